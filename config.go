@@ -251,10 +251,11 @@ type Config struct {
 	// From 1 to 10,000. Defaults to 16.
 	ReplayParallelism int
 
-	// Retries is how often a request is sent again after throttling, a lost connection or an
-	// internal error of the service.
+	// Retries is how often a request is sent again after a lost connection or an internal error of
+	// the service. A request that is throttled is sent again until OperationTimeout is over, after
+	// pauses that grow to a second.
 	//
-	// Negative never retries. Defaults to 10.
+	// Negative never retries, also after throttling. Defaults to 10.
 	Retries int
 
 	// SDKCodec leaves everything about requests to the AWS SDK. Without it the journal encodes,

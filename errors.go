@@ -45,8 +45,10 @@ var (
 // Errors of a request to DynamoDB, for errors.Is. Returned by Writer.Append they mean that nobody
 // will read any of the events. For other methods, [MaybeApplied] reports whether a part was done.
 var (
-	// ErrThrottled: DynamoDB throttled the request until the retries were used up. Try later, raise
-	// the table's capacity, or Config.Retries.
+	// ErrThrottled: DynamoDB throttled the request until Config.OperationTimeout was over. The text
+	// names the limit and the table or index, where DynamoDB does; errors.As finds them in the
+	// SDK's *types.ThrottlingException or *types.ProvisionedThroughputExceededException. A key
+	// range is a hot key: spread the writes. Otherwise try later, or raise the table's capacity.
 	ErrThrottled = dynamo.ErrThrottled
 
 	// ErrUnavailable: there was no response, or none of DynamoDB, until the retries were used up.

@@ -30,9 +30,13 @@ type Journal struct {
 // retries is how often requests are sent again. Few are enough to fail, and fail soon.
 const retries = 2
 
+// operationTimeout bounds the time of a request that is throttled, which uses up no retries.
+const operationTimeout = 2 * time.Second
+
 // OpenJournal opens a new native journal, until the end of the test. Close the entities before: a
 // Cleanup of the test that is registered later runs earlier. The functions change its configuration
-// before; by default a request is sent three times without a pause.
+// before; by default a request is sent three times without a pause. A request that
+// is throttled fails after two seconds.
 func OpenJournal(
 	tb testing.TB, registry *serialization.Registry, change ...func(*dynajournal.Config),
 ) *Journal {
@@ -48,6 +52,7 @@ func OpenJournal(
 	})
 	j := &Journal{t: tb, Engine: engine, Config: dynajournal.Config{
 		AWS: engine.AWSConfig(), Serialization: registry, Retries: retries, BackoffBase: 1, BackoffCap: 1,
+		OperationTimeout: operationTimeout,
 	}}
 	for _, f := range change {
 		f(&j.Config)

@@ -65,7 +65,8 @@ type attempts struct {
 
 	statements int // of the last attempt, where it was a BatchExecuteStatement
 	sent       int // attempts sent
-	used       int // retries used since the last progress
+	used       int // retries used since the last progress, other than after throttling
+	pauses     int // pauses since the last progress
 	denials    int // responses that rejected the signature or the token
 	// maybeApplied is true if an attempt may have done the write.
 	maybeApplied bool
@@ -77,15 +78,24 @@ type attempts struct {
 	reason, err error
 }
 
-// ended returns why the request has ended, nil if it has not.
-func (a *attempts) ended() error {
+// ended returns why the request has ended, nil if it has not. last is why the last attempt failed,
+// nil if there was none: a request that was throttled until its time was over is throttled.
+func (a *attempts) ended(last error) error {
 	switch {
 	case a.ctx.Err() != nil:
 		return contextReason(a.ctx)
-	case !a.deadline.IsZero() && !time.Now().Before(a.deadline):
-		return context.DeadlineExceeded
+	case a.deadline.IsZero() || time.Now().Before(a.deadline):
+		return nil
+	case last != nil && judge(last).patient:
+		return ErrThrottled
 	}
-	return nil
+	return context.DeadlineExceeded
+}
+
+// exhausted reports whether the retries after a failure are used up. Throttling uses up none.
+func (a *attempts) exhausted(v verdict) bool {
+	retries := a.client.opts.Retries
+	return a.used >= retries && (!v.patient || retries == 0) || a.denials >= maxDenials
 }
 
 // acquire waits for a slot. It returns the zero Slot if the request ends first.
@@ -136,7 +146,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		return none, errNotSent
 	}
 	defer slot.Release()
-	if a.ended() != nil {
+	if a.ended(nil) != nil {
 		return none, errNotSent
 	}
 	// The time is read before the check, so that transport notices if the machine sleeps after it.
@@ -150,7 +160,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	began, h := time.Now(), a.client.hedges.of(a)
 	ctx, cancel := a.within(h.within(withChecked(a.ctx, a.checked)), began)
 	out, cost, err := send(ctx)
-	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended() == nil
+	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended(nil) == nil
 	cancel()
 	if a.write {
 		a.client.note(m, err)
@@ -167,8 +177,8 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	return out, err
 }
 
-// maxDenials bounds the attempts whose signature or token is rejected. The second one can be right,
-// with the service's clock or new credentials.
+// maxDenials bounds the attempts whose signature, token or access key is rejected. The second one
+// can be right, with the service's clock or new credentials, or when the key is known everywhere.
 const maxDenials = 2
 
 // failed decides what follows a failed attempt. It returns nil after the pause before the next one,
@@ -186,15 +196,18 @@ func (a *attempts) failed(err error) error {
 	if errors.Is(v.reason, ErrDenied) {
 		a.denials++
 	}
-	ended := a.ended()
+	ended := a.ended(err)
 	switch {
 	case ended != nil:
 		return a.fail(ended, err)
-	case !v.retry, a.used >= a.client.opts.Retries, a.denials >= maxDenials:
+	case !v.retry || a.exhausted(v):
 		return a.fail(v.reason, err)
 	}
-	if ended := a.pause(); ended != nil {
-		return a.fail(ended, err)
+	if !v.patient {
+		a.used++
+	}
+	if !a.pause(v.late) {
+		return a.fail(a.ended(err), err)
 	}
 	return nil
 }
@@ -205,10 +218,10 @@ func (a *attempts) notSent(err error) error {
 	if check, ok := errors.AsType[*checkError](err); ok {
 		return a.fail(check.reason, cmp.Or(a.err, check.reason))
 	}
-	ended := a.ended()
+	ended := a.ended(a.err)
 	switch {
 	case ended != nil:
-		return a.fail(ended, err)
+		return a.fail(ended, cmp.Or(a.err, err))
 	case a.err != nil:
 		return a.fail(a.reason, a.err)
 	}
@@ -218,24 +231,36 @@ func (a *attempts) notSent(err error) error {
 // maxDoublings keeps the doubling of a pause from overflowing a Duration.
 const maxDoublings = 20
 
-// pause waits before the next attempt. It returns why the request has ended if it does meanwhile.
-func (a *attempts) pause() error {
-	longest := a.client.opts.BackoffBase << min(a.used, maxDoublings)
-	if longest <= 0 || longest > a.client.opts.BackoffCap {
-		longest = a.client.opts.BackoffCap
+// throttledPause is the longest pause after throttling once there were as many pauses as there are
+// retries, whatever BackoffCap says: OperationTimeout must not become a burst of requests to a
+// service that throttles.
+const throttledPause = time.Second
+
+// pause waits before the next attempt. It reports false if the request has ended meanwhile. late
+// makes it the longest pause.
+func (a *attempts) pause(late bool) bool {
+	opts := &a.client.opts
+	longest := opts.BackoffBase << min(a.pauses, maxDoublings)
+	if longest <= 0 || longest > opts.BackoffCap {
+		longest = opts.BackoffCap
 	}
-	a.used++
+	if a.pauses >= opts.Retries {
+		longest = max(opts.BackoffCap, throttledPause)
+	}
+	a.pauses++
 	// Never 0: timers that have run out before they are received from crash the race detector of Go
 	// 1.26 when two goroutines of a synctest bubble receive from them at the same time.
 	pause := max(1, rand.N(longest+1)) //nolint:gosec // jitter needs no secrecy
+	if late {
+		pause = opts.BackoffCap
+	}
 	timer := time.NewTimer(min(pause, max(1, time.Until(a.deadline))))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return a.ended()
 	case <-a.ctx.Done():
-		return contextReason(a.ctx)
 	}
+	return a.ended(nil) == nil
 }
 
 // fail returns the error that ends the request.

@@ -120,8 +120,8 @@ func (c *Client) BatchDelete(
 }
 
 // drain sends a batch until nothing of it is unprocessed. send returns how much is left. An attempt
-// that leaves less than any before resets the retries; one that does not uses up one, as throttling
-// does, so a batch ends whatever the service does.
+// that leaves less than any before resets the retries and their pauses. One that does not was
+// throttled, so a batch ends when its time is over, whatever the service does.
 func (c *Client) drain(
 	ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error),
 ) error {
@@ -133,7 +133,7 @@ func (c *Client) drain(
 			return nil
 		case err == nil:
 			if safeguard.Progress && now < left {
-				left, a.used = now, 0
+				left, a.used, a.pauses = now, 0, 0
 			}
 			err = errUnprocessed
 		}

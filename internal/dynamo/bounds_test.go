@@ -58,7 +58,11 @@ func TestRequestEndsAtTheOperationTimeout(t *testing.T) {
 				})
 				began := time.Now()
 				err := put(t, c)
-				if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+				reason := context.DeadlineExceeded
+				if name == "throttled" {
+					reason = dynamo.ErrThrottled
+				}
+				if !errors.Is(err, reason) || time.Since(began) != 10*time.Second {
 					t.Errorf("after %v: %v", time.Since(began), err)
 				}
 			})
@@ -73,7 +77,7 @@ func TestOperationTimeoutBoundsABatchThatIsNeverDone(t *testing.T) {
 		})
 		began := time.Now()
 		err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(3), nil)
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+		if !errors.Is(err, dynamo.ErrThrottled) || time.Since(began) != 10*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
@@ -84,7 +88,7 @@ func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
 	longest := make([]time.Duration, retries)
 	synctest.Test(t, func(t *testing.T) {
 		for range runs {
-			s := newScript(throttle())
+			s := newScript(noConnection)
 			_ = put(t, client(t, s, func(o *dynamo.Options) { o.Retries, o.BackoffBase, o.BackoffCap = retries, base, most }))
 			attempts := s.attempts()
 			if len(attempts) != retries+1 {
@@ -108,7 +112,7 @@ func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
 
 func TestPausesStayBoundedHoweverManyThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScript(throttle())
+		s := newScript(noConnection)
 		_ = put(t, client(t, s, func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.BackoffCap, o.OperationTimeout = 200, time.Hour, time.Second, time.Hour
 		}))
@@ -129,7 +133,7 @@ func TestNoPauseIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const retries = 100
 		began := time.Now()
-		_ = put(t, client(t, newScript(throttle()), func(o *dynamo.Options) {
+		_ = put(t, client(t, newScript(noConnection), func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.BackoffCap = retries, 1, 1
 		}))
 		if waited := time.Since(began); waited != retries {
@@ -270,7 +274,7 @@ func TestWaitForASlotOfAFurtherAttemptEndsAtTheOperationTimeout(t *testing.T) {
 		synctest.Wait() // until the first is sent
 		second := make(chan error)
 		go func() { second <- put(t, c) }()
-		if err := <-first; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+		if err := <-first; !errors.Is(err, dynamo.ErrThrottled) || time.Since(began) != 10*time.Second {
 			t.Errorf("the first ended after %v: %v", time.Since(began), err)
 		}
 		if err := <-second; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 11*time.Second {

@@ -26,7 +26,8 @@ type Options struct {
 	HTTP HTTPOptions
 	// MaxInFlight bounds the requests in flight at once.
 	MaxInFlight int
-	// Retries is how many further attempts a request has; 0 is none.
+	// Retries is how many further attempts a request has after other failures than throttling; 0 is
+	// none, also after throttling. A throttled request has as many as OperationTimeout allows.
 	Retries int
 	// BackoffBase is the longest first pause. It doubles for each further one, up to BackoffCap.
 	// The pause is drawn evenly from zero to the longest (full jitter), so that writers that were

@@ -212,6 +212,9 @@ func TestDirectRequestsHaveTheOutcomesOfTheSDKs(t *testing.T) {
 	for of := range frequent {
 		for name, response := range responses {
 			for end, steps := range map[string][]step{"once": {response, succeed}, "for ever": {response}} {
+				if (isThrottling(name) || name == "left-overs") && end == "for ever" {
+					continue // the number of attempts is random
+				}
 				t.Run(of+"/"+name+"/"+end, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						want, got := outcomeOf(t, of, true, steps...), outcomeOf(t, of, false, steps...)

@@ -52,10 +52,15 @@ func (e *RequestError) Error() string {
 // Unwrap returns the reason and the last failure.
 func (e *RequestError) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// brief returns the service's own message, without what the SDK wraps around it.
+// brief returns the service's own message, without what the SDK wraps around it, and the reasons of
+// a throttled request.
 func brief(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return api.ErrorCode() + ": " + api.ErrorMessage()
+		text := api.ErrorCode() + ": " + api.ErrorMessage()
+		for _, reason := range throttlingReasons(api) {
+			text += fmt.Sprintf(" (%s of %s)", aws.ToString(reason.Reason), aws.ToString(reason.Resource))
+		}
+		return text
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Error()
@@ -69,26 +74,50 @@ func brief(err error) string {
 	return err.Error()
 }
 
+// throttlingReasons returns which limit of which table or index a throttled request has exceeded,
+// nil if the service does not tell.
+func throttlingReasons(api smithy.APIError) []types.ThrottlingReason {
+	switch e := api.(type) { //nolint:errorlint // errors.AsType has found it in the chain
+	case *types.ProvisionedThroughputExceededException:
+		return e.ThrottlingReasons
+	case *types.ThrottlingException:
+		return e.ThrottlingReasons
+	case *types.RequestLimitExceeded:
+		return e.ThrottlingReasons
+	}
+	return nil
+}
+
 // verdict is what a failed attempt means.
 type verdict struct {
 	reason error
 	// retry: another attempt may succeed.
 	retry bool
+	// patient: the request is retried until its time is over. Tables and partitions take minutes to
+	// scale, so the second that Retries take is too short.
+	patient bool
+	// late: another attempt makes sense only after the longest pause.
+	late bool
 	// ambiguous: the write may have been done.
 	ambiguous bool
 	// renew: the credentials have to be fetched again before the next attempt.
 	renew bool
 }
 
+// throttled is the verdict on a request that was throttled.
+var throttled = verdict{reason: ErrThrottled, retry: true, patient: true}
+
 // verdicts are the verdicts by error code, for the operations used here and the errors common to
 // all AWS services. Throttled writes were not done; an internal error may come after the write was
 // done. After a code that is not listed the write is ambiguous.
 var verdicts = map[string]verdict{
-	"ProvisionedThroughputExceededException":   {reason: ErrThrottled, retry: true},
-	"ThrottlingException":                      {reason: ErrThrottled, retry: true},
-	"Throttling":                               {reason: ErrThrottled, retry: true},
-	"RequestLimitExceeded":                     {reason: ErrThrottled, retry: true},
-	"TooManyRequestsException":                 {reason: ErrThrottled, retry: true},
+	"ProvisionedThroughputExceededException":   throttled,
+	"ThrottlingException":                      throttled,
+	"Throttling":                               throttled,
+	"RequestLimitExceeded":                     throttled,
+	"TooManyRequestsException":                 throttled,
+	"RequestThrottled":                         throttled,
+	"RequestThrottledException":                throttled,
 	"ReplicatedWriteConflictException":         {reason: ErrThrottled, retry: true},
 	"TransactionConflictException":             {reason: ErrThrottled, retry: true},
 	"TransactionInProgressException":           {reason: ErrThrottled, retry: true},
@@ -115,18 +144,26 @@ var verdicts = map[string]verdict{
 	"TableInUseException":                      {reason: ErrInvalidRequest},
 	"TableNotFoundException":                   {reason: ErrTableNotFound},
 	"TransactionCanceledException":             {reason: ErrInvalidRequest},
-	"AccessDeniedException":                    {reason: ErrDenied},
-	"AccessDenied":                             {reason: ErrDenied},
-	"UnrecognizedClientException":              {reason: ErrDenied},
-	"InvalidClientTokenId":                     {reason: ErrDenied},
-	"MissingAuthenticationToken":               {reason: ErrDenied},
-	"NotAuthorized":                            {reason: ErrDenied},
-	"OptInRequired":                            {reason: ErrDenied},
-	"MissingAuthenticationTokenException":      {reason: ErrDenied},
-	"IncompleteSignature":                      {reason: ErrDenied},
-	"IncompleteSignatureException":             {reason: ErrDenied},
-	"ExpiredTokenException":                    {reason: ErrDenied, retry: true, renew: true},
-	"ExpiredToken":                             {reason: ErrDenied, retry: true, renew: true},
+	"IdempotentParameterMismatchException":     {reason: ErrInvalidRequest},
+	"ContinuousBackupsUnavailableException":    {reason: ErrInvalidRequest},
+	"PolicyNotFoundException":                  {reason: ErrInvalidRequest},
+	// The endpoint is not one for the account; the SDK finds another one for the next attempt.
+	"InvalidEndpointException": {reason: ErrUnavailable, retry: true},
+	"AccessDeniedException":    {reason: ErrDenied},
+	"AccessDenied":             {reason: ErrDenied},
+	// An access key that was just issued is not known everywhere for some seconds: changes of IAM
+	// are eventually consistent (IAM user guide, "Changes that I make are not always immediately
+	// visible").
+	"UnrecognizedClientException":         {reason: ErrDenied, retry: true, late: true},
+	"InvalidClientTokenId":                {reason: ErrDenied, retry: true, late: true},
+	"MissingAuthenticationToken":          {reason: ErrDenied},
+	"NotAuthorized":                       {reason: ErrDenied},
+	"OptInRequired":                       {reason: ErrDenied},
+	"MissingAuthenticationTokenException": {reason: ErrDenied},
+	"IncompleteSignature":                 {reason: ErrDenied},
+	"IncompleteSignatureException":        {reason: ErrDenied},
+	"ExpiredTokenException":               {reason: ErrDenied, retry: true, renew: true},
+	"ExpiredToken":                        {reason: ErrDenied, retry: true, renew: true},
 	// The SDK learns the clock's skew from these responses, and signs the next attempt with it.
 	"InvalidSignatureException": {reason: ErrDenied, retry: true},
 	"SignatureDoesNotMatch":     {reason: ErrDenied, retry: true},
@@ -134,9 +171,10 @@ var verdicts = map[string]verdict{
 	"RequestInTheFuture":        {reason: ErrDenied, retry: true},
 	"RequestTimeTooSkewed":      {reason: ErrDenied, retry: true},
 	// The codes of a single statement of a BatchExecuteStatement, where they differ.
-	"ProvisionedThroughputExceeded":   {reason: ErrThrottled, retry: true},
-	"ThrottlingError":                 {reason: ErrThrottled, retry: true},
+	"ProvisionedThroughputExceeded":   throttled,
+	"ThrottlingError":                 throttled,
 	"TransactionConflict":             {reason: ErrThrottled, retry: true},
+	"ReplicatedWriteConflict":         {reason: ErrThrottled, retry: true}, // not documented
 	"ConditionalCheckFailed":          {reason: ErrConditionFailed},
 	"DuplicateItem":                   {reason: ErrConditionFailed},
 	"ResourceNotFound":                {reason: ErrTableNotFound},

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -22,14 +23,19 @@ func (r *groupRequest) first() bool {
 // further makes further attempts until every member has its outcome.
 func (r *groupRequest) further() {
 	for len(r.members) > 0 {
-		if ended := r.attempts.pause(); ended != nil {
+		if !r.attempts.pause(r.late()) {
 			for i := range r.members {
-				r.finish(&r.members[i], ended, r.members[i].err)
+				r.finish(&r.members[i], r.attempts.ended(r.members[i].err), r.members[i].err)
 			}
 			return
 		}
 		r.attempt()
 	}
+}
+
+// late reports whether the failure of a member needs the longest pause.
+func (r *groupRequest) late() bool {
+	return slices.ContainsFunc(r.members, func(m member) bool { return judge(m.err).late })
 }
 
 // all makes all attempts.
@@ -114,10 +120,7 @@ func anyInserted(failures []error) bool {
 // service has accepted any statement.
 func (r *groupRequest) settle(failures []error) (left, refused []member, accepted bool) {
 	shared := len(r.members) > 1
-	var ended error
-	if failures != nil {
-		ended = r.attempts.ended()
-	}
+	spent := false
 	for i := range r.members {
 		m := &r.members[i]
 		var failure error
@@ -134,16 +137,20 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 		m.reason, m.err = v.reason, failure
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal
+		ended := r.attempts.ended(failure)
 		switch {
 		case ended != nil && !errors.Is(v.reason, ErrConditionFailed):
 			r.finish(m, ended, m.err)
-		case v.retry && r.attempts.used < r.attempts.client.opts.Retries && r.attempts.denials < maxDenials:
-			left = append(left, *m)
+		case v.retry && !r.attempts.exhausted(v):
+			left, spent = append(left, *m), spent || !v.patient
 		case refusal && shared:
 			refused = append(refused, *m)
 		default:
 			r.finish(m, v.reason, m.err)
 		}
+	}
+	if spent {
+		r.attempts.used++
 	}
 	return left, refused, accepted
 }
@@ -151,12 +158,12 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 // notSent ends the members of an attempt that was not sent, each with the failure of the attempt
 // before, if there was one.
 func (r *groupRequest) notSent(err error) {
-	ended := r.attempts.ended()
 	for i := range r.members {
 		m := &r.members[i]
+		ended := r.attempts.ended(m.err)
 		switch {
 		case ended != nil:
-			r.finish(m, ended, err)
+			r.finish(m, ended, cmp.Or(m.err, err))
 		case m.err != nil:
 			r.finish(m, m.reason, m.err)
 		default:

@@ -182,8 +182,8 @@ func (r *groupRequest) inserts() *statementMemory {
 }
 
 // charge charges each member what its statement has consumed. DynamoDB reports one sum for the
-// table (measured in nubo-db/dynoxide, tests/partiql_index_consumed_capacity.rs, August 2026). Other
-// servers report each statement, in their order, as DynamoDB's API reference can be read.
+// table (measured in nubo-db/dynoxide, tests/partiql_index_consumed_capacity.rs, August 2026).
+// Other servers report each statement, in their order, as DynamoDB's API reference can be read.
 func (r *groupRequest) charge(capacity []types.ConsumedCapacity, all Cost, failures []error) {
 	if len(capacity) == len(r.members) {
 		for i := range capacity {

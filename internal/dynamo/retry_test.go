@@ -3,8 +3,10 @@ package dynamo_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
@@ -52,18 +54,34 @@ var failures = map[string]struct {
 	"unknown error with 400":       {refuse(400, "SomethingNew"), dynamo.ErrUnavailable, true, true},
 	"unknown operation":            {refuse(400, "UnknownOperationException"), dynamo.ErrInvalidRequest, false, false},
 	"missing permission":           {refuse(400, "AccessDeniedException"), dynamo.ErrDenied, false, false},
-	"unknown access key":           {refuse(400, "UnrecognizedClientException"), dynamo.ErrDenied, false, false},
+	"wrong endpoint":               {refuse(421, "InvalidEndpointException"), dynamo.ErrUnavailable, true, false},
+	"other token in use":           {refuse(400, "IdempotentParameterMismatchException"), dynamo.ErrInvalidRequest, false, false},
+	"no backups yet":               {refuse(400, "ContinuousBackupsUnavailableException"), dynamo.ErrInvalidRequest, false, false},
+	"no policy":                    {refuse(400, "PolicyNotFoundException"), dynamo.ErrInvalidRequest, false, false},
+	"throttled by an edge":         {refuse(400, "RequestThrottledException"), dynamo.ErrThrottled, true, false},
+	"throttled, another code":      {refuse(400, "RequestThrottled"), dynamo.ErrThrottled, true, false},
+	"replicated write, short":      {refuse(400, "ReplicatedWriteConflict"), dynamo.ErrThrottled, true, false},
 }
+
+// isThrottling reports whether a failure is repeated until the time of the request is over.
+func isThrottling(failure string) bool { return strings.HasPrefix(failure, "throttled") }
 
 func TestFailedAttemptIsRepeatedWhereThatCanHelp(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScript(f.fail)
+				began := time.Now()
 				err := put(t, client(t, s))
 				want := 1
 				if f.retried {
 					want = 1 + 3 // Options.Retries
+				}
+				if isThrottling(name) { // of which the number of attempts is random
+					want = max(len(s.attempts()), 60)
+					if time.Since(began) != time.Minute { // Options.OperationTimeout
+						t.Errorf("it ended after %v", time.Since(began))
+					}
 				}
 				if got := len(s.attempts()); got != want {
 					t.Errorf("%d attempts, want %d", got, want)

@@ -67,16 +67,20 @@ func CancellationReasons(err error) []string {
 // retryable returns the error of a transaction as one that is judged as retryable, if all its
 // reasons are transient.
 func retryable(err error) error {
-	conflict := false
+	conflict, throttled := false, false
 	for _, code := range CancellationReasons(err) {
 		if code != noReason && !slices.Contains(transient, code) {
 			return err
 		}
 		conflict = conflict || code != noReason
-	}
-	if !conflict {
-		return err
+		throttled = throttled || judgeCode(code).patient
 	}
 	message := err.Error()
-	return &types.TransactionConflictException{Message: &message}
+	switch {
+	case throttled:
+		return &types.ThrottlingException{Message: &message}
+	case conflict:
+		return &types.TransactionConflictException{Message: &message}
+	}
+	return err
 }
