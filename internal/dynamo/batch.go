@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,6 +17,16 @@ import (
 // errUnprocessed is the failure of a batch that was processed in part only.
 var errUnprocessed = &types.ProvisionedThroughputExceededException{
 	Message: aws.String("a part of the batch was not processed"),
+}
+
+// errOtherTable is the failure of a batch whose response is about a table that was not asked for.
+// Without it, items of a response under another name would count as missing.
+var errOtherTable = errors.New("the response is about another table")
+
+// onlyOf reports whether the parts of a response are about a table alone.
+func onlyOf[T any](table string, parts map[string]T) bool {
+	_, has := parts[table]
+	return len(parts) == 0 || len(parts) == 1 && has
 }
 
 // BatchGet reads items by their keys, strongly consistent, in concurrent requests of at most
@@ -60,6 +71,9 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 			return 0, Cost{}, err
 		}
 		left, cost := len(out.UnprocessedKeys[table].Keys), consumed(false, out.ConsumedCapacity...)
+		if !onlyOf(table, out.Responses) || !onlyOf(table, out.UnprocessedKeys) {
+			return 0, cost, errOtherTable
+		}
 		if left < len(pending[table].Keys) {
 			if out.Responses == nil {
 				return 0, cost, errNoItems
@@ -92,6 +106,9 @@ func (c *Client) BatchWrite(
 			return 0, Cost{}, err //nolint:wrapcheck // judged and wrapped by drain
 		}
 		left, cost := len(out.UnprocessedItems[table]), consumed(true, out.ConsumedCapacity...)
+		if !onlyOf(table, out.UnprocessedItems) {
+			return 0, cost, errOtherTable
+		}
 		if left < len(pending[table]) {
 			if err := c.endpoint.consumed("BatchWriteItem", len(out.ConsumedCapacity) > 0); err != nil {
 				return 0, cost, err
