@@ -72,7 +72,7 @@ func follow(
 	case opts.Poll == 0:
 		opts.Poll = defaultStreamPoll
 	}
-	arn, err := streamOf(ctx, journal)
+	arn, err := awaitStream(ctx, journal)
 	if err != nil {
 		return err
 	}

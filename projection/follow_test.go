@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -161,7 +162,13 @@ func TestFollowNeedsAStream(t *testing.T) {
 		return nil
 	}
 	var none projection.FollowOptions
-	wantError(t, "without a stream", follow(b.journal, client, none), projection.ErrNoStream)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+		for _, err := range projection.Follow(t.Context(), b.journal, client, projection.FollowOptions{}) {
+			wantError(t, "without a stream", err, projection.ErrNoStream)
+		}
+	})
 	wantError(t, "without a journal", follow(nil, client, none), dynajournal.ErrInvalidArgument)
 	wantError(t, "without a client", follow(b.journal, nil, none), dynajournal.ErrInvalidArgument)
 	wantError(t, "with a poll", follow(b.journal, client, projection.FollowOptions{Poll: -1}), dynajournal.ErrInvalidArgument)

@@ -136,7 +136,7 @@ func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
 		var arn string
 		if err := g.begin(ctx, func(ctx context.Context) error {
 			var err error
-			arn, err = streamOf(ctx, g.journal)
+			arn, err = awaitStream(ctx, g.journal)
 			return err
 		}); err != nil {
 			return err
@@ -212,6 +212,24 @@ func streamOf(ctx context.Context, journal *dynajournal.Journal) (string, error)
 	}
 	return found.ARN, err
 }
+
+// awaitStream is streamOf for a reader that begins. A new stream may not be described yet, so a
+// missing one is asked for again, for dynamo.DescriptionLag.
+func awaitStream(ctx context.Context, journal *dynajournal.Journal) (string, error) {
+	began := time.Now()
+	for {
+		arn, err := streamOf(ctx, journal)
+		if !errors.Is(err, ErrNoStream) || time.Since(began) > dynamo.DescriptionLag {
+			return arn, err
+		}
+		if err := sleep(ctx, streamPause); err != nil {
+			return "", err
+		}
+	}
+}
+
+// streamPause is the pause before a missing stream is asked for again.
+const streamPause = time.Second
 
 // log logs that something is tried again.
 func (c *consumer) log(ctx context.Context, text, shard string, err error) {

@@ -282,11 +282,41 @@ func TestJoiningProjectionMissesNothing(t *testing.T) {
 	want(t, "joined", joined.of("a"), "1 x", "2 y")
 }
 
+// The table is described as it was before it had a stream.
+func TestNewStreamIsAwaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		client, _ := b.streams()
+		if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Projections: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.setStream(false)
+		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectStaleDescription, Delay: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer remove()
+		b.setStream(true)
+		start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+		for _, err := range projection.Follow(t.Context(), b.journal, client, projection.FollowOptions{Started: func() { b.write("a", "x") }}) {
+			if err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		b.await("group/all", "a", 1)
+	})
+}
+
 func TestStreamThatCanNotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		err := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})).Run(t.Context())
+		wantError(t, "a table without a stream", err, projection.ErrNoStream)
+	})
 	b := setup(t)
-	err := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})).Run(t.Context())
-	wantError(t, "a table without a stream", err, projection.ErrNoStream)
 	for name, source := range map[string]projection.Source{
 		"no client": projection.Streams(nil, projection.StreamsOptions{}),
 		"a short lease": projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{
