@@ -161,7 +161,7 @@ type Config struct {
 	// Defaults to "journal".
 	JournalName string
 
-	// JournalTable is the name of the table of events.
+	// JournalTable is the name of the table of events. An ARN is refused.
 	//
 	// Defaults to "pekko-persistence".
 	JournalTable string

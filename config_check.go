@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
 // Bounds of Config.
@@ -91,6 +92,9 @@ func (c *Config) check() error {
 	} {
 		if !utf8.ValidString(text) {
 			return &ArgumentError{name, text, layout.ErrNotUTF8.Error()}
+		}
+		if err := provision.CheckName(text); err != nil {
+			return &ArgumentError{name, text, err.Error()}
 		}
 	}
 	return c.checkAddresses()

@@ -149,6 +149,9 @@ func checkTagIndex(journal *dynajournal.Journal, table string) error {
 	case of, provision.ProjectionsTable(of):
 		return argument("table", table, "it is a table of the journal")
 	}
+	if err := provision.CheckName(table); err != nil {
+		return argument("table", table, err.Error())
+	}
 	return nil
 }
 

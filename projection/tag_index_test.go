@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,6 +193,32 @@ func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 	})
 }
 
+// Several processes make the table when they start, and it is described late.
+func TestCreateTagIndex_ByThreeProcesses(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(t)
+			remove, err := b.engine.Inject(embedded.Fault{
+				Effect: embedded.EffectStaleDescription, Table: tagsTable, Delay: 3 * time.Second, Probability: 0.5,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer remove()
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					if err := projection.CreateTagIndex(t.Context(), b.journal, tagsTable, projection.TagIndexOptions{}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
 func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 3)
@@ -214,6 +241,7 @@ func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
 	wantError(t, "too many lanes", create(b.journal, "new", lanes(65)), invalid)
 	wantError(t, "negative lanes", create(b.journal, "new", lanes(-1)), invalid)
 	wantError(t, "read units alone", create(b.journal, "new", projection.TagIndexOptions{ReadUnits: 1}), invalid)
+	wantError(t, "an ARN", create(b.journal, "arn:aws:dynamodb:us-east-1:1:table/new", lanes(1)), invalid)
 	wantError(t, "no name", create(b.journal, "", lanes(1)), invalid)
 	wantError(t, "no journal", create(nil, "new", lanes(1)), invalid)
 	wantError(t, "the journal's table", create(b.journal, dynajournal.DefaultJournalTable, lanes(1)), invalid)
