@@ -87,7 +87,7 @@ func (e *Engine) describeStream(c *call) error {
 		"StreamArn": s.arn(), "StreamLabel": s.label, "StreamStatus": status, "StreamViewType": s.view,
 		"CreationRequestDateTime": unixSeconds(state.CreatedAt), "TableName": s.table, "KeySchema": describeKey(state.Key.asIndexKey()),
 	}
-	shards := in.selected(state)
+	shards := c.withoutLate(in.selected(state), e.now())
 	if limit := int(or(in.limit, maxListed)); len(shards) > limit {
 		shards = shards[:limit]
 		description["LastEvaluatedShardId"] = shards[limit-1].id()

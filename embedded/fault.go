@@ -76,6 +76,12 @@ const (
 	// EffectReaderLimit refuses an operation on a stream with LimitExceededException, as if too
 	// many read the shard.
 	EffectReaderLimit Effect = "reader-limit"
+	// EffectLateShards makes DescribeStream leave out the shards that took the place of others less
+	// than Delay ago: all of them, or some of each request (see Some).
+	EffectLateShards Effect = "late-shards"
+	// EffectLateLatest makes GetShardIterator leave the position LATEST open. The first GetRecords
+	// with the iterator determines it, so records that were written in between are passed over.
+	EffectLateLatest Effect = "late-latest"
 	// EffectNoErrorChecksum leaves X-Amz-Crc32 out of the response if it is an error, as DynamoDB
 	// Local does. It hits a request in addition to the other fault that may hit it.
 	EffectNoErrorChecksum Effect = "no-error-checksum"
@@ -120,19 +126,20 @@ type Fault struct {
 
 	// Applied performs the request, although its response does not show it.
 	Applied bool
-	// Some affects some of the matching items of a request, chosen at random: at least one and, if
-	// there are several, not all.
+	// Some affects some of the matching items or shards of a request, chosen at random: at least
+	// one and, if there are several, not all.
 	Some bool
 	// Code is the error code for EffectStatementErrors, one of DynamoDB's
 	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
-	// Delay is the delay for EffectSlow, and the age of the state for stale reads and descriptions.
+	// Delay is the delay for EffectSlow, the age of the state for stale reads and descriptions, and
+	// the age below which EffectStreamLag leaves out records, and EffectLateShards shards.
 	Delay time.Duration
 }
 
-// effectRules are the fields that an effect can have.
+// effectRules are the fields that an effect can have. delayed is set if it needs a delay.
 type effectRules struct {
-	applied, some, code, delay, index bool
+	applied, some, code, delay, delayed, index bool
 }
 
 var effects = map[Effect]effectRules{
@@ -146,7 +153,7 @@ var effects = map[Effect]effectRules{
 	EffectReset:               {applied: true},
 	EffectTruncated:           {},
 	EffectGarbage:             {},
-	EffectSlow:                {applied: true, delay: true},
+	EffectSlow:                {applied: true, delay: true, delayed: true},
 	EffectHang:                {applied: true},
 	EffectUnprocessed:         {some: true},
 	EffectStatementErrors:     {applied: true, some: true, code: true},
@@ -154,11 +161,13 @@ var effects = map[Effect]effectRules{
 	EffectStaleRead:           {delay: true},
 	EffectIndexLag:            {delay: true, index: true},
 	EffectStaleDescription:    {delay: true},
-	EffectStreamLag:           {delay: true},
+	EffectStreamLag:           {delay: true, delayed: true},
 	EffectHalfPage:            {},
 	EffectExpiredIterator:     {},
 	EffectTrimmed:             {},
 	EffectReaderLimit:         {},
+	EffectLateShards:          {some: true, delay: true, delayed: true},
+	EffectLateLatest:          {},
 	EffectNoErrorChecksum:     {},
 	EffectStatementCapacity:   {},
 }
@@ -200,10 +209,8 @@ func (f Fault) check() error {
 		return fmt.Errorf("the probability %v is not from 0 to 1", f.Probability)
 	case f.Delay < 0:
 		return fmt.Errorf("the delay %v is negative", f.Delay)
-	case f.Effect == EffectSlow && f.Delay == 0:
-		return errors.New("the effect slow needs a delay")
-	case f.Effect == EffectStreamLag && f.Delay == 0:
-		return errors.New("the effect stream-lag needs a delay")
+	case rules.delayed && f.Delay == 0:
+		return fmt.Errorf("the effect %s needs a delay", f.Effect)
 	}
 	for _, field := range []struct {
 		name         string

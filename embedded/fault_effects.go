@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 )
 
 const (
@@ -50,7 +51,7 @@ func (e *Engine) perform(name string, c *call) error {
 		c.damage = damageGarbage
 		return c.in.run(e, c)
 	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag, EffectStaleDescription,
-		EffectStreamLag, EffectHalfPage, EffectExpiredIterator, EffectTrimmed:
+		EffectStreamLag, EffectHalfPage, EffectExpiredIterator, EffectTrimmed, EffectLateShards, EffectLateLatest:
 		return c.in.run(e, c)
 	}
 	if c.fault.Applied {
@@ -185,4 +186,23 @@ func (c *call) failStatements(batch []*batchStatement, applied bool) {
 		}
 		s.err = serviceError(code, injectedCodes[code])
 	}
+}
+
+// withoutLate returns the shards without those that the fault of the call leaves out.
+func (c *call) withoutLate(shards []shard, now time.Time) []shard {
+	if !c.faulty(EffectLateShards) {
+		return shards
+	}
+	since := now.Add(-c.fault.Delay).UnixMilli()
+	late := []uint32{}
+	for _, s := range shards {
+		if s.Parent != "" && s.OpenedAt > since {
+			late = append(late, s.Number)
+		}
+	}
+	if c.fault.Some && len(late) > 1 {
+		c.fault.random.Shuffle(len(late), func(i, j int) { late[i], late[j] = late[j], late[i] })
+		late = late[:1+c.fault.random.IntN(len(late)-1)]
+	}
+	return slices.DeleteFunc(shards, func(s shard) bool { return slices.Contains(late, s.Number) })
 }

@@ -56,6 +56,10 @@ func (f *Fault) possible(operation string) bool {
 		return operation == "GetRecords"
 	case EffectStaleDescription:
 		return operation == "DescribeTable" || operation == "DescribeTimeToLive"
+	case EffectLateShards:
+		return operation == "DescribeStream"
+	case EffectLateLatest:
+		return operation == "GetShardIterator"
 	case EffectReaderLimit:
 		return operations[operation].ofStreams
 	}

@@ -23,6 +23,7 @@ func TestFaultTextsAreParsed(t *testing.T) {
 		"slow,delay=1m30s":                {Effect: embedded.EffectSlow, Delay: 90 * time.Second},
 		"index-lag,index=i,delay=10ms":    {Effect: embedded.EffectIndexLag, Index: "i", Delay: 10 * time.Millisecond},
 		`hang,key="a,\"b=c",table=x=y`:    {Effect: embedded.EffectHang, Key: `a,"b=c`, Table: "x=y"},
+		"late-shards,some,delay=1m0s":     {Effect: embedded.EffectLateShards, Some: true, Delay: time.Minute},
 		"throughput-exceeded,key= spaced": {Effect: embedded.EffectThroughputExceeded, Key: " spaced"},
 	}
 	for spec, want := range cases {

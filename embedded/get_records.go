@@ -68,6 +68,9 @@ func (e *Engine) getRecords(c *call) error {
 	end := s.visible()
 	state := s.current()
 	i := state.find(position.shard)
+	if position.from == latestLater {
+		position.from = end
+	}
 	if i < 0 || position.from < state.Shards[i].Trimmed || c.faulty(EffectTrimmed) {
 		return trimmedData()
 	}

@@ -77,6 +77,9 @@ func (e *Engine) getShardIterator(c *call) error {
 	if err != nil {
 		return err
 	}
+	if *in.kind == iteratorLatest && c.faulty(EffectLateLatest) {
+		from = latestLater
+	}
 	position := shardIterator{arn: s.arn(), shard: i.Number, from: from, madeAt: e.now().UnixMilli()}
 	return c.respond(object{"ShardIterator": position.text()})
 }

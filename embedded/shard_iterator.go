@@ -3,6 +3,7 @@ package embedded
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ type shardIterator struct {
 	// madeAt is when a client got it, in milliseconds.
 	madeAt int64
 }
+
+// latestLater is a position that the first GetRecords determines: see EffectLateLatest.
+const latestLater = math.MaxUint64
 
 // The text of an iterator is the ARN of the stream, a version, and the rest in base64, with bars
 // between them.

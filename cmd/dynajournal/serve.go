@@ -35,8 +35,8 @@ func (*serveCommand) Help() string {
 		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
 		"expired-token, access-denied, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
 		"statement-errors, transaction-conflict, stale-read, index-lag, stale-description, and of streams " +
-		"stream-lag, half-page, expired-iterator, trimmed, reader-limit. Forms of responses, in addition to " +
-		"another fault: no-error-checksum, statement-capacity. Clauses: operation, table, key, " +
+		"stream-lag, half-page, expired-iterator, trimmed, reader-limit, late-shards, late-latest. Forms of " +
+		"responses, in addition to another fault: no-error-checksum, statement-capacity. Clauses: operation, table, key, " +
 		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
 		"applied, some, code, delay."
 }
