@@ -106,10 +106,11 @@ func (e *Engine) Inject(f Fault) (remove func(), err error) {
 		return nil, err
 	}
 	defer e.leave()
-	return e.inject(f), nil
+	active := e.inject(f)
+	return func() { e.faults.remove(active) }, nil
 }
 
-func (e *Engine) inject(f Fault) (remove func()) {
+func (e *Engine) inject(f Fault) *activeFault {
 	in := &e.faults
 	in.lock.Lock()
 	defer in.lock.Unlock()
@@ -121,7 +122,7 @@ func (e *Engine) inject(f Fault) (remove func()) {
 	}
 	in.faults = append(in.faults, active)
 	in.active.Store(true)
-	return func() { in.remove(active) }
+	return active
 }
 
 func (in *injector) remove(active *activeFault) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -20,7 +21,8 @@ import (
 // arrive within 10 seconds and have at most 32 KiB. A body must arrive, and a response must be
 // read, within 20 seconds plus one second for every 128 KiB.
 //
-// Besides the engine's protocol it serves GET /metrics, in the text format of Prometheus.
+// Besides the engine's protocol it serves GET /metrics, in the text format of Prometheus, and
+// optionally the faults of the engine: see Control.
 //
 // The fields must not be changed after the call of Serve.
 type Server struct {
@@ -35,6 +37,12 @@ type Server struct {
 	// AllowedOrigins are the origins, such as http://localhost:3000, whose pages may send requests
 	// from a browser. They are compared byte by byte. Requests of other pages are refused.
 	AllowedOrigins []string
+	// Control serves the faults of the engine, so that a test in another process or language can
+	// change them: GET /control/faults lists them as JSON, POST /control/faults injects the fault
+	// whose text, see [ParseFault], is the body, DELETE /control/faults/ID removes one, and DELETE
+	// /control/faults removes all. AllowedHosts and AllowedOrigins apply. Serve refuses it on an
+	// address that other machines can reach.
+	Control bool
 	// Log records each request: its operation, tables, status, error code, duration and the size of
 	// both bodies, and never a key, a value or a statement. Nil logs nothing.
 	Log *slog.Logger
@@ -74,6 +82,8 @@ type serving struct {
 	bodies    *requestMemory
 	responses *requestMemory
 	metrics   *metrics
+	// control serves the faults, nil unless Server.Control is set.
+	control http.Handler
 	// plain are the goroutines of connections that were not handed over to net/http.
 	plain sync.WaitGroup
 }
@@ -149,6 +159,11 @@ func (s *Server) begin(listener net.Listener) (*serving, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	if s.Control {
+		if err := checkControl(listener.Addr()); err != nil {
+			return nil, err
+		}
+	}
 	limits := defaultServerLimits()
 	if s.limits != nil {
 		limits = *s.limits
@@ -163,6 +178,9 @@ func (s *Server) begin(listener net.Listener) (*serving, error) {
 		responses: newRequestMemory(limits.memory, limits.wait),
 	}
 	run.metrics = newMetrics(s.Engine, run.open, run.bodies, run.responses)
+	if s.Control {
+		run.control = newControl(s.Engine)
+	}
 	return run, nil
 }
 
@@ -225,6 +243,10 @@ func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *inco
 	}
 	if request.URL.Path == "/metrics" && (request.Method == http.MethodGet || request.Method == http.MethodHead) {
 		s.metrics.handler.ServeHTTP(w, request)
+		return nil, nil //nolint:nilnil // as documented
+	}
+	if s.control != nil && (request.URL.Path == controlPath || strings.HasPrefix(request.URL.Path, controlPath+"/")) {
+		s.control.ServeHTTP(w, request)
 		return nil, nil //nolint:nilnil // as documented
 	}
 	return s.Engine.respond(request, in)

@@ -18,6 +18,7 @@ type serveCommand struct {
 	Throughput  bool     `help:"Throttle as DynamoDB does, at the limits of a partition key and the provisioned capacity of a table. Default: no throttling."`
 	AllowOrigin values   `placeholder:"SCHEME://HOST:PORT" help:"Accept requests of browser pages from this origin. Can be repeated. Default: none."`
 	AllowHost   values   `placeholder:"HOST" help:"Also accept requests to this host name. Can be repeated. Default: none."`
+	Control     bool     `help:"Serve the faults at /control/faults, where they can be listed, added and removed while it runs. Only on a loopback address. Default: off."`
 	Log         bool     `help:"Log each request on stderr: operation, tables, status and duration, no keys or values. Default: no log."`
 	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Switch off features that other servers lack: ${enum}. Default: none."`
 }
@@ -31,6 +32,8 @@ func (*serveCommand) Help() string {
 		"--allow-host, so that no browser page gets through by a name of its own (DNS rebinding). Requests " +
 		"of browser pages are accepted if their origin is one of --allow-origin. GET /metrics shows " +
 		"metrics in the text format of Prometheus.\n\n" +
+		"With --control, GET /control/faults lists the faults as JSON, POST /control/faults adds the fault " +
+		"in the body, DELETE /control/faults/ID removes one, and DELETE /control/faults removes all.\n\n" +
 		"A fault is EFFECT[,CLAUSE]…, for example throttling,operation=PutItem,probability=0.1 or " +
 		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
 		"expired-token, access-denied, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
@@ -81,7 +84,7 @@ func (c *serveCommand) Run(ctx context.Context, s *session) (err error) {
 	if err := checkAddress(c.Addr); err != nil {
 		return err
 	}
-	server := embedded.Server{AllowedHosts: c.AllowHost, AllowedOrigins: c.AllowOrigin}
+	server := embedded.Server{AllowedHosts: c.AllowHost, AllowedOrigins: c.AllowOrigin, Control: c.Control}
 	if err := server.Check(); err != nil {
 		return &usageError{err}
 	}
@@ -98,6 +101,9 @@ func (c *serveCommand) Run(ctx context.Context, s *session) (err error) {
 		return fmt.Errorf("listen on %s: %w", c.Addr, err)
 	}
 	if tcp, ok := listener.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		if c.Control {
+			return errors.Join(usagef("--control needs a loopback address, not %s: there is no authentication", c.Addr), listener.Close())
+		}
 		err = s.message("warning: %s can be reached from other machines, and there is no authentication",
 			listener.Addr())
 	}

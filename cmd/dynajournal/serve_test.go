@@ -109,6 +109,36 @@ func TestServeInjectsFaults(t *testing.T) {
 	s.terminate(t)
 }
 
+func TestServeChangesFaultsWhileItRuns(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory", "--control")
+	must(t, "--endpoint", s.url, "tables", "create")
+	add, err := http.Post(s.url+"/control/faults", "text/plain", strings.NewReader("expired-token,operation=PutItem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = add.Body.Close()
+	if o := invoke(t.Context(), "", "--endpoint", s.url, "append", "a", "--string", "x"); o.status != statusFailed {
+		t.Errorf("%+v", o)
+	}
+	remove, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.url+"/control/faults", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed, err := http.DefaultClient.Do(remove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = removed.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	must(t, "--endpoint", s.url, "append", "a", "--string", "x")
+	s.terminate(t)
+	if o := invoke(t.Context(), "", "serve", "--memory", "--control", "--addr", "0.0.0.0:0"); o.status != statusUsage ||
+		!strings.Contains(o.err, "--control needs a loopback address") {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestServeServesOtherProcesses(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory")
