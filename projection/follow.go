@@ -23,7 +23,9 @@ type FollowOptions struct {
 	// Defaults to 250 milliseconds.
 	Poll time.Duration
 
-	// Started is called when events that are written from then on will be returned, if it is set.
+	// Started is called when events that are written from then on will be returned, if it is set:
+	// each shard of the stream was read once. The goroutine of the loop calls it. Events may be
+	// returned before.
 	Started func()
 }
 
@@ -33,9 +35,14 @@ type FollowOptions struct {
 // written to. For those that are, it reads the journal once for each page of records.
 //
 // It stores nothing: a program that begins again begins with what is written then. Use a [Group]
-// where no event may be missed. Throttling and outages only delay it. What was deleted or purged
-// before it is read is left out. It takes some memory for each persistence id that it has returned
-// events of.
+// where no event may be missed. Throttling and outages only delay it, once the stream was described
+// and its open shards have iterators; before, they are errors. What was deleted or purged before it
+// is read is left out. It takes some memory for each persistence id that it has returned events of.
+//
+// It describes the stream every 15 seconds, and more often after a shard has ended, as DynamoDB may
+// list new shards late. A shard that it could not read from its first record on for 12 hours counts
+// as trimmed. After an outage of 15 minutes at the beginning, and where a shard was listed late, it
+// may also return events of the second before it began.
 //
 // The first event of a persistence id may be left out if it is written while Follow begins, and the
 // next one is the first of a new partition of 100 numbers.
@@ -43,8 +50,9 @@ type FollowOptions struct {
 // DynamoDB allows two readers of a shard: it counts as one, the processes of a group as another.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrUnsupported] of a journal that is shared with a JVM,
-// [ErrNoStream], [ErrReplicated], and those of requests, such as that records were trimmed. After
-// an error the sequence ends.
+// [ErrNoStream] also if the stream is disabled, after its last event, [ErrReplicated], and those of
+// requests, such as that records were trimmed: a *types.TrimmedDataAccessException. After an error
+// the sequence ends.
 func Follow(
 	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, opts FollowOptions,
 ) iter.Seq2[dynajournal.Event, error] {
@@ -78,13 +86,18 @@ func follow(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	f := newFollower(journal, client, arn, opts)
-	f.wait.Go(func() { f.readAll(ctx, opts.Started) })
+	f.wait.Go(func() { f.discover(ctx) })
 	defer f.wait.Wait()
 	defer cancel() // before the readers are waited for
-	for {
+	for started := f.started; ; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-started:
+			started = nil
+			if opts.Started != nil {
+				opts.Started()
+			}
 		case err := <-f.failed:
 			return err
 		case records := <-f.pages:
@@ -130,14 +143,16 @@ type followed struct {
 }
 
 // news returns the persistence ids of which a page has records that are not returned yet, in their
-// order. A record up to the last event that was returned, of its writer, is of the same life of the
-// persistence id, and was returned.
+// order. A record from before Follow began is not new: a shard that is read from its oldest record
+// on may have some. A record up to the last event that was returned, of its writer, is of the same
+// life of the persistence id, and was returned.
 func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
 	of := map[string]*followed{}
 	for i := range records {
 		pid, ok := f.group.triggers(&records[i])
-		if !ok {
+		created := records[i].Dynamodb.ApproximateCreationDateTime
+		if !ok || created != nil && created.Before(f.since) {
 			continue
 		}
 		seq, start, writer := numbersOf(&records[i])

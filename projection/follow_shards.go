@@ -3,56 +3,101 @@ package projection
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/private"
 )
+
+// The pauses between two descriptions of the stream. They double from the shortest to the longest,
+// and begin again when a shard has ended.
+//
+// DescribeStream is not consistent with the reading of shards: the children of a shard that has
+// ended may be listed a minute later (awslabs/amazon-kinesis-client issue 164,
+// apache/flink-connector-aws pull request 252). An account may describe streams 10 times a second.
+const (
+	shortestDiscovery = 250 * time.Millisecond
+	longestDiscovery  = 15 * time.Second
+)
+
+// parentAwaited is how long the parent of a listed shard may be missing from the list. Then it
+// counts as trimmed.
+const parentAwaited = time.Hour
+
+// forgotten is how long ago a shard has ended that is not listed any more, and is forgotten.
+const forgotten = 48 * time.Hour
 
 // follower reads all shards of a stream, and returns the events that their records are of.
 type follower struct {
-	*reader
+	*consumer
 
 	journal *dynajournal.Journal
-	// pages are the records of shards, failed what a shard can't be read for.
+	clock   *clock.Clock
+	// since is shortly before Follow began, in the time of the service. Older records are not new.
+	// It is zero if that time is not known: then all records are new.
+	since time.Time
+	// pages are the records of shards, failed is the reason why the stream can't be read.
 	pages  chan []types.Record
 	failed chan error
-	wait   sync.WaitGroup
+	// started is closed when all shards that were open are read from now on.
+	started chan struct{}
+	// positioned is sent to by each of them, over by each shard that was read to its end.
+	positioned chan struct{}
+	over       chan endOfShard
+	wait       sync.WaitGroup
 	// last is the last event of each persistence id that was returned.
 	last map[string]offset
 
-	mu sync.Mutex
-	// begun are the shards that are or were read, over those that were read to their end.
-	begun, over map[string]bool
+	// discover alone uses the fields below.
+
+	// shards are the shards that are or were listed, nil before the first description.
+	shards map[string]*followedShard
+	// unpositioned counts the shards that were open at first and are not yet read.
+	unpositioned int
+}
+
+// followedShard is a shard that was listed.
+type followedShard struct {
+	listed clock.Moment
+	// begun reports whether it is or was read, over whether all its records were.
+	begun, over bool
+	// end is when over was found out. Records of its children are not older.
+	end clock.Moment
+}
+
+// finish notes that all records of the shard are read, or were written before Follow began.
+func (s *followedShard) finish(at clock.Moment) { s.begun, s.over, s.end = true, true, at }
+
+// endOfShard says that a shard was read to its end, by an answer to a request at a moment.
+type endOfShard struct {
+	name string
+	at   clock.Moment
 }
 
 func newFollower(
 	journal *dynajournal.Journal, client *dynamodbstreams.Client, arn string, opts FollowOptions,
 ) *follower {
-	c := &consumer{
-		streams: &streams{client: client, StreamsOptions: StreamsOptions{Poll: opts.Poll}},
-		group:   &Group{journal: journal, table: openTable(journal)}, arn: arn,
+	f := &follower{
+		consumer: &consumer{
+			streams: &streams{client: client, StreamsOptions: StreamsOptions{Poll: opts.Poll}},
+			group:   &Group{journal: journal, table: openTable(journal)}, arn: arn,
+		},
+		journal: journal, clock: private.SettingsOf(journal).Clock,
+		pages: make(chan []types.Record), failed: make(chan error), started: make(chan struct{}),
+		positioned: make(chan struct{}), over: make(chan endOfShard), last: map[string]offset{},
 	}
-	return &follower{
-		reader: &reader{consumer: c}, journal: journal,
-		pages: make(chan []types.Record), failed: make(chan error),
-		last: map[string]offset{}, begun: map[string]bool{}, over: map[string]bool{},
+	if service, known := f.clock.Service(); known {
+		f.since = service.Add(-time.Second) // the times of records have no fractions
 	}
-}
-
-// readAll begins to read all shards at their end. started is called then.
-func (f *follower) readAll(ctx context.Context, started func()) {
-	err := f.begin(ctx, types.ShardIteratorTypeLatest)
-	if err != nil {
-		f.fail(ctx, err)
-		return
-	}
-	if started != nil {
-		started()
-	}
+	return f
 }
 
 // fail ends the loop with an error.
@@ -63,104 +108,250 @@ func (f *follower) fail(ctx context.Context, err error) {
 	}
 }
 
-// begin reads the shards that are not read yet: those that exist when Follow begins at their end,
-// and later ones from their beginning, when the shard that they follow on was read to its end. So
-// the records of a persistence id come in their order.
-func (f *follower) begin(ctx context.Context, from types.ShardIteratorType) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var all []types.Shard
-	listed := map[string]bool{}
-	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &f.arn}
-	for again := true; again; again = in.ExclusiveStartShardId != nil {
-		out, err := f.client.DescribeStream(ctx, in)
+// discover finds the shards of the stream and begins to read them, until ctx ends. It repeats that
+// for as long as Follow runs, because a shard may be listed at any time after it was opened.
+func (f *follower) discover(ctx context.Context) {
+	pause := shortestDiscovery
+	for {
+		first := f.shards == nil
+		if err := f.look(ctx); err != nil && (first || lasting(err) || errors.Is(err, ErrNoStream)) {
+			f.fail(ctx, err)
+			return
+		}
+		if first && f.unpositioned == 0 {
+			close(f.started)
+		}
+		next := time.NewTimer(pause)
+		pause = min(2*pause, longestDiscovery)
+		for waiting := true; waiting; {
+			select {
+			case end := <-f.over:
+				f.shards[end.name].finish(end.at)
+				next.Reset(shortestDiscovery)
+				pause = 2 * shortestDiscovery
+			case <-f.positioned:
+				if f.unpositioned--; f.unpositioned == 0 {
+					close(f.started)
+				}
+			case <-next.C:
+				waiting = false
+			case <-ctx.Done():
+				next.Stop()
+				return
+			}
+		}
+	}
+}
+
+// look describes the stream once, and begins to read the shards that can be read. The error is
+// ErrNoStream if the stream was disabled and all its shards are read.
+func (f *follower) look(ctx context.Context) error {
+	now := f.clock.Now()
+	shards, disabled, err := f.describe(ctx)
+	if errors.Is(err, errStreamOver) {
+		return ErrNoStream
+	}
+	if err != nil {
+		return err
+	}
+	if f.shards == nil {
+		err = f.beginAll(ctx, shards, now)
+	} else {
+		err = f.beginNew(ctx, shards, now)
+	}
+	if err != nil || !disabled {
+		return err
+	}
+	for _, s := range f.shards {
+		if !s.over {
+			return nil
+		}
+	}
+	return ErrNoStream
+}
+
+// beginAll reads the shards that are open when Follow begins from their end on. What is in the
+// others was written before. A shard with a child is closed, also if its page of the description is
+// older than the child.
+func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock.Moment) error {
+	f.shards = map[string]*followedShard{}
+	for _, shard := range shards {
+		f.shards[aws.ToString(shard.ShardId)] = &followedShard{listed: now}
+	}
+	for _, shard := range shards {
+		if shard.SequenceNumberRange != nil && shard.SequenceNumberRange.EndingSequenceNumber != nil {
+			f.shards[aws.ToString(shard.ShardId)].finish(now)
+		}
+		if parent := f.shards[aws.ToString(shard.ParentShardId)]; parent != nil {
+			parent.finish(now)
+		}
+	}
+	for name, s := range f.shards {
+		if s.begun {
+			continue
+		}
+		out, err := f.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+			StreamArn: &f.arn, ShardId: &name, ShardIteratorType: types.ShardIteratorTypeLatest,
+		})
 		if err != nil {
 			return err //nolint:wrapcheck // the SDK names the operation
 		}
-		all = append(all, out.StreamDescription.Shards...)
-		in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId
-	}
-	for _, shard := range all {
-		listed[aws.ToString(shard.ShardId)] = true
-	}
-	for _, shard := range all {
-		name, parent := aws.ToString(shard.ShardId), aws.ToString(shard.ParentShardId)
-		later := listed[parent] && !f.over[parent] && from != types.ShardIteratorTypeLatest
-		if f.begun[name] || later {
-			continue
-		}
-		if err := f.open(ctx, name, from); err != nil {
-			return err
-		}
-	}
-	if len(f.begun) == len(f.over) {
-		return ErrNoStream // it was disabled
+		s.begun = true
+		f.unpositioned++
+		f.read(ctx, &followedReader{follower: f, shard: name, iterator: out.ShardIterator, latest: true, fresh: now})
 	}
 	return nil
 }
 
-// open begins to read a shard. The caller holds the lock.
-func (f *follower) open(ctx context.Context, name string, from types.ShardIteratorType) error {
-	out, err := f.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
-		StreamArn: &f.arn, ShardId: &name, ShardIteratorType: from,
-	})
-	if err != nil {
-		return err //nolint:wrapcheck // the SDK names the operation
+// beginNew reads shards that were not read yet from their beginning, when their parents were read
+// to the end. So the records of a persistence id come in their order.
+func (f *follower) beginNew(ctx context.Context, shards []types.Shard, now clock.Moment) error {
+	listed := map[string]bool{}
+	for _, shard := range shards {
+		name := aws.ToString(shard.ShardId)
+		listed[name] = true
+		if f.shards[name] == nil {
+			f.shards[name] = &followedShard{listed: now}
+		}
 	}
-	f.begun[name] = true
+	maps.DeleteFunc(f.shards, func(name string, s *followedShard) bool {
+		return s.over && !listed[name] && s.end.Until(now) > forgotten
+	})
+	for _, shard := range shards {
+		name, of := aws.ToString(shard.ShardId), aws.ToString(shard.ParentShardId)
+		s, parent := f.shards[name], f.shards[of]
+		fresh := s.listed
+		switch {
+		case s.begun:
+			continue
+		case of == "": // one of the first shards of the stream
+		case parent == nil && s.listed.Until(now) > parentAwaited:
+			return trimmed("the parent of shard %s is not listed: %s", name, of)
+		case parent == nil || !parent.over:
+			continue
+		default:
+			fresh = parent.end
+		}
+		s.begun = true
+		f.read(ctx, &followedReader{follower: f, shard: name, fresh: fresh})
+	}
+	return nil
+}
+
+// trimmed returns the error of records that the stream has lost.
+func trimmed(format string, args ...any) error {
+	return &types.TrimmedDataAccessException{Message: aws.String(fmt.Sprintf(format, args...))}
+}
+
+// read reads a shard in a goroutine of its own.
+func (f *follower) read(ctx context.Context, r *followedReader) {
 	f.wait.Go(func() {
-		if err := f.shard(ctx, name, out.ShardIterator); err != nil && ctx.Err() == nil {
+		if err := r.run(ctx); err != nil && ctx.Err() == nil {
 			f.fail(ctx, err)
 		}
 	})
-	return nil
 }
 
-// shard reads a shard to its end, and then those that follow on it.
-func (f *follower) shard(ctx context.Context, name string, iterator *string) error {
-	received := ""
-	for iterator != nil {
-		out, err := f.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
-		_, expired := errors.AsType[*types.ExpiredIteratorException](err)
-		switch {
-		case expired && received != "":
-			again, err := f.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
-				StreamArn: &f.arn, ShardId: &name,
-				ShardIteratorType: types.ShardIteratorTypeAfterSequenceNumber, SequenceNumber: &received,
-			})
-			if err != nil {
-				return err //nolint:wrapcheck // the SDK names the operation
-			}
-			iterator = again.ShardIterator
-			continue
-		case err != nil && lasting(err):
-			return err //nolint:wrapcheck // the SDK names the operation
-		case err != nil:
-			if err := sleep(ctx, f.Poll); err != nil {
+// followedReader reads one shard for a follower.
+type followedReader struct {
+	*follower
+
+	shard string
+	// iterator is nil if another one is needed.
+	iterator *string
+	// received is the last record that was received, empty for none.
+	received string
+	// latest is set until the first answer about a shard that is read from its end on.
+	latest bool
+	// fresh is a moment at which no record of the shard was written that is not received.
+	fresh clock.Moment
+}
+
+// run reads the shard to its end.
+func (r *followedReader) run(ctx context.Context) error {
+	for {
+		asked := r.clock.Now()
+		records, over, err := r.page(ctx)
+		if err != nil && lasting(err) {
+			return err
+		}
+		if err == nil {
+			r.fresh = asked
+		}
+		if err == nil && r.latest {
+			// LATEST may be determined by the first GetRecords: what the API reference says of
+			// GetShardIterator does not exclude it.
+			r.latest = false
+			if err := send(ctx, r.positioned, struct{}{}); err != nil {
 				return err
 			}
-			continue
 		}
-		if n := len(out.Records); n > 0 {
-			received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
-			select {
-			case f.pages <- out.Records:
-			case <-ctx.Done():
-				return context.Cause(ctx)
+		if len(records) > 0 {
+			if err := send(ctx, r.pages, records); err != nil {
+				return err
 			}
-		} else if err := sleep(ctx, f.Poll); err != nil {
-			return err
 		}
-		iterator = out.NextShardIterator
+		if over {
+			return send(ctx, r.follower.over, endOfShard{r.shard, asked})
+		}
+		if len(records) == 0 {
+			if err := sleep(ctx, r.Poll); err != nil {
+				return err
+			}
+		}
 	}
-	f.mu.Lock()
-	f.over[name] = true
-	f.mu.Unlock()
-	for {
-		err := f.begin(ctx, types.ShardIteratorTypeTrimHorizon)
-		if err == nil || errors.Is(err, ErrNoStream) || lasting(err) || sleep(ctx, f.Poll) != nil {
-			return err
+}
+
+// page returns the next records, and whether the shard has ended behind them.
+func (r *followedReader) page(ctx context.Context) (records []types.Record, over bool, err error) {
+	if r.iterator == nil {
+		if r.iterator, err = r.next(ctx); err != nil {
+			return nil, false, err
 		}
+	}
+	out, err := r.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: r.iterator})
+	if _, expired := errors.AsType[*types.ExpiredIteratorException](err); expired {
+		r.iterator = nil
+	}
+	if err != nil {
+		return nil, false, err //nolint:wrapcheck // the SDK names the operation
+	}
+	if n := len(out.Records); n > 0 {
+		r.received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
+	}
+	r.iterator = out.NextShardIterator
+	return out.Records, r.iterator == nil, nil
+}
+
+// next returns an iterator for the record after the last one that was received. If there is none,
+// it is one for the oldest record of the shard: news leaves out what was written before Follow
+// began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the number may
+// be trimmed, or missing from the description. The oldest record may not be the first one that was
+// not received: after 12 hours without an answer it counts as trimmed.
+func (r *followedReader) next(ctx context.Context) (*string, error) {
+	in := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &r.arn, ShardId: &r.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	}
+	switch {
+	case r.received != "":
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &r.received
+	case r.clock.Since(r.fresh) > trustedFor:
+		return nil, trimmed("shard %s could not be read for %v", r.shard, trustedFor)
+	}
+	out, err := r.client.GetShardIterator(ctx, in)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the SDK names the operation
+	}
+	return out.ShardIterator, nil
+}
+
+// send sends to a channel. The error is why ctx has ended.
+func send[T any](ctx context.Context, to chan<- T, v T) error {
+	select {
+	case to <- v:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -168,6 +359,5 @@ func (f *follower) shard(ctx context.Context, name string, iterator *string) err
 func lasting(err error) bool {
 	_, trimmed := errors.AsType[*types.TrimmedDataAccessException](err)
 	_, gone := errors.AsType[*types.ResourceNotFoundException](err)
-	_, expired := errors.AsType[*types.ExpiredIteratorException](err)
-	return trimmed || gone || expired || denied(err)
+	return trimmed || gone || denied(err)
 }

@@ -28,15 +28,34 @@ type followed struct {
 }
 
 // follow follows a journal, and returns when it has begun.
-func (b *bundle) follow() *followed {
+func (b *bundle) follow(change ...func(*projection.FollowOptions)) *followed {
 	b.Helper()
+	f, began := b.begin(func(o *projection.FollowOptions) {
+		for _, f := range change {
+			f(o)
+		}
+	})
+	select {
+	case <-began:
+	case err := <-f.ended:
+		b.Fatal(err)
+	}
+	return f
+}
+
+// begin begins to follow a journal, with a client of its own or a client of the test. began is
+// closed when Follow says that it has started.
+func (b *bundle) begin(change func(*projection.FollowOptions), client ...*dynamodbstreams.Client) (f *followed, began chan struct{}) {
+	b.Helper()
+	if len(client) == 0 {
+		client = append(client, dynamodbstreams.NewFromConfig(b.engine.AWSConfig()))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &followed{stop: cancel, ended: make(chan error, 1)}
-	began := make(chan struct{})
+	f, began = &followed{stop: cancel, ended: make(chan error, 1)}, make(chan struct{})
 	opts := projection.FollowOptions{Poll: time.Millisecond, Started: sync.OnceFunc(func() { close(began) })}
-	client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+	change(&opts)
 	go func() {
-		for e, err := range projection.Follow(ctx, b.journal, client, opts) {
+		for e, err := range projection.Follow(ctx, b.journal, client[0], opts) {
 			if err == nil {
 				err = f.Handle(ctx, e)
 			}
@@ -47,12 +66,7 @@ func (b *bundle) follow() *followed {
 		}
 	}()
 	b.Cleanup(cancel)
-	select {
-	case <-began:
-	case err := <-f.ended:
-		b.Fatal(err)
-	}
-	return f
+	return f, began
 }
 
 func (b *bundle) append(w *dynajournal.Writer, events ...any) {

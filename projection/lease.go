@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -132,31 +130,18 @@ func (c *consumer) still(l lease) bool {
 // shards returns the names of the shards of the stream. The error is errStreamOver if the stream
 // was disabled, or is gone.
 func (c *consumer) shards(ctx context.Context) ([]string, error) {
-	var names []string
-	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &c.arn}
-	for {
-		out, err := c.client.DescribeStream(ctx, in)
-		if _, gone := errors.AsType[*streamtypes.ResourceNotFoundException](err); gone {
-			return nil, errStreamOver
-		}
-		if err != nil {
-			return nil, err //nolint:wrapcheck // the SDK names the operation
-		}
-		switch out.StreamDescription.StreamStatus {
-		case streamtypes.StreamStatusDisabled, streamtypes.StreamStatusDisabling:
-			if safeguard.ProjectionStreamFollowed {
-				return nil, errStreamOver
-			}
-		default:
-		}
-		for _, shard := range out.StreamDescription.Shards {
-			names = append(names, aws.ToString(shard.ShardId))
-		}
-		in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId
-		if in.ExclusiveStartShardId == nil {
-			return names, nil
-		}
+	described, disabled, err := c.describe(ctx)
+	if err == nil && disabled && safeguard.ProjectionStreamFollowed {
+		err = errStreamOver
 	}
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(described))
+	for i, shard := range described {
+		names[i] = aws.ToString(shard.ShardId)
+	}
+	return names, nil
 }
 
 // leases reads the leases of shards. A lease that does not exist begins at the oldest record.

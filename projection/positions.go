@@ -2,6 +2,7 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -71,7 +72,11 @@ func positions(
 			arn: arn, set: t.journalName + "\x00" + group + "\x00" + info.set,
 		}
 		if shards == nil {
-			if shards, err = c.shards(ctx); err != nil {
+			shards, err = c.shards(ctx)
+			if errors.Is(err, errStreamOver) {
+				return nil, ErrNoStream
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -1,0 +1,34 @@
+package projection
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+// describe returns the shards of the stream, and whether the stream was disabled. The error is
+// errStreamOver if it is gone.
+//
+// A shard may be missing for a while after it was opened. The pages are of different times: a
+// parent may look open beside its child, or be missing.
+func (c *consumer) describe(ctx context.Context) (shards []types.Shard, disabled bool, err error) {
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &c.arn}
+	for {
+		out, err := c.client.DescribeStream(ctx, in)
+		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); gone {
+			return nil, false, errStreamOver
+		}
+		if err != nil {
+			return nil, false, err //nolint:wrapcheck // the SDK names the operation
+		}
+		status := out.StreamDescription.StreamStatus
+		disabled = disabled || status == types.StreamStatusDisabled || status == types.StreamStatusDisabling
+		shards = append(shards, out.StreamDescription.Shards...)
+		in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId
+		if in.ExclusiveStartShardId == nil {
+			return shards, disabled, nil
+		}
+	}
+}
