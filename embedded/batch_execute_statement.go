@@ -251,7 +251,7 @@ func (c *call) respondBatch(batch []*batchStatement, show *string) {
 		c.out = s.append(separate(c.out, i))
 	}
 	c.out = append(c.out, ']')
-	if slices.Contains(c.forms, EffectStatementCapacity) {
+	if _, each := c.form(EffectStatementCapacity); each {
 		c.appendCapacities(capacityOfEach(batch), show)
 	} else if used := capacityOfTables(batch); used != nil {
 		c.appendCapacities(used, show)

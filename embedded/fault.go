@@ -76,6 +76,11 @@ const (
 	// EffectReaderLimit refuses an operation on a stream with LimitExceededException, as if too
 	// many read the shard.
 	EffectReaderLimit Effect = "reader-limit"
+	// EffectWrongClock makes the engine's responses show a clock that is wrong by Delay, which may be
+	// negative. A request that was signed more than 15 minutes before or after that time is refused
+	// with InvalidSignatureException. It hits a request in addition to the other fault that may hit
+	// it.
+	EffectWrongClock Effect = "wrong-clock"
 	// EffectLateShards makes DescribeStream leave out the shards that took the place of others less
 	// than Delay ago: all of them, or some of each request (see Some).
 	EffectLateShards Effect = "late-shards"
@@ -133,7 +138,8 @@ type Fault struct {
 	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
 	// Delay is the delay for EffectSlow, the age of the state for stale reads and descriptions, and
-	// the age below which EffectStreamLag leaves out records, and EffectLateShards shards.
+	// the age below which EffectStreamLag leaves out records, and EffectLateShards shards. It is how
+	// far EffectWrongClock sets the clock forward, and alone there it may be negative.
 	Delay time.Duration
 }
 
@@ -170,6 +176,7 @@ var effects = map[Effect]effectRules{
 	EffectLateLatest:          {},
 	EffectNoErrorChecksum:     {},
 	EffectStatementCapacity:   {},
+	EffectWrongClock:          {delay: true, delayed: true},
 }
 
 // injectedCodes are the error codes that Fault.Code can have, with their messages.
@@ -191,7 +198,9 @@ const defaultStatementCode = "ThrottlingError"
 
 // formOnly reports whether the effect changes only the form of a response. Such a fault is a habit
 // that a server has: it hits a request together with any other fault.
-func (e Effect) formOnly() bool { return e == EffectNoErrorChecksum || e == EffectStatementCapacity }
+func (e Effect) formOnly() bool {
+	return e == EffectNoErrorChecksum || e == EffectStatementCapacity || e == EffectWrongClock
+}
 
 // check returns an error if the fault is invalid.
 func (f Fault) check() error {
@@ -207,7 +216,7 @@ func (f Fault) check() error {
 		return errors.New("a fault can have either nth or every")
 	case !(f.Probability >= 0 && f.Probability <= 1): // NaN is neither.
 		return fmt.Errorf("the probability %v is not from 0 to 1", f.Probability)
-	case f.Delay < 0:
+	case f.Delay < 0 && f.Effect != EffectWrongClock:
 		return fmt.Errorf("the delay %v is negative", f.Delay)
 	case rules.delayed && f.Delay == 0:
 		return fmt.Errorf("the effect %s needs a delay", f.Effect)

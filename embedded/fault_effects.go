@@ -24,6 +24,9 @@ func (e *Engine) perform(name string, c *call) error {
 		return c.in.run(e, c)
 	}
 	c.fault, c.forms = e.faults.match(name, c.op.targets(e, c))
+	if err := c.checkSignedAt(e.now()); err != nil {
+		return err
+	}
 	if c.fault == nil {
 		return c.in.run(e, c)
 	}

@@ -96,8 +96,9 @@ type activeFault struct {
 // Inject makes requests go wrong from now on, as the fault describes, until remove is called.
 // remove may be called more than once. A request is hit by at most one fault: the one injected
 // first of those that are due. Faults injected later do not count the requests that it hits. Faults
-// that change only the form of a response (EffectNoErrorChecksum, EffectStatementCapacity) hit it
-// in addition. The error is about an invalid fault, or that the engine is closed.
+// that change only the form of a response (EffectNoErrorChecksum, EffectStatementCapacity,
+// EffectWrongClock) hit it in addition. The error is about an invalid fault, or that the engine is
+// closed.
 func (e *Engine) Inject(f Fault) (remove func(), err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("embedded: injecting a fault: %w", err)
@@ -184,7 +185,7 @@ type requestFault struct {
 
 // match returns the fault that hits the request, nil for none, and the effects on the form of its
 // response.
-func (in *injector) match(operation string, targets []target) (hits *requestFault, forms []Effect) {
+func (in *injector) match(operation string, targets []target) (hits *requestFault, forms []Fault) {
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	now := in.now()
@@ -211,7 +212,7 @@ func (in *injector) match(operation string, targets []target) (hits *requestFaul
 		matched.chooseTargets()
 		in.record(matched, operation, targets, now)
 		if active.Effect.formOnly() {
-			forms = append(forms, active.Effect)
+			forms = append(forms, active.Fault)
 		} else {
 			hits = matched
 		}

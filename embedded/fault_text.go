@@ -137,7 +137,7 @@ func (f *Fault) set(name string, value *string) error {
 		return nil
 	}
 	delay, err := time.ParseDuration(*value)
-	if err != nil || delay <= 0 {
+	if err != nil || delay == 0 || delay < 0 && f.Effect != EffectWrongClock {
 		return fmt.Errorf("the delay is %.40q, not a duration above 0, as 150ms", *value)
 	}
 	f.Delay = delay

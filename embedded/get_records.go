@@ -105,6 +105,8 @@ func (e *Engine) respondRecords(c *call, s *stream, of *shard, position shardIte
 			more = true
 			break
 		}
+		clock, _ := c.form(EffectWrongClock)
+		r.at += clock.Delay.Milliseconds()
 		number := recordNumber(it.Key())
 		c.out = s.appendRecord(separate(c.out, n), &r, number)
 		size, n, position.from = size+len(stored), n+1, number+1

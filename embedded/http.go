@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -83,13 +82,15 @@ type requestHead struct {
 	host, target string
 	// kind is the Content-Type, and accepted the Accept-Encoding, empty if there is none.
 	kind, accepted string
-	signed         bool
+	// signedAt is the X-Amz-Date.
+	signedAt string
+	signed   bool
 }
 
 func headOf(request *http.Request) requestHead {
 	return requestHead{
 		host: request.Host, target: request.Header.Get("X-Amz-Target"), kind: request.Header.Get("Content-Type"),
-		accepted: request.Header.Get("Accept-Encoding"), signed: signed(request),
+		accepted: request.Header.Get("Accept-Encoding"), signedAt: request.Header.Get("X-Amz-Date"), signed: signed(request),
 	}
 }
 
@@ -151,7 +152,7 @@ func (e *Engine) dispatch(ctx context.Context, head *requestHead, body []byte, i
 		return errorResponse(serviceError("SerializationException", ""))
 	}
 	response := newResponse(http.StatusOK)
-	c := &call{ctx: ctx, op: operation, in: in, host: head.host, body: body, out: response.body}
+	c := &call{ctx: ctx, op: operation, in: in, host: head.host, signedAt: head.signedAt, body: body, out: response.body}
 	response.summary.operation = name
 	err := protect(name, func() error {
 		if in != nil && in.named {
@@ -173,7 +174,9 @@ func (e *Engine) dispatch(ctx context.Context, head *requestHead, body []byte, i
 		response.body = appendError(response.body[:0], api)
 	}
 	c.damageResponse(response)
-	response.errorUnsummed = slices.Contains(c.forms, EffectNoErrorChecksum)
+	_, response.errorUnsummed = c.form(EffectNoErrorChecksum)
+	clock, _ := c.form(EffectWrongClock)
+	response.ahead = clock.Delay
 	return response
 }
 

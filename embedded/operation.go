@@ -1,6 +1,9 @@
 package embedded
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // call is one request.
 type call struct {
@@ -17,14 +20,25 @@ type call struct {
 	// response.
 	fault  *requestFault
 	damage damage
-	// forms are the effects on the form of the response.
-	forms []Effect
+	// forms are the faults that change the form of the response.
+	forms []Fault
+	// signedAt is the X-Amz-Date of the request, empty if it has none.
+	signedAt string
 	// reads is set when the request has read items, which others may be writing.
 	reads bool
 }
 
 // faulty reports whether a fault with the effect hits the request.
 func (c *call) faulty(effect Effect) bool { return c.fault != nil && c.fault.Effect == effect }
+
+// form returns the fault that has the effect on the form of the response.
+func (c *call) form(effect Effect) (f Fault, found bool) {
+	i := slices.IndexFunc(c.forms, func(f Fault) bool { return f.Effect == effect })
+	if i < 0 {
+		return Fault{}, false
+	}
+	return c.forms[i], true
+}
 
 // operation is one operation of DynamoDB. The file of an operation begins with the function that
 // runs it. Its comment lists the checks in their order, each of which ends the request with the

@@ -130,7 +130,8 @@ func (p *plainConnection) respond(ctx context.Context, size int) bool {
 // request returns what matters of the head.
 func (h *plainHead) request() requestHead {
 	return requestHead{
-		host: h.host.value(), target: h.target.value(), kind: h.kind.value(), accepted: h.accepted.value(), signed: true,
+		host: h.host.value(), target: h.target.value(), kind: h.kind.value(), accepted: h.accepted.value(),
+		signedAt: h.signedAt.value(), signed: true,
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 //
 // What is not plain is not necessarily wrong: net/http decides about it.
 type plainHead struct {
-	host, target, kind, accepted plainValue
-	length                       int
+	host, target, kind, accepted, signedAt plainValue
+	length                                 int
 }
 
 // plainValue is the value of a header. It is kept from request to request: the next one on a
@@ -54,7 +54,7 @@ func (h *plainHead) parse(data []byte) (size int, plain bool) {
 	if !bytes.HasPrefix(data, []byte(plainFirstLine)) {
 		return 0, false
 	}
-	for _, v := range []*plainValue{&h.host, &h.target, &h.kind, &h.accepted} {
+	for _, v := range []*plainValue{&h.host, &h.target, &h.kind, &h.accepted, &h.signedAt} {
 		v.given = false
 	}
 	h.length = -1
@@ -87,6 +87,8 @@ func (h *plainHead) set(name, value []byte, signed *bool) bool {
 		return h.kind.set(value)
 	case "accept-encoding":
 		return h.accepted.set(value)
+	case "x-amz-date":
+		return h.signedAt.set(value)
 	case "authorization":
 		again := *signed
 		*signed = bytes.HasPrefix(value, []byte(signaturePrefix))

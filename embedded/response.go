@@ -23,6 +23,8 @@ type response struct {
 	damage    damage
 	// errorUnsummed leaves the checksum out if the response is an error.
 	errorUnsummed bool
+	// ahead is how far the clock is ahead that the response shows.
+	ahead time.Duration
 
 	summary requestSummary
 }
@@ -62,7 +64,7 @@ func (r *response) header(now time.Time) http.Header {
 func (r *response) setHeader(header http.Header, now time.Time) {
 	// All values are in one array, and those that are made here in one string.
 	var made [64]byte
-	text := now.UTC().AppendFormat(made[:0], http.TimeFormat)
+	text := now.Add(r.ahead).UTC().AppendFormat(made[:0], http.TimeFormat)
 	date := len(text)
 	text = strconv.AppendUint(text, uint64(crc32.ChecksumIEEE(r.body)), 10)
 	checksum := len(text)
@@ -104,7 +106,7 @@ func (r *response) appendHead(dst []byte, now time.Time, last bool) []byte {
 	if r.contentType != "" {
 		dst = append(append(append(dst, "Content-Type: "...), r.contentType...), "\r\n"...)
 	}
-	dst = now.UTC().AppendFormat(append(dst, "Date: "...), http.TimeFormat)
+	dst = now.Add(r.ahead).UTC().AppendFormat(append(dst, "Date: "...), http.TimeFormat)
 	dst = append(dst, "\r\nVary: Origin"...)
 	if r.summed() {
 		dst = append(dst, "\r\nX-Amz-Crc32: "...)

@@ -143,16 +143,14 @@ type followed struct {
 }
 
 // news returns the persistence ids of which a page has records that are not returned yet, in their
-// order. A record from before Follow began is not new: a shard that is read from its oldest record
-// on may have some. A record up to the last event that was returned, of its writer, is of the same
+// order. A record up to the last event that was returned, of its writer, is of the same
 // life of the persistence id, and was returned.
 func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
 	of := map[string]*followed{}
 	for i := range records {
 		pid, ok := f.group.triggers(&records[i])
-		created := records[i].Dynamodb.ApproximateCreationDateTime
-		if !ok || created != nil && created.Before(f.since) {
+		if !ok {
 			continue
 		}
 		seq, start, writer := numbersOf(&records[i])

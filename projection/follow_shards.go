@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"maps"
 	"sync"
 	"time"
@@ -26,6 +27,9 @@ import (
 const (
 	shortestDiscovery = 250 * time.Millisecond
 	longestDiscovery  = 15 * time.Second
+	// clocksApart is how far the clock that dates the records of a stream may be from the clock of the
+	// table's endpoint. A record that old is taken for new, because the opposite would lose an event.
+	clocksApart = time.Minute
 )
 
 // parentAwaited is how long the parent of a listed shard may be missing from the list. Then it
@@ -41,7 +45,8 @@ type follower struct {
 
 	journal *dynajournal.Journal
 	clock   *clock.Clock
-	// since is shortly before Follow began, in the time of the service. Older records are not new.
+	// since is a minute before Follow began, in the time of the service. Older records of a shard
+	// that is read from its oldest record on are not new.
 	// It is zero if that time is not known: then all records are new.
 	since time.Time
 	// pages are the records of shards, failed is the reason why the stream can't be read.
@@ -95,7 +100,7 @@ func newFollower(
 		positioned: make(chan struct{}), over: make(chan endOfShard), last: map[string]offset{},
 	}
 	if service, known := f.clock.Service(); known {
-		f.since = service.Add(-time.Second) // the times of records have no fractions
+		f.since = service.Add(-clocksApart)
 	}
 	return f
 }
@@ -259,6 +264,8 @@ type followedReader struct {
 	shard string
 	// iterator is nil if another one is needed.
 	iterator *string
+	// oldest is set once the shard is read from its oldest record on, which may be older than Follow.
+	oldest bool
 	// received is the last record that was received, empty for none.
 	received string
 	// latest is set until the first answer about a shard that is read from its end on.
@@ -320,12 +327,18 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 		r.received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
 	}
 	r.iterator = out.NextShardIterator
-	return out.Records, r.iterator == nil, nil
+	records = out.Records
+	if r.oldest {
+		records = slices.DeleteFunc(records, func(record types.Record) bool {
+			created := record.Dynamodb.ApproximateCreationDateTime
+			return created != nil && created.Before(r.since)
+		})
+	}
+	return records, r.iterator == nil, nil
 }
 
 // next returns an iterator for the record after the last one that was received. If there is none,
-// it is one for the oldest record of the shard: news leaves out what was written before Follow
-// began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the number may
+// it is one for the oldest record of the shard: page leaves out records from before Follow began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the number may
 // be trimmed, or missing from the description. The oldest record may not be the first one that was
 // not received: after 12 hours without an answer it counts as trimmed.
 func (r *followedReader) next(ctx context.Context) (*string, error) {
@@ -337,6 +350,8 @@ func (r *followedReader) next(ctx context.Context) (*string, error) {
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &r.received
 	case r.clock.Since(r.fresh) > trustedFor:
 		return nil, trimmed("shard %s could not be read for %v", r.shard, trustedFor)
+	default:
+		r.oldest = true
 	}
 	out, err := r.client.GetShardIterator(ctx, in)
 	if err != nil {

@@ -245,6 +245,22 @@ func TestFollowBeginsWhileShardsAreListedLate(t *testing.T) {
 
 // Requests of Follow to a stream with 3 shards that are closed and 4 that are open: none for the
 // closed ones, and 4 descriptions a minute.
+// The endpoint of the table may show another time than the clock that dates records.
+func TestFollow_TimeOfTheTableIsAheadOfTheStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.inject("wrong-clock,delay=10m,table=*")
+		w := b.write("a", "1")
+		f := b.follow(slowly)
+		b.append(w, "2")
+		time.Sleep(time.Minute)
+		want(t, "a", f.of("a"), "2 2")
+		f.stop()
+		comes(t, "the end", f.ended)
+	})
+}
+
 func TestRequestsOfFollowing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,7 @@ func (*serveCommand) Help() string {
 		"expired-token, access-denied, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
 		"statement-errors, transaction-conflict, stale-read, index-lag, stale-description, and of streams " +
 		"stream-lag, half-page, expired-iterator, trimmed, reader-limit, late-shards, late-latest. Forms of " +
-		"responses, in addition to another fault: no-error-checksum, statement-capacity. Clauses: operation, table, key, " +
+		"responses, in addition to another fault: no-error-checksum, statement-capacity, wrong-clock. Clauses: operation, table, key, " +
 		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
 		"applied, some, code, delay."
 }

@@ -1,0 +1,37 @@
+package embedded
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// signedFor is how far the time of a signature may be from the service's clock. AWS's pages name
+	// 5 or 15 minutes, its messages both; the longer one is the one that a client may not rely on.
+	//
+	// https://docs.aws.amazon.com/IAM/latest/UserGuide/signature-v4-troubleshooting.html
+	signedFor = 15 * time.Minute
+	// signedAtFormat is the format of X-Amz-Date.
+	signedAtFormat = "20060102T150405Z"
+)
+
+// checkSignedAt refuses a request that was not signed at about the time of a clock that is wrong.
+// Without such a fault, or without X-Amz-Date, it refuses nothing.
+func (c *call) checkSignedAt(now time.Time) error {
+	clock, wrong := c.form(EffectWrongClock)
+	signedAt, err := time.Parse(signedAtFormat, c.signedAt)
+	if !wrong || err != nil {
+		return nil
+	}
+	now = now.Add(clock.Delay).UTC()
+	at, shown := signedAt.Format(signedAtFormat), now.Format(signedAtFormat)
+	switch {
+	case signedAt.Before(now.Add(-signedFor)):
+		return serviceError("InvalidSignatureException", fmt.Sprintf("Signature expired: %s is now earlier than %s (%s - 15 min.)",
+			at, now.Add(-signedFor).Format(signedAtFormat), shown))
+	case signedAt.After(now.Add(signedFor)):
+		return serviceError("InvalidSignatureException", fmt.Sprintf("Signature not yet current: %s is still later than %s (%s + 15 min.)",
+			at, now.Add(signedFor).Format(signedAtFormat), shown))
+	}
+	return nil
+}
