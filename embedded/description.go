@@ -46,6 +46,7 @@ func (t *table) describe(status string, now int64) object {
 		description["TableClassSummary"] = object{"TableClass": t.Class}
 	}
 	t.Settings.describe(description)
+	t.Replication.describe(description)
 	t.describeStream(description)
 	local, global := t.describeIndexes(status, now)
 	if len(local) > 0 {

@@ -53,6 +53,8 @@
 //
 // Tables can be used and dropped at once. Only an index that is added to a table takes time, while
 // it is backfilled. Expired items are deleted within minutes instead of days. There are no backups,
-// global tables, imports and exports: their operations fail with UnknownOperationException, and
-// parameters about them are ignored. DescribeContinuousBackups reports that backups are off.
+// global tables of version 2017, imports and exports: their operations fail with
+// UnknownOperationException, and parameters about them are ignored. DescribeContinuousBackups
+// reports that backups are off. Replicas that UpdateTable adds are stored and shown, and get no
+// items.
 package embedded

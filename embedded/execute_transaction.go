@@ -12,7 +12,7 @@ import (
 //     ReturnConsumedCapacity
 //  2. for each statement: its syntax and parameters, and that it has no RETURNING
 //  3. that all statements read, or that all write or check
-//  4. the tables
+//  4. the tables, and that none is strongly consistent in several Regions
 //  5. for reads: that each statement names one item of a table by its primary key, that no item is
 //     given twice, and the size of all items, at most 4 MB
 //  6. for writes: the keys of each statement, that no item is given twice, the token, and then
@@ -53,7 +53,7 @@ func (e *Engine) executeTransaction(c *call) error {
 	if reading != 0 && reading != len(bound) {
 		return invalid("ExecuteTransaction API does not support both read and write operations in the same request.")
 	}
-	tables, release, err := e.sharedAll(names)
+	tables, release, err := e.sharedByTransaction(names)
 	if err != nil {
 		return err
 	}

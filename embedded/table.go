@@ -65,6 +65,8 @@ type schema struct {
 	// expire.
 	TimeToLive string   `json:"timeToLive,omitempty"`
 	Settings   settings `json:"settings,omitzero"`
+	// Replication is empty if the table has no replicas.
+	Replication replication `json:"replication,omitzero"`
 	// Stream is the newest stream, nil if there was none.
 	Stream *streamReference `json:"stream,omitempty"`
 	Items  int64            `json:"items"`

@@ -15,7 +15,7 @@ import (
 //     Key and TableName
 //  2. for each action: that there are names only for an expression, and the values of the key
 //  3. for each action: the placeholders and the projection
-//  4. the tables
+//  4. the tables, and that none is strongly consistent in several Regions
 //  5. for each action: that the projection has no path into a key attribute
 //  6. the keys against the key schemas. An invalid one cancels the transaction, with a reason for
 //     each action.
@@ -42,7 +42,7 @@ func (e *Engine) transactGetItems(c *call) error {
 		}
 		names[i] = *a.tableName
 	}
-	tables, release, err := e.sharedAll(names)
+	tables, release, err := e.sharedByTransaction(names)
 	if err != nil {
 		return err
 	}

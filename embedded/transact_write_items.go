@@ -16,7 +16,7 @@ import (
 //     placeholders, the update and the condition, the values of the item or key, and the size of an
 //     item to put, at most 400 KB
 //  3. the size of all items, keys and values, at most 4 MB
-//  4. the tables
+//  4. the tables, and that none is strongly consistent in several Regions
 //  5. for each action: the keys, that an update changes none, and that there is no path into a key
 //     attribute. An empty key attribute is a ValidationException. Another violation cancels the
 //     transaction, with a reason for that action only: those after it are not checked.
@@ -55,7 +55,7 @@ func (e *Engine) transactWriteItems(c *call) error {
 	if size > maxTransaction {
 		return invalid(requestTooLarge)
 	}
-	tables, release, err := e.sharedAll(names)
+	tables, release, err := e.sharedByTransaction(names)
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,13 @@ import (
 //  5. the table
 //  6. the throughput against the billing mode, that a request that changes nothing else changes it,
 //     and that one that makes the table provisioned has a throughput for each global index
-//  7. StreamSpecification
-//  8. for each index update: the index, its throughput, and for a new one the number of indexes,
+//  7. ReplicaUpdates and MultiRegionConsistency
+//  8. StreamSpecification
+//  9. for each index update: the index, its throughput, and for a new one the number of indexes,
 //     the attribute definitions and the keys. An index is not created while another is backfilled.
 //
-// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Replicas and
-// WarmThroughput are ignored.
+// SSESpecification, OnDemandThroughput and replicas are stored and shown, and have no effect. Only
+// strong consistency of replicas forbids what it forbids in the service. WarmThroughput is ignored.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func (e *Engine) updateTable(c *call) error {
@@ -80,6 +81,7 @@ type updateTableInput struct {
 	protected  *bool
 	class      *string
 	settings   settingsParameter
+	replicas   replicationParameter
 	stream     *streamParameter
 }
 
@@ -102,7 +104,7 @@ func (in *updateTableInput) read(name string, r *decoder) {
 	case "StreamSpecification":
 		in.stream = r.streamSpecification()
 	default:
-		if !in.settings.readMember(name, r) {
+		if !in.settings.readMember(name, r) && !in.replicas.readMember(name, r) {
 			r.skip()
 		}
 	}
@@ -161,6 +163,7 @@ func (in *updateTableInput) check() error {
 		}
 	}
 	c.tableClass(in.class)
+	c.replication(in.replicas)
 	c.streamSpecification(in.stream)
 	if err := c.err(); err != nil {
 		return err
@@ -170,7 +173,7 @@ func (in *updateTableInput) check() error {
 
 func (in *updateTableInput) checkUpdates() error {
 	if in.billing == nil && in.throughput == nil && len(in.indexes) == 0 && in.protected == nil && in.class == nil &&
-		!in.settings.given() && in.stream == nil {
+		!in.settings.given() && !in.replicas.given() && in.stream == nil {
 		return invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates " +
 			"or SSESpecification or ReplicaUpdates is required")
 	}
@@ -228,6 +231,9 @@ func (in *updateTableInput) apply(t *table, now int64) (*schema, error) {
 		return nil, err
 	}
 	in.settings.apply(&next.Settings)
+	if err := in.replicas.apply(&next); err != nil {
+		return nil, err
+	}
 	if err := in.checkStream(t); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ package embedded
 //
 // It checks, in this order:
 //  1. the model
-//  2. the table
+//  2. the table, and that it is not strongly consistent in several Regions
 //  3. that the request changes something, and that it disables the attribute that is in use
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
@@ -24,6 +24,8 @@ func (e *Engine) updateTimeToLive(c *call) error {
 	defer t.lock.Unlock()
 	name := ""
 	switch {
+	case t.Replication.strong():
+		return invalid("TimeToLive is not supported on a table with multi-Region strong consistency")
 	case *in.enabled && t.TimeToLive != "":
 		return invalid("TimeToLive is already enabled")
 	case !*in.enabled && t.TimeToLive == "":
