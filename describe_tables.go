@@ -39,6 +39,11 @@ type Table struct {
 	// Stream is the view type of the table's stream, such as NEW_IMAGE, empty if there is no
 	// stream.
 	Stream string
+	// Replicas are the other Regions that have a replica of the table, sorted.
+	// MultiRegionConsistency is DynamoDB's, EVENTUAL or STRONG. Both are empty if there is no
+	// replica.
+	Replicas               []string
+	MultiRegionConsistency string
 
 	// The following fields are the journal's header. They are zero for the other tables, and if
 	// there is no header: then a JVM has made the table.
@@ -112,6 +117,7 @@ func publicTable(t *provision.Table) Table {
 		ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits, Items: t.Items, Bytes: t.Bytes,
 		DeletionProtection: t.DeletionProtection, PointInTimeRecovery: t.PointInTimeRecovery,
 		Class: t.Class, Encryption: t.Encryption, Stream: t.Stream,
+		Replicas: t.Replication.Regions, MultiRegionConsistency: t.Replication.Consistency,
 		Version: t.Version, Kind: t.Kind, Shards: t.Shards, FenceWindow: t.FenceWindow,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/provision"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/internal/states"
 )
@@ -161,7 +163,8 @@ func (j *Journal) keys() layout.Keys {
 	return layout.Keys{Journal: j.config.JournalName, Shards: j.header.Shards}
 }
 
-// inspect reads the table's description and the journal's header, and checks them.
+// inspect reads the table's description and the journal's header, and checks them. It warns of
+// replicas in other Regions.
 func (j *Journal) inspect(ctx context.Context) error {
 	found, err := j.config.provision().Inspect(ctx, j.client)
 	if err != nil {
@@ -170,7 +173,25 @@ func (j *Journal) inspect(ctx context.Context) error {
 	j.header, j.keyLimit = found.Header, found.KeyLimit
 	j.config.FenceWindow = time.Duration(j.header.FenceWindow) * time.Second
 	j.hasIndex.Store(found.Indexed)
+	if len(found.Replication.Regions) > 0 {
+		j.warnOfReplicas(ctx, found.Replication)
+	}
 	return nil
+}
+
+// warnOfReplicas logs what a replicated table does not have. docs/guarantees.md has the sources.
+func (j *Journal) warnOfReplicas(ctx context.Context, r provision.Replication) {
+	lacks := "the conditions of writes hold in one Region only: two Regions can both write a sequence number, and one " +
+		"of the two events is lost. Write each persistence id in one Region only"
+	if r.Strong() {
+		lacks = "there is no time to live, so tombstones stay until a repair. There are no transactions, so transactional " +
+			"projections need a projections table of one Region. There are no local indexes, so a JVM's snapshot " +
+			"table can't be replicated this way"
+	}
+	j.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the journal table has replicas in other Regions",
+		slog.String("table", j.config.JournalTable), slog.String("regions", strings.Join(r.Regions, ", ")),
+		slog.String("consistency", r.Consistency), slog.String("lacks", lacks),
+		slog.String("see", "docs/guarantees.md#global-tables"))
 }
 
 // checkReadable returns an *ArgumentError if nothing can be stored for a persistence id. A JVM

@@ -1,13 +1,6 @@
 package projection_test
 
 import (
-	"bytes"
-	"errors"
-	"hash/crc32"
-	"io"
-	"net/http"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -134,40 +127,24 @@ func TestEveryViewOfAStreamIsEnough(t *testing.T) {
 	}
 }
 
-// replicas makes a table appear to have a replica in another Region.
-type replicas struct{ inner aws.HTTPClient }
-
-func (r *replicas) install(c *dynajournal.Config) {
-	r.inner = c.AWS.HTTPClient
-	c.AWS.HTTPClient = &http.Client{Transport: r}
-}
-
-func (r *replicas) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := r.inner.Do(request)
-	if err != nil || !strings.HasSuffix(request.Header.Get("X-Amz-Target"), ".DescribeTable") {
-		return response, err
-	}
-	body, err := io.ReadAll(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return nil, err
-	}
-	body = bytes.Replace(body, []byte(`"Table":{`), []byte(`"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
-	response.Header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return response, nil
-}
-
 func TestReplicasAreAnErrorUnlessTheyAreAllowed(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")
-	journal := b.open(new(replicas).install)
+	if _, err := b.table.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable),
+		ReplicaUpdates: []types.ReplicationGroupUpdate{{
+			Create: &types.CreateReplicationGroupMemberAction{RegionName: aws.String("eu-west-1")},
+		}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for name, config := range map[string]projection.Config{"streams": b.streamed(), "sweep": fast()} {
-		g := group(t, journal, config, projection.AtLeastOnce(name, &recorder{}))
+		g := group(t, b.journal, config, projection.AtLeastOnce(name, &recorder{}))
 		wantError(t, name+": Run", g.Run(t.Context()), projection.ErrReplicated)
 		wantError(t, name+": Start", g.Start(t.Context()), projection.ErrReplicated)
 		config.AllowReplicas = true
-		start(t, group(t, journal, config, projection.AtLeastOnce(name, &recorder{})))
+		start(t, group(t, b.journal, config, projection.AtLeastOnce(name, &recorder{})))
 		b.await("group/"+name, "a", 1)
 	}
 }

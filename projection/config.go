@@ -14,9 +14,12 @@ import (
 // Config configures a group. Only Name is required.
 type Config struct {
 	// AllowReplicas lets the group run on a journal table with replicas in other Regions. Set it
-	// only if one Region alone writes the journal and runs its projections, or if the replicas are
-	// strongly consistent: the conditions of writes do not hold across Regions otherwise, and
-	// events can be lost, or handled in two Regions.
+	// only if one Region alone writes the journal and runs its projections: the conditions of
+	// writes do not hold across Regions otherwise, and events can be lost, or handled in two
+	// Regions. They do hold if both the journal table and the projections table are strongly
+	// consistent in several Regions. But such tables have no transactions, so projections that are
+	// [Transactional], and those that begin [FromNow], fail: docs/guarantees.md has a section about
+	// global tables.
 	//
 	// Defaults to false: that is [ErrReplicated].
 	AllowReplicas bool

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal"
 )
 
@@ -187,6 +189,9 @@ func (c *comparison) expiry(t dynajournal.Table) {
 		d.Found = fmt.Sprintf("items expire by %s (%s), tombstones have %s",
 			printable(t.TTL), t.TTLStatus, ttlAttribute)
 		d.Advice = "a table has one such attribute: turn that one off, and call " + update
+	case t.MultiRegionConsistency == string(types.MultiRegionConsistencyStrong):
+		d.Found = "items can't expire: the table is strongly consistent in several Regions"
+		d.Advice = "remove expired tombstones with `dynajournal repair`"
 	case t.TTLStatus == "DISABLING":
 		d.Found = "expiry is being turned off (DISABLING)"
 		d.Advice = "wait until it is off, and call " + update

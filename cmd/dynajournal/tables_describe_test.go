@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -183,6 +185,11 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 			want: []string{"note: pekko-persistence: f.conf has no key for it / expiry is being turned off " +
 				"(DISABLING) / wait until it is off"},
 		},
+		"no expiry in several Regions": {
+			change: func(t tables) { t[0].TTL, t[0].TTLStatus, t[0].MultiRegionConsistency = "", "DISABLED", "STRONG" },
+			want: []string{"note: pekko-persistence: f.conf has no key for it / items can't expire: the table is strongly " +
+				"consistent in several Regions / remove expired tombstones with `dynajournal repair`"},
+		},
 		"expiry by another attribute": {
 			change: func(t tables) { t[0].TTL = "until" },
 			want: []string{"note: pekko-persistence: f.conf has no key for it / items expire by until (ENABLED), " +
@@ -275,5 +282,28 @@ func TestTablesDescribeShowsExpiry(t *testing.T) {
 		"provisioned: 3 read and 4 write units, about 0 items, 0 bytes" + kept
 	if o.out != want {
 		t.Errorf("it shows\n%swant\n%s", o.out, want)
+	}
+}
+
+func TestTablesDescribeShowsReplicas(t *testing.T) {
+	table := described()[1]
+	without, err := json.Marshal(newTableResult(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := newTableResult(table).text(); bytes.Contains(without, []byte("replicas")) ||
+		bytes.Contains(without, []byte("multi_region_consistency")) || strings.Contains(text, "replicas") {
+		t.Errorf("without replicas: %s\n%s", without, text)
+	}
+	table.Replicas, table.MultiRegionConsistency = []string{"eu-west-1", "eu-west-3"}, "STRONG"
+	with, err := json.Marshal(newTableResult(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(with, []byte(`"replicas":["eu-west-1","eu-west-3"],"multi_region_consistency":"STRONG"`)) {
+		t.Errorf("got %s", with)
+	}
+	if text := newTableResult(table).text(); !strings.Contains(text, ", replicas in eu-west-1, eu-west-3 (STRONG), ") {
+		t.Errorf("got %s", text)
 	}
 }

@@ -31,6 +31,9 @@ type tableResult struct {
 	PointInTimeRecovery string `json:"point_in_time_recovery"`
 	Class               string `json:"class"`
 	Encryption          string `json:"encryption"`
+	// Replicas and MultiRegionConsistency are absent if the table has no replicas.
+	Replicas               []string `json:"replicas,omitempty"`
+	MultiRegionConsistency string   `json:"multi_region_consistency,omitempty"`
 
 	// notReady are the indexes that are not active, and their status.
 	notReady []string
@@ -54,6 +57,7 @@ func newTableResult(t dynajournal.Table) tableResult {
 		Stream: t.Stream, FenceWindow: int64(t.FenceWindow / time.Second),
 		Items: t.Items, Bytes: t.Bytes, DeletionProtection: t.DeletionProtection,
 		PointInTimeRecovery: t.PointInTimeRecovery, Class: t.Class, Encryption: t.Encryption,
+		Replicas: t.Replicas, MultiRegionConsistency: t.MultiRegionConsistency,
 	}
 	for _, k := range t.Keys {
 		r.Keys = append(r.Keys, keyText(k))
@@ -110,6 +114,9 @@ func (r tableResult) described() []string {
 	}
 	if r.Stream != "" {
 		parts = append(parts, "stream of "+r.Stream)
+	}
+	if len(r.Replicas) > 0 {
+		parts = append(parts, fmt.Sprintf("replicas in %s (%s)", strings.Join(r.Replicas, ", "), r.MultiRegionConsistency))
 	}
 	parts = append(parts, r.notReady...)
 	return append(parts, r.kept()...)

@@ -28,6 +28,7 @@ type Table struct {
 	PointInTimeRecovery   string
 	Class, Encryption     string
 	Stream                string
+	Replication           Replication
 	Version               int
 	Kind                  string
 	Shards                int
@@ -111,6 +112,7 @@ func newTable(name string, d *types.TableDescription) Table {
 	if s := d.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
 		t.Stream = string(s.StreamViewType)
 	}
+	t.Replication = replicationOf(d)
 	for i := range d.GlobalSecondaryIndexes {
 		g := &d.GlobalSecondaryIndexes[i]
 		index := Index{

@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestJournalWithoutAHeaderIsOfAJVM(t *testing.T) {
 			s.table(&dynamodb.CreateTableInput{GlobalSecondaryIndexes: c.indexes})
 			found, err := s.journal.Inspect(t.Context(), s.client)
 			want := layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion, FenceWindow: layout.DefaultFenceWindow}
-			if err != nil || found != (provision.Found{Header: want, KeyLimit: c.limit, Indexed: c.indexed}) {
+			if err != nil || !reflect.DeepEqual(found, provision.Found{Header: want, KeyLimit: c.limit, Indexed: c.indexed}) {
 				t.Errorf("Inspect: %+v, %v", found, err)
 			}
 			s.journal.SequenceShards, s.journal.FenceWindow = 20, 2*time.Hour

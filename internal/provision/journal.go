@@ -38,6 +38,8 @@ type Found struct {
 	KeyLimit int
 	// Indexed reports whether the index of persistence ids exists and is filled.
 	Indexed bool
+	// Replication is empty if the table can't be described.
+	Replication Replication
 }
 
 // Inspect reads the description of the table and the journal's header, and checks that they fit the
@@ -61,7 +63,7 @@ func (j *Journal) Inspect(ctx context.Context, client *dynamo.Client) (Found, er
 		if err := checkSchema(table, layout.AttrNum); err != nil {
 			return found, err
 		}
-		found.KeyLimit = keyLimit(table)
+		found.KeyLimit, found.Replication = keyLimit(table), replicationOf(table)
 	}
 	if found.Header, err = j.readHeader(ctx, client, table); err != nil || table == nil {
 		return found, err
