@@ -300,7 +300,7 @@ type Config struct {
 	// Defaults to false.
 	SnapshotNewestByTimestamp bool
 
-	// SnapshotTable is the name of the table of snapshots.
+	// SnapshotTable is the name of the table of snapshots. An ARN is refused.
 	//
 	// Defaults to "pekko-persistence-snapshot".
 	SnapshotTable string
