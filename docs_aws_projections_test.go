@@ -148,6 +148,8 @@ func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
 	got[streamOfJournal] = append(got[streamOfJournal],
 		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams")
 	slices.Sort(got[streamOfJournal])
+	// Lambda writes the logs with the role of the function.
+	got[logsOfFunction] = []string{"logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"}
 	if !reflect.DeepEqual(got, sent.allowed) {
 		t.Errorf("a function sends\n%v\nthe policy allows\n%v", got, sent.allowed)
 	}

@@ -62,8 +62,15 @@ func cloudFormationTables(t *testing.T) []templateTable {
 			Type, DeletionPolicy, UpdateReplacePolicy string
 			Properties                                templateTable
 		}
+		Outputs map[string]struct {
+			Description string
+			Value       map[string][]string
+		}
 	}
 	parse(t, source, &template)
+	if value := template.Outputs["StreamArn"].Value["Fn::GetAtt"]; !slices.Equal(value, []string{"Journal", "StreamArn"}) {
+		t.Errorf("the output StreamArn is %q", value)
+	}
 	var tables []templateTable
 	for name, resource := range template.Resources {
 		if resource.Type != "AWS::DynamoDB::Table" || resource.DeletionPolicy != "Retain" || resource.UpdateReplacePolicy != "Retain" {
@@ -100,7 +107,11 @@ func terraformTables(t *testing.T) []templateTable {
 	}
 	type enabled []struct{ Enabled bool }
 	var file struct {
+		Terraform struct {
+			Providers map[string]struct{ Source, Version string } `json:"required_providers"`
+		}
 		Variable variables
+		Output   map[string]struct{ Value string }
 		Resource struct {
 			Tables map[string]struct {
 				Name                 string
@@ -111,9 +122,11 @@ func terraformTables(t *testing.T) []templateTable {
 				Range                string            `json:"range_key"`
 				Attribute            []struct{ Name, Type string }
 				GlobalSecondaryIndex []struct {
-					Name       string
-					Hash       string               `json:"hash_key"`
-					Range      string               `json:"range_key"`
+					Name string
+					Key  []struct {
+						Name string        `json:"attribute_name"`
+						Type types.KeyType `json:"key_type"`
+					} `json:"key_schema"`
 					Projection types.ProjectionType `json:"projection_type"`
 				} `json:"global_secondary_index"`
 				TTL []struct {
@@ -129,6 +142,14 @@ func terraformTables(t *testing.T) []templateTable {
 		}
 	}
 	parse(t, source, &file)
+	// key_schema of an index is known since 6.28, which deprecates hash_key and range_key there:
+	// hashicorp/terraform-provider-aws issue 46197.
+	if file.Terraform.Providers["aws"].Version != ">= 6.28" {
+		t.Errorf("the providers are %+v", file.Terraform.Providers)
+	}
+	if value := file.Output["stream_arn"].Value; value != "${aws_dynamodb_table.journal.stream_arn}" {
+		t.Errorf("the output stream_arn is %q", value)
+	}
 	var tables []templateTable
 	for name, resource := range file.Resource.Tables {
 		if len(resource.Lifecycle) != 1 || !resource.Lifecycle[0].PreventDestroy {
@@ -144,8 +165,12 @@ func terraformTables(t *testing.T) []templateTable {
 				types.AttributeDefinition{AttributeName: &a.Name, AttributeType: types.ScalarAttributeType(a.Type)})
 		}
 		for _, i := range resource.GlobalSecondaryIndex {
+			var key []types.KeySchemaElement
+			for _, k := range i.Key {
+				key = append(key, types.KeySchemaElement{AttributeName: &k.Name, KeyType: k.Type})
+			}
 			table.GlobalSecondaryIndexes = append(table.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-				IndexName: &i.Name, KeySchema: terraformKey(i.Hash, i.Range), Projection: &types.Projection{ProjectionType: i.Projection},
+				IndexName: &i.Name, KeySchema: key, Projection: &types.Projection{ProjectionType: i.Projection},
 			})
 		}
 		for _, ttl := range resource.TTL {
@@ -289,7 +314,11 @@ func TestTemplatesMakeTheTablesThatTheCommandMakes(t *testing.T) {
 	}
 }
 
-// allowedActions returns the actions of a policy by resource, which is a table or an index.
+// logsOfFunction is the resource of the logs of a function in a policy.
+const logsOfFunction = "the logs of the function"
+
+// allowedActions returns the actions of a policy by resource: a table, an index, a stream or
+// logsOfFunction.
 func allowedActions(t *testing.T, name string) map[string][]string {
 	t.Helper()
 	var policy struct {
@@ -303,7 +332,10 @@ func allowedActions(t *testing.T, name string) map[string][]string {
 	parse(t, readFile(t, name), &policy)
 	allowed := map[string][]string{}
 	for _, s := range policy.Statement {
-		_, resource, ok := strings.Cut(s.Resource, "arn:aws:dynamodb:REGION:ACCOUNT:table/")
+		resource, ok := strings.CutPrefix(s.Resource, "arn:aws:dynamodb:REGION:ACCOUNT:table/")
+		if strings.HasPrefix(s.Resource, "arn:aws:logs:REGION:ACCOUNT:") {
+			resource, ok = logsOfFunction, true
+		}
 		if !ok || s.Effect != "Allow" || policy.Version != "2012-10-17" {
 			t.Errorf("%s: statement %+v", name, s)
 		}
@@ -327,6 +359,27 @@ func TestServicePolicyAllowsWhatAJournalSendsAndNoMore(t *testing.T) {
 	got := sent.actions()
 	if want := allowedActions(t, path.Join("docs", "aws", "service-policy.json")); !reflect.DeepEqual(got, want) {
 		t.Errorf("a journal sends\n%v\nthe policy allows\n%v", got, want)
+	}
+}
+
+// The actions are those that DynamoDB needs of a customer-managed key, in DynamoDB's own requests:
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
+func TestPolicyOfAKeyAllowsWhatDynamoDBNeeds(t *testing.T) {
+	t.Parallel()
+	var policy struct {
+		Version   string
+		Statement []struct {
+			Sid, Effect string
+			Action      []string
+			Resource    string
+			Condition   map[string]map[string]string
+		}
+	}
+	parse(t, readFile(t, "docs/aws/kms-policy.json"), &policy)
+	want := []string{"kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"}
+	if len(policy.Statement) != 1 || !slices.Equal(policy.Statement[0].Action, want) ||
+		policy.Statement[0].Condition["StringEquals"]["kms:ViaService"] != "dynamodb.REGION.amazonaws.com" {
+		t.Errorf("the policy is %+v", policy)
 	}
 }
 
