@@ -50,6 +50,12 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err //nolint:wrapcheck // the error names what failed
 		}
+		for _, name := range beingDeleted(before) {
+			if err := s.message("%s is being deleted: it is made when it is gone, for which this waits at most 10 minutes",
+				printable(name)); err != nil {
+				return err
+			}
+		}
 		opts := dynajournal.TableOptions{
 			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU, Projections: c.Projections,
 			Stream: c.Stream,
@@ -68,6 +74,17 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 		}
 		return nil
 	})
+}
+
+// beingDeleted returns the names of the tables that are being deleted.
+func beingDeleted(tables []dynajournal.Table) []string {
+	var names []string
+	for _, t := range tables {
+		if t.Status == string(types.TableStatusDeleting) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // What creating has done about the journal's header.

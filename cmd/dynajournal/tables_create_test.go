@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +131,16 @@ func TestTablesUpdateAddsWhatProjectionsNeed(t *testing.T) {
 	}
 	if again := invoke(t.Context(), "", "tables", "update", "--stream", "--projections"); again.err != "nothing was missing\n" {
 		t.Errorf("%+v", again)
+	}
+}
+
+func TestTablesCreateNamesTheTablesThatItWaitsFor(t *testing.T) {
+	tables := described()
+	if got := beingDeleted(tables); got != nil {
+		t.Errorf("got %q of active tables", got)
+	}
+	tables[1].Status = "DELETING"
+	if got := beingDeleted(tables); !slices.Equal(got, []string{"pekko-persistence-snapshot"}) {
+		t.Errorf("got %q", got)
 	}
 }
