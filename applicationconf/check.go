@@ -12,6 +12,8 @@ import (
 type file struct {
 	*hocon.Document
 	path string
+	// allowed are keys that are accepted although they are not known.
+	allowed []string
 }
 
 // wrong returns an error about the value at a path of keys, with the file and the line, if it has a
@@ -59,7 +61,7 @@ func (f *file) checkGroup(section, within string, known keys) error {
 		full := section + "." + path
 		_, leaf := known[path]
 		switch {
-		case leaf:
+		case leaf, slices.Contains(f.allowed, full), slices.Contains(f.allowed, path):
 		case !known.isGroup(path):
 			at := key.At
 			if at.IsZero() {

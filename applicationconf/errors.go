@@ -10,12 +10,17 @@ import (
 // Errors of a file, for errors.Is. The error is an *Error.
 var (
 	// ErrUnknownKey: a section of the plug-ins has a key that they don't have, or a section at the
-	// top has almost the name of one of theirs. [Error.Nearest] is the probable name.
+	// top has almost the name of one of theirs. [Error.Nearest] is the probable name. [AllowKey]
+	// allows a key that an extension reads.
 	ErrUnknownKey = errors.New("is not known")
 
 	// ErrNoSection: the file has no section of the plug-ins, or none of the name that the host's
 	// key has. A file that sets nothing is refused, because it is probably another one.
 	ErrNoSection = errors.New("there is no section")
+
+	// ErrNotSupported: the file configures another plug-in than those that this package reads, such
+	// as version 2 of Akka's. Its tables have another layout.
+	ErrNotSupported = errors.New("is not supported")
 )
 
 // Error tells what is wrong in a file, and where. Its text has one line, and no value of

@@ -3,7 +3,6 @@ package applicationconf
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
@@ -26,21 +25,36 @@ type Settings struct {
 	// Origins are where the file sets these fields, by their names: that of Config's field, such as
 	// "JournalTable" or "HTTP.Proxy", or "Region". What the file does not set has none.
 	Origins map[string]Origin
+
+	// Notes are the settings that a JVM takes from elsewhere than Go does, a line each, with the
+	// file, the line and what to write in the file. Log them.
+	Notes []string
+}
+
+// Option changes what Load accepts.
+type Option func(*file)
+
+// AllowKey makes Load accept a key that it does not know, because an extension of the plug-ins
+// reads it. The key has no effect. It is a path such as "app-journal.stream-endpoint", as in the
+// text of [ErrUnknownKey], or the part of it below a section. All keys below it are accepted too.
+func AllowKey(key string) Option {
+	return func(f *file) { f.allowed = append(f.allowed, key) }
 }
 
 // Load loads a file, and the files that it includes, which are searched next to it. References are
 // looked up in the file, then in the environment: ${?JOURNAL_TABLE} is the value of the variable.
 //
-// Every key in the plug-ins' sections has to be one of theirs or of their host's. Keys without a
-// meaning here, such as dispatchers, have no effect.
+// Every key in the plug-ins' sections has to be one of theirs or of their host's, unless
+// [AllowKey] allows it. Keys without a meaning here, such as dispatchers, have no effect. The
+// snapshot store and the read journal use the journal's settings where the file sets none.
 //
 // A file that is wrong is an [*Error]. A file that can't be read is an error that wraps that of
 // package os, such as fs.ErrNotExist. One of more than 1 MiB, with what it includes, is not read.
 // Load may be called by several goroutines at the same time.
-func Load(path string) (Settings, error) {
-	s, akkas, err := readAs(path, pekko)
+func Load(path string, options ...Option) (Settings, error) {
+	s, akkas, err := readAs(path, pekko, options)
 	if err == nil && akkas {
-		s, _, err = readAs(path, akka) // again, with the defaults that it can refer to
+		s, _, err = readAs(path, akka, options) // again, with the defaults that it can refer to
 	}
 	if err != nil {
 		return Settings{}, err
@@ -49,12 +63,15 @@ func Load(path string) (Settings, error) {
 }
 
 // readAs reads a file with the defaults of a product, and reports whether it is for Akka.
-func readAs(path string, p product) (Settings, bool, error) {
+func readAs(path string, p product, options []Option) (Settings, bool, error) {
 	document, err := hocon.Load(path, p.defaults())
 	if err != nil {
 		return Settings{}, false, parseError(err)
 	}
-	f := &file{document, path}
+	f := &file{Document: document, path: path}
+	for _, option := range options {
+		option(f)
+	}
 	found, err := f.find()
 	if err != nil {
 		return Settings{}, false, err
@@ -74,6 +91,10 @@ func (f *file) read(from sections) (Settings, error) {
 	}
 	c := &s.Config
 	r := reader{file: f, section: from.journal, origins: map[any]Origin{}}
+	r.classless(from.journal, usualJournal)
+	if from.store {
+		r.classless(from.snapshots, usualSnapshots)
+	}
 	if from.product == akka {
 		c.JournalTable, c.SnapshotTable = akka.tables, akka.tables+"-snapshot"
 		r.origins[&c.JournalTable], r.origins[&c.SnapshotTable] = Origin{File: f.path}, Origin{File: f.path}
@@ -102,12 +123,16 @@ func (f *file) read(from sections) (Settings, error) {
 		r.section = from.snapshots
 		r.text("snapshot-table", &c.SnapshotTable)
 		r.flag("tracing", &c.Tracing)
+		r.sameSnapshots(from.journal)
 		r.same(from.journal, shared()...)
 	}
 	r.section = from.journal
 	r.absolute(scheme, &c.Endpoint)
-	s.Origins = r.named(&s)
-	return s, r.err
+	if r.err != nil {
+		return Settings{}, r.err
+	}
+	s.Origins, s.Notes = r.named(&s), r.notes
+	return s, nil
 }
 
 // shared returns the settings that the journal, the snapshot store and the read journal have in
@@ -122,11 +147,10 @@ func (f *file) check(from sections) error {
 	for _, section := range []struct {
 		name  string
 		known keys
-		used  bool
 	}{
-		{from.journal, p.journalKeys(), true}, {usualJournal, p.journalKeys(), false},
-		{from.snapshots, p.snapshotKeys(), from.store}, {usualSnapshots, p.snapshotKeys(), false},
-		{usualRead, p.readKeys(), from.read},
+		{from.journal, p.journalKeys()}, {usualJournal, p.journalKeys()},
+		{from.snapshots, p.snapshotKeys()}, {usualSnapshots, p.snapshotKeys()},
+		{usualRead, p.readKeys()},
 	} {
 		if !f.Has(section.name) {
 			if err := f.notAnObject(section.name); err != nil {
@@ -134,26 +158,9 @@ func (f *file) check(from sections) error {
 			}
 			continue
 		}
-		if section.used {
-			if err := f.checkClass(section.name + ".class"); err != nil {
-				return err
-			}
-		}
 		if err := f.checkKeys(section.name, section.known); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkClass checks that a section is one of the DynamoDB plug-in.
-func (f *file) checkClass(key string) error {
-	class, set, err := f.Text(key)
-	switch {
-	case err != nil:
-		return f.wrong(key, "%w", err)
-	case set && !strings.Contains(strings.ToLower(class), "dynamodb"):
-		return f.wrong(key, "%s is %q, which is not the DynamoDB plug-in's", key, class)
 	}
 	return nil
 }

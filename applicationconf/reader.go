@@ -3,11 +3,13 @@ package applicationconf
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
@@ -17,6 +19,7 @@ type reader struct {
 	section string
 	// origins are where the fields are set, by the pointers to them.
 	origins map[any]Origin
+	notes   []string
 	err     error
 }
 
@@ -167,20 +170,60 @@ func (r *reader) duration(key string, to *time.Duration) {
 	r.note(to, key)
 }
 
-// same checks that keys are set as in the journal's section. Its error does not contain values that
-// can be secret.
+// add adds a note about a section.
+func (r *reader) add(section, format string, args ...any) {
+	r.notes = append(r.notes, r.wrong(section, format, args...).Error())
+}
+
+// same checks that the keys that the section sets are the journal's. Keys that it leaves out are
+// the journal's here. In the JVM they are those of dynamodb-journal, because the plug-ins'
+// reference.conf refers to that section, so there is a note where the two differ. Neither the error
+// nor the note contains values, which can be secret.
 func (r *reader) same(journal string, names ...string) {
+	var differ []string
 	for _, key := range names {
 		here, there := r.section+"."+key, journal+"."+key
-		if r.err != nil || r.setting(here) == r.setting(there) || r.err != nil {
+		if r.err != nil {
+			return
+		}
+		value := r.setting(here)
+		if value == r.setting(there) || r.err != nil {
 			continue
 		}
 		at := r.At(here)
-		if at.IsZero() {
-			at = r.At(there)
+		if at.IsZero() || value == "" || value == bySDK {
+			differ = append(differ, key)
+			continue
 		}
 		r.err = r.wrongAt(at, here, "%s and %s are different: both must be the same, as one client serves both", here, there)
 	}
+	if r.err == nil && len(differ) > 0 {
+		r.add(r.section, "%s does not set %s: here %s sets it, in the JVM %s; for the same in the JVM write %s.%s = ${%s.%s}%s",
+			r.section, strings.Join(differ, ", "), journal, usualJournal, r.section, differ[0], journal, differ[0],
+			map[bool]string{true: ", and so on"}[len(differ) > 1])
+	}
+}
+
+// sameSnapshots checks that a snapshot store that the file sets anything of has the journal's name,
+// also if it leaves the name out: a JVM stores its snapshots under the other name, where Go does
+// not find them.
+func (r *reader) sameSnapshots(journal string) {
+	const key = "journal-name"
+	here, there := r.section+"."+key, journal+"."+key
+	if r.err != nil || r.setting(here) == r.setting(there) || r.err != nil || !r.setsAny(r.section) {
+		return
+	}
+	at := r.At(here)
+	if at.IsZero() {
+		at = r.At(there)
+	}
+	r.err = r.wrongAt(at, here, "%s and %s are different: both must be the same, as one client serves both", here, there)
+}
+
+// setsAny reports whether the file sets any key of a section.
+func (r *reader) setsAny(section string) bool {
+	found, err := r.Keys(section)
+	return err != nil || slices.ContainsFunc(found, func(k hocon.Key) bool { return !k.At.IsZero() })
 }
 
 // setting returns the value at a path in a form that can be compared.

@@ -54,6 +54,9 @@ func (f *file) find() (sections, error) {
 		}
 	}
 	s.read = !f.At(usualRead).IsZero()
+	if err := f.checkPlugins(s, journal.key, store.key); err != nil {
+		return s, err
+	}
 	if err := f.checkMisspelt(s); err != nil {
 		return s, err
 	}
@@ -61,6 +64,23 @@ func (f *file) find() (sections, error) {
 		return s, f.noSection()
 	}
 	return s, nil
+}
+
+// checkPlugins checks that the sections in use are those of the DynamoDB plug-ins. The keys are the
+// host's, empty where none names a section.
+func (f *file) checkPlugins(s sections, journal, store string) error {
+	if err := f.checkPlugin(s.product, ofJournal, s.journal, journal); err != nil {
+		return err
+	}
+	if s.store {
+		if err := f.checkPlugin(s.product, ofSnapshots, s.snapshots, store); err != nil {
+			return err
+		}
+	}
+	if s.read {
+		return f.checkPlugin(s.product, ofReading, usualRead, usualRead)
+	}
+	return nil
 }
 
 // plugin reads the section that a host's key names. It is an error if the file sets both Akka's and
@@ -78,19 +98,31 @@ func (f *file) plugin(kind string) (plugin, error) {
 		case found.section != "":
 			return found, f.wrong(key, "%s is set, and so is %s: only one can say where the plug-in is", key, found.key)
 		}
-		if found = (plugin{p, key, section}); ofHost(found) && kind == "snapshot-store" {
+		if found = (plugin{p, key, section}); ofHost(found) && kind == "snapshot-store" || f.Has(section) {
 			continue
 		}
-		if !f.Has(section) {
-			names := []string{usualJournal, usualSnapshots}
-			if top, err := f.Keys(""); err == nil {
-				for _, k := range top {
-					names = append(names, hocon.Join(k.Name))
-				}
-			}
-			return found, f.wrong(key, "%s is %q, but %w of that name%s", key, section, ErrNoSection,
-				didYouMean(nearest(section, names, len(section)/3)))
+		if err := f.notAnObject(section); err != nil {
+			return found, err
 		}
+		of := ofJournal
+		if kind == "snapshot-store" {
+			of = ofSnapshots
+		}
+		if err := f.checkPlugin(p, of, section, key); err != nil {
+			return found, err
+		}
+		names := []string{usualJournal, usualSnapshots}
+		if top, err := f.Keys(""); err == nil {
+			for _, k := range top {
+				names = append(names, hocon.Join(k.Name))
+			}
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == section })
+		help := didYouMean(nearest(section, names, len(section)/3))
+		if help == "" {
+			help = ": if it is another plug-in's, it is not supported: only Akka's until 1.x and Pekko's are"
+		}
+		return found, f.wrong(key, "%s is %q, but %w of that name%s", key, section, ErrNoSection, help)
 	}
 	return found, nil
 }
