@@ -120,14 +120,14 @@ func (s *session) withoutTables(
 ) (*dynajournal.Journal, error) {
 	switch {
 	case c.engine == nil:
-		return nil, fmt.Errorf("%w: make it with `dynajournal tables create`", missing)
+		return nil, fmt.Errorf("%w %s: make it with `dynajournal tables create`", missing, c.place)
 	case as != appending && as != copying:
-		return nil, fmt.Errorf("%w: `dynajournal append` or `dynajournal tables create` makes it", missing)
+		return nil, fmt.Errorf("%w %s: `dynajournal append` or `dynajournal tables create` makes it", missing, c.place)
 	}
 	if err := dynajournal.CreateTables(ctx, c.config, dynajournal.TableOptions{}); err != nil {
 		return nil, err //nolint:wrapcheck // names the tables
 	}
-	if err := s.message("made the tables of a native journal"); err != nil {
+	if err := errors.Join(s.message("made the tables of a native journal"), s.tellFolder(s.location)); err != nil {
 		return nil, err
 	}
 	return dynajournal.Open(ctx, c.config) //nolint:wrapcheck // names the table

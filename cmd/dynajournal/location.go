@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -30,15 +32,21 @@ type location struct {
 	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB of AWS, with the credentials and the region that the AWS SDK finds."`
 	Region   string `placeholder:"R" help:"AWS region. Default: us-east-1 with an endpoint, else the one that the AWS SDK finds ($AWS_REGION)."`
 
-	JournalTable   string `placeholder:"NAME" help:"Table of events. Default: pekko-persistence ($DYNAJOURNAL_JOURNAL_TABLE)."`
-	SnapshotTable  string `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
-	JournalName    string `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
-	SequenceShards string `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See help migrate for the older ones. Default: current."`
-	Config         string `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
+	JournalTable   string   `placeholder:"NAME" help:"Table of events. Default: pekko-persistence ($DYNAJOURNAL_JOURNAL_TABLE)."`
+	SnapshotTable  string   `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
+	JournalName    string   `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
+	SequenceShards string   `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
+	Layout         string   `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See help migrate for the older ones. Default: current."`
+	Config         string   `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
+	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept a key of the file that only an extension of the plug-ins reads, such as dynamodb-journal.extra. It can be repeated. Default: none."`
 
 	profile     string // of the AWS SDK; empty is its default
 	allowLegacy bool   // the command works on the legacy layouts
+	engineOnly  bool   // the command works on the embedded engine only
+	// notes are what a JVM does otherwise with the file.
+	notes []string
+	// made is the folder of the embedded engine if the command made it.
+	made string
 	// sources are where the settings are from, by the names of the fields, here and in
 	// dynajournal.Config. One that has none has its default.
 	sources sources
@@ -60,6 +68,8 @@ type connection struct {
 	config dynajournal.Config
 	// engine is nil if the journal is not on an embedded one.
 	engine *embedded.Engine
+	// place is where it is, for an error.
+	place string
 }
 
 // joinClosing joins the error of closing an engine to the error of using it. A storage that has
@@ -79,16 +89,35 @@ func (c *connection) close() error {
 }
 
 // resolve sets each flag that is not set from the environment or else from the file, and returns
-// the configuration. Without any location it is the default folder.
+// the configuration. Without any location it is DynamoDB of AWS if the environment has a Region or
+// credentials of AWS, otherwise the default folder: a command for a service must not work on a
+// folder in its place.
 func (l *location) resolve() (dynajournal.Config, error) {
 	c, err := l.resolveSet()
-	if err == nil && !l.isSet() {
-		l.Data, err = defaultFolder()
+	if err != nil || l.isSet() {
+		return c, err
 	}
+	if name := serviceVariable(); name != "" && !l.engineOnly {
+		l.AWS, l.sources["AWS"] = true, "$"+name
+		return c, nil
+	}
+	l.Data, err = defaultFolder()
 	return c, err
 }
 
-// resolveSet is resolve without a default location.
+// serviceVariable returns the variable of the environment that says that the service is AWS's, or
+// an empty string.
+func serviceVariable() string {
+	for _, name := range append([]string{"AWS_REGION", "AWS_DEFAULT_REGION"}, credentialVariables...) {
+		if os.Getenv(name) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// resolveSet is resolve without a location by the environment of AWS or by default. A flag or a
+// file with a Region or credentials and without an endpoint is for AWS.
 func (l *location) resolveSet() (dynajournal.Config, error) {
 	path, file, err := l.plugins()
 	if err != nil {
@@ -112,6 +141,15 @@ func (l *location) resolveSet() (dynajournal.Config, error) {
 	if l.Endpoint == "" {
 		delete(l.sources, "Endpoint") // the file's is not used
 	}
+	if !l.isSet() {
+		for _, of := range []struct{ field, value string }{
+			{"Region", first(l.Region, file.Region)}, {"AccessKeyID", file.Config.AccessKeyID},
+		} {
+			if of.value != "" && !l.AWS {
+				l.AWS, l.sources["AWS"] = true, l.sources.of(of.field)
+			}
+		}
+	}
 	l.Region = l.sources.first("Region", l.Region, variables{"AWS_REGION"}, file.Region)
 	c := file.Config
 	c.Endpoint = l.Endpoint
@@ -133,13 +171,41 @@ func (l *location) plugins() (path string, file applicationconf.Settings, err er
 	if path = first(l.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path == "" {
 		return "", file, nil
 	}
-	if file, err = applicationconf.Load(path); err != nil {
-		return path, file, &usageError{err}
+	options := make([]applicationconf.Option, len(l.AllowKey))
+	for i, key := range l.AllowKey {
+		options[i] = applicationconf.AllowKey(key)
 	}
+	if file, err = applicationconf.Load(path, options...); err != nil {
+		return path, file, &usageError{withAllowKey(err)}
+	}
+	l.notes = file.Notes
 	return path, file, nil
 }
 
+// withAllowKey adds to the error of an unknown key of a section how to accept it.
+func withAllowKey(err error) error {
+	wrong, is := errors.AsType[*applicationconf.Error](err)
+	if !is || !errors.Is(err, applicationconf.ErrUnknownKey) || !strings.Contains(wrong.Key, ".") {
+		return err
+	}
+	return fmt.Errorf("%w (if only an extension reads it: --allow-key '%s')", err, wrong.Key)
+}
+
 func (l *location) isSet() bool { return l.Endpoint != "" || l.Data != "" || l.Memory || l.AWS }
+
+// place returns where a resolved location is, for an error.
+func (l *location) place() string {
+	switch {
+	case l.Memory:
+		return "in memory"
+	case l.Data != "":
+		return "in the folder " + printable(l.Data)
+	case l.Endpoint != "":
+		return "at " + withoutPassword(l.Endpoint)
+	default:
+		return "at AWS"
+	}
+}
 
 // describe returns a text that identifies a resolved location.
 func (l *location) describe() string {
@@ -180,7 +246,11 @@ func (l *location) open(
 	if c.LogConfig || c.Tracing {
 		c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	opened := &connection{config: c}
+	if l.engineOnly && !l.Memory && l.Data == "" {
+		return nil, usagef("it works on the embedded engine only: use --data or --memory")
+	}
+	opened := &connection{config: c, place: l.place()}
+	_, missing := os.Stat(l.Data)
 	switch {
 	case l.Memory:
 		opened.engine, err = embedded.OpenMemory(options...)
@@ -194,6 +264,9 @@ func (l *location) open(
 	if err != nil {
 		return nil, err
 	}
+	if l.Data != "" && errors.Is(missing, fs.ErrNotExist) {
+		l.made = l.Data
+	}
 	if opened.engine != nil {
 		opened.config.AWS = opened.engine.AWSConfig()
 		opened.config.AccessKeyID, opened.config.SecretAccessKey = "", ""
@@ -205,12 +278,10 @@ func (l *location) open(
 func (l *location) openEngine(
 	ctx context.Context, logs io.Writer, options ...embedded.Option,
 ) (*embedded.Engine, error) {
+	l.engineOnly = true
 	c, err := l.open(ctx, logs, options...)
 	if err != nil {
 		return nil, err
-	}
-	if c.engine == nil {
-		return nil, usagef("it works on the embedded engine only: use --data or --memory")
 	}
 	return c.engine, nil
 }

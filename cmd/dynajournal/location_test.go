@@ -19,6 +19,15 @@ func TestFlagsEnvironmentAndFileSelectTheLocation(t *testing.T) {
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	keys, region := filepath.Join(t.TempDir(), "application.conf"), filepath.Join(t.TempDir(), "application.conf")
+	for path, text := range map[string]string{
+		keys:   "dynamodb-journal {\n aws-access-key-id = a, aws-secret-access-key = b }",
+		region: "dynamodb-journal.region = eu-west-1",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const endpoint, endpointAWS, folder = "DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB", "DYNAJOURNAL_DATA"
 	type variables map[string]string
 	for name, c := range map[string]struct {
@@ -26,9 +35,19 @@ func TestFlagsEnvironmentAndFileSelectTheLocation(t *testing.T) {
 		environment variables
 		endpoint    string
 		data        string
+		aws         string // where AWS is from
 	}{
 		"by default in the folder of the user's state": {data: "/state/dynajournal"},
-		"in the folder of the environment":             {environment: variables{folder: "/env"}, data: "/env"},
+		"AWS by a Region":                                {flags: location{Region: "eu-west-1"}, aws: "--region"},
+		"AWS by the environment's Region":                {environment: variables{"AWS_REGION": "eu-west-1"}, aws: "$AWS_REGION"},
+		"AWS by credentials of the environment":          {environment: variables{"AWS_PROFILE": "p"}, aws: "$AWS_PROFILE"},
+		"AWS by the file's keys":                         {flags: location{Config: keys}, aws: keys + ":2, dynamodb-journal.aws-access-key-id"},
+		"AWS by the file's Region":                       {flags: location{Config: region}, aws: region + ":1, dynamodb-journal.region"},
+		"a folder that is given before the file's keys":  {flags: location{Config: keys, Data: "/flag"}, data: "/flag"},
+		"a folder of the environment before that of AWS": {environment: variables{"AWS_REGION": "eu-west-1", folder: "/env"}, data: "/env"},
+		"the command's engine whatever the environment": {flags: location{engineOnly: true},
+			environment: variables{"AWS_REGION": "eu-west-1"}, data: "/state/dynajournal"},
+		"in the folder of the environment": {environment: variables{folder: "/env"}, data: "/env"},
 		"at the endpoint of the environment": {environment: variables{endpoint: "http://env",
 			folder: "/env"}, endpoint: "http://env"},
 		"at the endpoint of the AWS environment": {environment: variables{endpointAWS: "http://aws"},
@@ -61,6 +80,9 @@ func TestFlagsEnvironmentAndFileSelectTheLocation(t *testing.T) {
 			config, err := w.resolve()
 			if err != nil || config.Endpoint != c.endpoint || w.Data != c.data {
 				t.Errorf("endpoint %q, folder %q, %v; want %q, %q", config.Endpoint, w.Data, err, c.endpoint, c.data)
+			}
+			if w.AWS != (c.aws != "") || w.sources["AWS"] != c.aws {
+				t.Errorf("AWS %v by %q, want %q", w.AWS, w.sources["AWS"], c.aws)
 			}
 		})
 	}

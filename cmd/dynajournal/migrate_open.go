@@ -55,6 +55,9 @@ func (m *migrationRun) open(ctx context.Context) error {
 		}
 		m.closers = append(m.closers, target.close)
 		m.toLocation = &to
+		if err := s.tellFolder(&to); err != nil {
+			return err
+		}
 	}
 	m.to, m.from = target.config, from.config
 	m.to.JournalTable = first(m.to.JournalTable, dynajournal.DefaultJournalTable)

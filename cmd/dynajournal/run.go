@@ -72,6 +72,25 @@ func (s *session) message(format string, args ...any) error {
 	return nil
 }
 
+// tellFolder writes once where the folder is that a location made.
+func (s *session) tellFolder(l *location) error {
+	made := l.made
+	if l.made = ""; made == "" {
+		return nil
+	}
+	return s.message("made the folder %s", printable(made))
+}
+
+// tellNotes writes what a JVM does otherwise with the file of the location.
+func (s *session) tellNotes() error {
+	for _, note := range s.location.notes {
+		if err := s.message("note: %s", printable(note)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // run runs one command line, and returns the exit status.
 func run(ctx context.Context, args []string, s streams) (status int) {
 	what := "command line"
@@ -100,8 +119,12 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		return fail(s.err, what, err)
 	}
 	result := newOutput(s.out, c.Output, c.Full)
-	err = line.Run(&session{streams: s, location: &c.location, result: result})
-	if err = errors.Join(err, result.flush()); err != nil {
+	session := &session{streams: s, location: &c.location, result: result}
+	err = line.Run(session)
+	if err = errors.Join(err, result.flush()); err == nil {
+		err = errors.Join(session.tellNotes(), session.tellFolder(session.location))
+	}
+	if err != nil {
 		return fail(s.err, what, namedByFlag(err, line.Flags()))
 	}
 	return statusDone

@@ -32,8 +32,8 @@ func (s *session) describe(ctx context.Context, c dynajournal.Config) error {
 		return err //nolint:wrapcheck // the error names what failed
 	}
 	if len(tables) == 0 {
-		return fmt.Errorf("%w: neither of them exists: make them with `dynajournal tables create`",
-			dynajournal.ErrTableNotFound)
+		return fmt.Errorf("%w: neither of them exists %s: make them with `dynajournal tables create`",
+			dynajournal.ErrTableNotFound, s.location.place())
 	}
 	for _, t := range tables {
 		if err := s.result.write(newTableResult(t)); err != nil {

@@ -30,7 +30,7 @@ func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 			err = errors.Join(err, s.result.write(bareTable(name, statusDeleted)))
 		}
 		if err == nil && len(names) == 0 {
-			return fmt.Errorf("%w: neither of them exists", dynajournal.ErrTableNotFound)
+			return fmt.Errorf("%w: neither of them exists %s", dynajournal.ErrTableNotFound, s.location.place())
 		}
 		return err
 	})
