@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,8 +19,12 @@ var jacksonIDs = [...]int32{IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR}
 
 // jacksonType describes how Jackson serializes a type.
 type jacksonType struct {
-	id    int32
+	id   int32
+	cbor bool
+	// class is empty only with omitClass.
 	class string
+	// omitClass leaves the class out of the manifest.
+	omitClass bool
 	// formerClasses are other classes that are read as this type.
 	formerClasses []string
 	// version is 0 for a type without versions.
@@ -60,6 +65,24 @@ func Compress(with Compression, above int) JacksonOption {
 	return func(t *jacksonType) { t.compression, t.compressAbove = with, above }
 }
 
+// SerializerID sets the id of a Jackson binding of its own, as with the JVM's
+// akka.actor.serialization-identifiers { jackson-json-event = 9001 }. Values
+// are written with it, and read from it and the ids 31 to 33. It can't be the
+// id of a built-in serializer. Several types can have the same id, all with JSON
+// or all with CBOR.
+func SerializerID(id int32) JacksonOption {
+	return func(t *jacksonType) { t.id = id }
+}
+
+// OmitClass writes manifests without the class, as a JVM's binding does with
+// type-in-manifest = off: they are empty, or "#" and the version. The
+// serializer id selects T then, so only one type can omit its class for an id.
+// Values with the class, or one of FormerClasses, are read too. If there are
+// none, class can be empty.
+func OmitClass() JacksonOption {
+	return func(t *jacksonType) { t.omitClass = true }
+}
+
 // JSON registers T for the JVM class that Jackson writes as JSON (serializer
 // 31), using encoding/json. Strings are escaped as Jackson does; numbers are
 // written as encoding/json does, so a whole float64 has no ".0".
@@ -67,7 +90,7 @@ func Compress(with Compression, above int) JacksonOption {
 // class is stored as the manifest of every value, and selects T when the value
 // is read. The Go type can be renamed: its name is stored nowhere. If no JVM
 // reads the journal, class can be any name, such as "withdrawn". It must be
-// UTF-8, and can't be empty or contain "#".
+// UTF-8, and can't be empty (but see OmitClass) or contain "#".
 //
 // It fails if T is an interface, if T or a class is registered already, if a
 // class is not valid, or if options contradict each other.
@@ -84,7 +107,7 @@ func JSON[T any](r *Registry, class string, opts ...JacksonOption) error {
 //
 // It fails as JSON does.
 func CBOR[T any](r *Registry, class string, opts ...JacksonOption) error {
-	return registerJackson[T](r, jacksonType{id: IDJacksonCBOR, class: class}, opts)
+	return registerJackson[T](r, jacksonType{id: IDJacksonCBOR, cbor: true, class: class}, opts)
 }
 
 func registerJackson[T any](r *Registry, t jacksonType, opts []JacksonOption) error {
@@ -98,10 +121,17 @@ func registerJackson[T any](r *Registry, t jacksonType, opts []JacksonOption) er
 	if err := t.check(); err != nil {
 		return fmt.Errorf("register %v: %w", goType, err)
 	}
-	keys := make([]decoderKey, 0, len(jacksonIDs)*(1+len(t.formerClasses)))
-	for _, class := range append([]string{t.class}, t.formerClasses...) {
-		for _, id := range jacksonIDs {
-			keys = append(keys, decoderKey{id, canonicalName(id, class)})
+	ids := jacksonIDs[:]
+	if !slices.Contains(ids, t.id) {
+		ids = append(slices.Clone(ids), t.id)
+	}
+	keys := make([]decoderKey, 0, len(ids)*(1+len(t.formerClasses))+1)
+	if t.omitClass {
+		keys = append(keys, decoderKey{t.id, ""})
+	}
+	for _, class := range t.classes() {
+		for _, id := range ids {
+			keys = append(keys, decoderKey{id, withoutVersion(class)})
 		}
 	}
 	decode := func(p Payload) (any, error) {
@@ -119,11 +149,27 @@ func registerJackson[T any](r *Registry, t jacksonType, opts []JacksonOption) er
 		return value, err
 	}
 
+	if err := r.addJackson(t.id, t.cbor); err != nil {
+		return fmt.Errorf("register %v: %w", goType, err)
+	}
+
 	return r.register(goType, t.encode, keys, decode)
 }
 
+// classes returns the classes that are read as this type.
+func (t *jacksonType) classes() []string {
+	if t.omitClass && t.class == "" {
+		return t.formerClasses
+	}
+
+	return append([]string{t.class}, t.formerClasses...)
+}
+
 func (t *jacksonType) check() error {
-	for _, class := range append([]string{t.class}, t.formerClasses...) {
+	if slices.Contains(builtInIDs, t.id) && !slices.Contains(jacksonIDs[:], t.id) {
+		return fmt.Errorf("serializer id %d is built in", t.id)
+	}
+	for _, class := range t.classes() {
 		if class == "" {
 			return errors.New("class name is empty")
 		}
@@ -148,7 +194,7 @@ func (t *jacksonType) check() error {
 
 func (t *jacksonType) encode(value any) (Payload, error) {
 	marshal := marshalJSON
-	if t.id == IDJacksonCBOR {
+	if t.cbor {
 		marshal = marshalCBOR
 	}
 	document, err := marshal(value)
@@ -161,6 +207,9 @@ func (t *jacksonType) encode(value any) (Payload, error) {
 		}
 	}
 	manifest := t.class
+	if t.omitClass {
+		manifest = ""
+	}
 	if t.version > 1 {
 		manifest += "#" + strconv.Itoa(t.version)
 	}
@@ -185,6 +234,7 @@ func (t *jacksonType) document(p Payload, limit int64) (document []byte, isCBOR 
 	// The serializer with the old id was meant to write CBOR and wrote JSON.
 	// Text never starts like a CBOR object or array.
 	isCBOR = p.SerializerID == IDJacksonCBOR ||
+		t.cbor && !slices.Contains(jacksonIDs[:], p.SerializerID) ||
 		p.SerializerID == IDJacksonOldCBOR && len(document) > 0 && document[0] >= cborArray
 	if t.migrate == nil || from == t.version {
 		return document, isCBOR, nil

@@ -32,9 +32,16 @@ func (to ManifestPrefix) apply(manifest string) string {
 func canonicalName(id int32, manifest string) string {
 	switch id {
 	case IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR:
-		if i := strings.LastIndexByte(manifest, '#'); i >= 0 {
-			manifest = manifest[:i]
-		}
+		return withoutVersion(manifest)
+	}
+
+	return Pekko.apply(manifest)
+}
+
+// withoutVersion returns the name of a decoder of Jackson.
+func withoutVersion(manifest string) string {
+	if i := strings.LastIndexByte(manifest, '#'); i >= 0 {
+		manifest = manifest[:i]
 	}
 
 	return Pekko.apply(manifest)

@@ -20,6 +20,12 @@ const (
 	IDBoolean         int32 = 35
 )
 
+// builtInIDs has the ids above, and IDExternal.
+var builtInIDs = []int32{
+	IDJava, IDProtobuf, IDByteArray, IDMessage, IDSnapshot, IDLong, IDInteger, IDString, IDByteString,
+	IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR, IDFilteredPayload, IDBoolean, IDExternal,
+}
+
 // Payload is a serialized value: the bytes and what names their format.
 type Payload struct {
 	// SerializerID is the id of the serializer that wrote Bytes.

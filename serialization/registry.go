@@ -38,6 +38,9 @@ type Registry struct {
 	decoders map[decoderKey]decodeFunc
 	// anyManifest holds the decoders of serializers that ignore the manifest.
 	anyManifest map[int32]decodeFunc
+	// jackson has the ids of Jackson bindings, whose manifests end in a version.
+	// The value reports whether the binding writes CBOR.
+	jackson map[int32]bool
 }
 
 // Option configures a Registry.
@@ -64,6 +67,7 @@ func NewRegistry(opts ...Option) *Registry {
 		encoders:        map[reflect.Type]encodeFunc{},
 		decoders:        map[decoderKey]decodeFunc{},
 		anyManifest:     map[int32]decodeFunc{},
+		jackson:         map[int32]bool{},
 	}
 	for _, opt := range opts {
 		opt(r)
@@ -176,8 +180,24 @@ func (r *Registry) decoder(p Payload) decodeFunc {
 	if decode := r.decoders[decoderKey{p.SerializerID, canonicalName(p.SerializerID, p.Manifest)}]; decode != nil {
 		return decode
 	}
+	if _, is := r.jackson[p.SerializerID]; is {
+		return r.decoders[decoderKey{p.SerializerID, withoutVersion(p.Manifest)}]
+	}
 
 	return r.anyManifest[p.SerializerID]
+}
+
+// addJackson adds the id of a Jackson binding, which writes either JSON or
+// CBOR.
+func (r *Registry) addJackson(id int32, cbor bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if other, is := r.jackson[id]; is && other != cbor {
+		return fmt.Errorf("serializer %d is registered both for JSON and for CBOR", id)
+	}
+	r.jackson[id] = cbor
+
+	return nil
 }
 
 // encoderOf returns encode as an encodeFunc, which is only called with a T.

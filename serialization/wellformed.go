@@ -17,13 +17,20 @@ import (
 // serializers are not checked.
 func (r *Registry) WellFormed(p Payload) error {
 	var err error
+	r.mu.RLock()
+	cbor, ofJackson := r.jackson[p.SerializerID]
+	r.mu.RUnlock()
 	switch p.SerializerID {
 	case IDJacksonJSON, IDJacksonCBOR, IDJacksonOldCBOR:
-		err = wellFormedDocument(p, r.maxDecompressed)
+		err = wellFormedDocument(p, r.maxDecompressed, cbor)
 	case IDProtobuf:
 		err = wellFormedFields(p.Bytes)
 	case IDExternal:
 		_, err = ParseReference(p.Bytes)
+	default:
+		if ofJackson {
+			err = wellFormedDocument(p, r.maxDecompressed, cbor)
+		}
 	}
 	if err != nil {
 		return &DecodeError{SerializerID: p.SerializerID, Manifest: p.Manifest, Err: err}
@@ -32,8 +39,8 @@ func (r *Registry) WellFormed(p Payload) error {
 	return nil
 }
 
-func wellFormedDocument(p Payload, limit int64) error {
-	document, isCBOR, err := (&jacksonType{}).document(p, limit)
+func wellFormedDocument(p Payload, limit int64, cbor bool) error {
+	document, isCBOR, err := (&jacksonType{cbor: cbor}).document(p, limit)
 	if err != nil {
 		return err
 	}
