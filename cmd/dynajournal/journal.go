@@ -127,7 +127,7 @@ func (s *session) withoutTables(
 	if err := dynajournal.CreateTables(ctx, c.config, dynajournal.TableOptions{}); err != nil {
 		return nil, err //nolint:wrapcheck // names the tables
 	}
-	if err := errors.Join(s.message("made the tables of a native journal"), s.tellFolder(s.location)); err != nil {
+	if err := errors.Join(s.tellFolder(s.location), s.message("made the tables of a native journal")); err != nil {
 		return nil, err
 	}
 	return dynajournal.Open(ctx, c.config) //nolint:wrapcheck // names the table

@@ -88,23 +88,6 @@ func TestFileForAWSDoesNotUseAFolder(t *testing.T) {
 	}
 }
 
-func TestAllowKeyLetsAFileHaveAnExtensionsKey(t *testing.T) {
-	clean(t)
-	conf := fileOf(t, `akka.persistence.journal.plugin = "app-journal"
-app-journal = ${dynamodb-journal}
-app-journal { journal-table = "orders", stream-endpoint = "http://localhost:8000", other = 1 }`)
-	for _, command := range []string{"config", "tables describe"} {
-		o := invoke(t.Context(), "", append(strings.Fields(command), "--config", conf, "--allow-key", "app-journal.other")...)
-		if o.status != statusUsage || !strings.Contains(o.err, "--allow-key 'app-journal.stream-endpoint'") || strings.Count(o.err, "\n") != 1 {
-			t.Errorf("%+v", o)
-		}
-	}
-	must(t, "append", "a", "--string", "x", "--config", conf, "--allow-key", "app-journal.other", "--allow-key", "app-journal.stream-endpoint")
-	if got := must(t, "--journal-table", "orders", "highest", "a"); got[0]["highest"] != 1.0 {
-		t.Errorf("%v", got)
-	}
-}
-
 func TestMissingTablesAreNamedWithTheirPlace(t *testing.T) {
 	clean(t)
 	folder := t.TempDir()

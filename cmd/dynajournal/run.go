@@ -78,7 +78,7 @@ func (s *session) tellFolder(l *location) error {
 	if l.made = ""; made == "" {
 		return nil
 	}
-	return s.message("made the folder %s", printable(made))
+	return s.message("made the folder %s for the embedded engine", printable(made))
 }
 
 // tellNotes writes what a JVM does otherwise with the file of the location.
