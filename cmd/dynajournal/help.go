@@ -11,7 +11,8 @@ import (
 // description is the head of the help.
 const description = `Event sourcing on DynamoDB: a journal that two writers can't break.
 
-Without --endpoint or --aws, commands use an embedded engine with its data in a folder (--data), by default in the user's state directory. They use AWS if --region, the file of --config, or the environment has a Region or credentials of AWS.
+Without --endpoint or --aws, commands use an embedded engine with its data in a folder (--data), by default in the user's state directory.
+They use AWS if --region, the file of --config, or the environment has a Region or credentials of AWS.
 
 Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage or configuration. A failure is one line on stderr.`
 

@@ -38,7 +38,7 @@ type location struct {
 	SequenceShards string   `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
 	Layout         string   `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See help migrate for the older ones. Default: current."`
 	Config         string   `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
-	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept a key of the file that only an extension of the plug-ins reads, such as dynamodb-journal.extra. It can be repeated. Default: none."`
+	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept this key of the file, which only an extension of the plug-ins reads. It can be repeated. Default: none."`
 
 	profile     string // of the AWS SDK; empty is its default
 	allowLegacy bool   // the command works on the legacy layouts
