@@ -15,13 +15,13 @@ import (
 // Errors: [ErrContentConflict] if another snapshot of the same number is stored, and those of
 // [Journal.SaveSnapshot] and [Journal.LoadSnapshot].
 func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
-	if err := j.checkSnapshot(s.SnapshotMetadata); err != nil {
+	if err := j.checkSnapshot(s.SnapshotMetadata, 0); err != nil {
 		return false, err
 	}
 	if !layout.IsUTF8(s.SerializerManifest) {
 		return false, &ArgumentError{"Snapshot.SerializerManifest", s.SerializerManifest, layout.ErrNotUTF8.Error()}
 	}
-	at := SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
+	at := SnapshotCriteria{SequenceNumber: &s.SequenceNumber}
 	there, found, err := j.LoadSnapshot(ctx, s.PersistenceID, at)
 	if err != nil {
 		return false, err

@@ -17,7 +17,7 @@ type Range struct {
 	// From is the first sequence number to read; 0 is the lowest there is.
 	From int64
 	// To is the last sequence number to read; 0 is the highest there is. If To is below From, the
-	// window is empty.
+	// window is empty. A caller whose last number may be 0 sets Limit to 0 then, to read none.
 	To int64
 	// Limit is the largest number of events to return; nil is no limit, 0 returns none.
 	Limit *int64
@@ -107,7 +107,8 @@ type EventEnvelope struct {
 }
 
 // CurrentEventsByPersistenceID reads the events of a persistence id from one sequence number to
-// another, both inclusive; to 0 is the highest there is. It is [Journal.Events] with offsets.
+// another, both inclusive. It is [Journal.Events] with offsets. Unlike in Akka and Pekko, to 0 is the
+// highest there is.
 func (j *Journal) CurrentEventsByPersistenceID(
 	ctx context.Context, persistenceID string, from, to int64,
 ) iter.Seq2[EventEnvelope, error] {

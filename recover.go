@@ -50,7 +50,7 @@ type RecoverOptions struct {
 	Latest bool
 
 	// To is the last sequence number to replay. If it cuts an atomic write, replay ends before that
-	// write.
+	// write. To replay none, set Limit to 0.
 	//
 	// Defaults to the highest there is.
 	To int64

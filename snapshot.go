@@ -17,9 +17,10 @@ import (
 // SnapshotMetadata identifies a snapshot.
 type SnapshotMetadata struct {
 	PersistenceID string
-	// SequenceNumber is that of the last event that the state contains, at least 1. Take it from
-	// that event: the writer's next number minus 1 can be higher, if an incomplete atomic write is
-	// at the end.
+	// SequenceNumber is the number of the last event that the state contains, at least 1. Take it
+	// from that event: the writer's next number minus 1 can be higher, if an incomplete atomic write
+	// is at the end. A snapshot that a JVM has saved before the first event has the number 0;
+	// CopySnapshot takes it, SaveSnapshot does not.
 	SequenceNumber int64
 	// Timestamp is when the snapshot was saved, in milliseconds. SaveSnapshot replaces the zero
 	// time by the current one.
@@ -81,6 +82,10 @@ func DecodeStateContext[T any](ctx context.Context, s Snapshot) (T, error) {
 type SnapshotCriteria struct {
 	// MinSequenceNumber and MaxSequenceNumber are the lowest and the highest sequence number.
 	MinSequenceNumber, MaxSequenceNumber int64
+	// SequenceNumber selects the snapshot with this number alone; nil is no bound. 0 is the number
+	// of a snapshot that a JVM has saved before the first event: only this field, or no bound at
+	// all, selects it.
+	SequenceNumber *int64
 	// MinTimestamp and MaxTimestamp are the oldest and the newest timestamp, in milliseconds.
 	MinTimestamp, MaxTimestamp time.Time
 }
@@ -93,10 +98,15 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 		return b, &ArgumentError{"SnapshotCriteria.MinSequenceNumber", c.MinSequenceNumber, mustNotBeNegative}
 	case c.MaxSequenceNumber < 0:
 		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, mustNotBeNegative}
+	case c.SequenceNumber != nil && *c.SequenceNumber < 0:
+		return b, &ArgumentError{"SnapshotCriteria.SequenceNumber", *c.SequenceNumber, mustNotBeNegative}
 	}
 	b.MinSeq = c.MinSequenceNumber
 	if c.MaxSequenceNumber != 0 {
 		b.MaxSeq = c.MaxSequenceNumber
+	}
+	if c.SequenceNumber != nil {
+		b.MinSeq, b.MaxSeq = max(b.MinSeq, *c.SequenceNumber), min(b.MaxSeq, *c.SequenceNumber)
 	}
 	if !c.MinTimestamp.IsZero() {
 		b.MinTS = c.MinTimestamp.UnixMilli()
@@ -121,7 +131,7 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 // requests. After an error of a request the snapshot may be saved ([MaybeApplied] reports whether).
 // It may be saved again.
 func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
-	if err := j.checkSnapshot(metadata); err != nil {
+	if err := j.checkSnapshot(metadata, 1); err != nil {
 		return Cost{}, err
 	}
 	p, err := j.config.Serialization.EncodeContext(ctx, state)
@@ -152,10 +162,11 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	return Cost(m.Cost()), err
 }
 
-// checkSnapshot returns an *ArgumentError if the metadata of a snapshot are wrong.
-func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
-	if m.SequenceNumber < 1 || m.SequenceNumber > MaxSequenceNumber {
-		reason := fmt.Sprintf("it must be from 1 to %d", MaxSequenceNumber)
+// checkSnapshot returns an *ArgumentError if the metadata of a snapshot are wrong. lowest is the
+// lowest sequence number that the snapshot may have.
+func (j *Journal) checkSnapshot(m SnapshotMetadata, lowest int64) error {
+	if m.SequenceNumber < lowest || m.SequenceNumber > MaxSequenceNumber {
+		reason := fmt.Sprintf("it must be from %d to %d", lowest, MaxSequenceNumber)
 		return &ArgumentError{"SnapshotMetadata.SequenceNumber", m.SequenceNumber, reason}
 	}
 	return j.checkID(m.PersistenceID)
@@ -192,7 +203,8 @@ func (j *Journal) loadSnapshot(
 	ctx context.Context, pid string, criteria SnapshotCriteria, bounds snapshots.Criteria,
 ) (*layout.Snapshot, error) {
 	m := &dynamo.Meter{}
-	if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {
+	if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 &&
+		criteria.SequenceNumber == nil {
 		return j.saved.Newest(ctx, m, pid, bounds)
 	}
 	var loaded *layout.Snapshot
@@ -235,8 +247,7 @@ func (j *Journal) Snapshots(
 }
 
 // DeleteSnapshots deletes all snapshots that the criteria select, and returns how many it has
-// deleted. To delete one snapshot, set both bounds to its sequence number. It is no error if there
-// are none.
+// deleted. To delete one snapshot, set SequenceNumber. It is no error if there are none.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrClosed], and those of requests. After an
 // error of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call

@@ -26,7 +26,7 @@ func (a snapshotAdapter) Save(ctx context.Context, persistenceID string, s Snaps
 
 // Load loads the selected snapshot.
 func (a snapshotAdapter) Load(ctx context.Context, persistenceID string, c Criteria) (Snapshot, bool, error) {
-	s, found, err := a.journal.LoadSnapshot(ctx, persistenceID, dynajournal.SnapshotCriteria(c))
+	s, found, err := a.journal.LoadSnapshot(ctx, persistenceID, c.of())
 	if err != nil || !found {
 		return Snapshot{}, found, err //nolint:wrapcheck // the journal's own
 	}
@@ -36,7 +36,7 @@ func (a snapshotAdapter) Load(ctx context.Context, persistenceID string, c Crite
 // All reads the snapshots.
 func (a snapshotAdapter) All(ctx context.Context, persistenceID string, c Criteria) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		for s, err := range a.journal.Snapshots(ctx, persistenceID, dynajournal.SnapshotCriteria(c)) {
+		for s, err := range a.journal.Snapshots(ctx, persistenceID, c.of()) {
 			if !yield(snapshotOf(s), err) {
 				return
 			}
@@ -46,7 +46,7 @@ func (a snapshotAdapter) All(ctx context.Context, persistenceID string, c Criter
 
 // Delete deletes snapshots.
 func (a snapshotAdapter) Delete(ctx context.Context, persistenceID string, c Criteria) (int64, error) {
-	n, err := a.journal.DeleteSnapshots(ctx, persistenceID, dynajournal.SnapshotCriteria(c))
+	n, err := a.journal.DeleteSnapshots(ctx, persistenceID, c.of())
 	if err != nil {
 		return n, fmt.Errorf("delete: %w", err)
 	}
@@ -55,4 +55,12 @@ func (a snapshotAdapter) Delete(ctx context.Context, persistenceID string, c Cri
 
 func snapshotOf(s dynajournal.Snapshot) Snapshot {
 	return Snapshot{s.SequenceNumber, s.Timestamp, s.Bytes}
+}
+
+// of returns the criteria of the journal.
+func (c Criteria) of() dynajournal.SnapshotCriteria {
+	return dynajournal.SnapshotCriteria{
+		MinSequenceNumber: c.MinSequenceNumber, MaxSequenceNumber: c.MaxSequenceNumber,
+		MinTimestamp: c.MinTimestamp, MaxTimestamp: c.MaxTimestamp,
+	}
 }

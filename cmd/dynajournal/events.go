@@ -13,8 +13,8 @@ import (
 type eventsCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 	From          int64  `placeholder:"N" help:"First sequence number. Default: the first that is stored."`
-	To            int64  `placeholder:"N" help:"Last sequence number. Default: the last that is stored."`
-	Max           *int64 `placeholder:"N" help:"Show at most N events. Default: all."`
+	To            *int64 `placeholder:"N" help:"Last sequence number; 0 shows none. Default: the last that is stored."`
+	Max           *int64 `placeholder:"N" help:"Show at most N events; 0 shows none. Default: all."`
 }
 
 // eventResult is an event.
@@ -76,7 +76,14 @@ func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0
 // Run runs the command.
 func (c *eventsCommand) Run(ctx context.Context, s *session) error {
 	return s.journal(ctx, reading, func(j journal) error {
-		window := dynajournal.Range{From: c.From, To: c.To, Limit: c.Max}
+		window := dynajournal.Range{From: c.From, Limit: c.Max}
+		switch {
+		case c.To == nil:
+		case *c.To == 0:
+			window.Limit = c.To // no event has the number 0 or a lower one
+		default:
+			window.To = *c.To
+		}
 		for event, err := range j.events(ctx, c.PersistenceID, window) {
 			if err == nil {
 				err = s.result.write(event)

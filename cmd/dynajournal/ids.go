@@ -8,7 +8,7 @@ import (
 
 type idsCommand struct {
 	After    string `placeholder:"PID" help:"Continue after this one, the last of an earlier list. Default: from the beginning."`
-	Limit    *int   `placeholder:"N" help:"List at most N. Default: all."`
+	Limit    *int   `placeholder:"N" help:"List at most N; 0 lists none. Default: all."`
 	Prefix   string `placeholder:"P" help:"List only those that begin with P. Default: all."`
 	Sorted   bool   `help:"Sort by bytes. The index of a native journal is sorted anyway. Otherwise all ids are held in memory."`
 	Scan     bool   `help:"Read the whole table instead of the index, which may lag behind."`
@@ -34,8 +34,8 @@ func (c *idsCommand) Run(ctx context.Context, s *session) error {
 	opts := dynajournal.IDsOptions{After: c.After, Prefix: c.Prefix, Sorted: c.Sorted, Scan: c.Scan,
 		Segments: c.Segments}
 	if c.Limit != nil {
-		if *c.Limit < 1 {
-			return usagef("--limit must be at least 1")
+		if *c.Limit < 0 {
+			return usagef("--limit must not be negative")
 		}
 		opts.Limit = *c.Limit
 	}
@@ -44,6 +44,9 @@ func (c *idsCommand) Run(ctx context.Context, s *session) error {
 			s.location.Layout, layoutCurrent)
 	}
 	return s.journal(ctx, reading, func(j journal) error {
+		if c.Limit != nil && *c.Limit == 0 {
+			return nil
+		}
 		for pid, err := range j.CurrentPersistenceIDs(ctx, opts) {
 			var shown result = idResult{pid}
 			if err == nil && c.Details {

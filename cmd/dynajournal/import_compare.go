@@ -62,7 +62,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 		found.Record(archivedRecord(&r))
 	}
 	for _, seq := range e.snapshots {
-		only := dynajournal.SnapshotCriteria{MinSequenceNumber: seq, MaxSequenceNumber: seq}
+		only := dynajournal.SnapshotCriteria{SequenceNumber: &seq}
 		s, ok, err := j.LoadSnapshot(ctx, e.pid, only)
 		if err != nil {
 			return archive.Checksum{}, err //nolint:wrapcheck // the error names the snapshot

@@ -147,7 +147,7 @@ func (c *snapshotDeleteCommand) deleteReadable(
 			return err
 		}
 		one := bounds
-		one.MinSequenceNumber, one.MaxSequenceNumber = snapshot.SequenceNumber, snapshot.SequenceNumber
+		one.SequenceNumber = &snapshot.SequenceNumber
 		deleted, err := j.DeleteSnapshots(ctx, c.PersistenceID, one)
 		if err != nil {
 			return err //nolint:wrapcheck // the error names what failed

@@ -43,7 +43,7 @@ func (i *instant) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// bounds are the criteria as the journal has them, in which 0 is no bound.
+// bounds returns the criteria as the journal has them, in which a MaxSequenceNumber of 0 is no bound.
 func (c *criteria) bounds() (dynajournal.SnapshotCriteria, error) {
 	b := dynajournal.SnapshotCriteria{MinTimestamp: c.MinTS.Time, MaxTimestamp: c.MaxTS.Time}
 	for _, bound := range []struct {
@@ -54,10 +54,13 @@ func (c *criteria) bounds() (dynajournal.SnapshotCriteria, error) {
 		if bound.given == nil {
 			continue
 		}
-		if *bound.given < 1 {
-			return b, usagef("%s must be at least 1", bound.flag)
+		if *bound.given < 0 {
+			return b, usagef("%s must not be negative", bound.flag)
 		}
 		*bound.field = *bound.given
+	}
+	if c.MaxSeq != nil && *c.MaxSeq == 0 {
+		b.SequenceNumber = c.MaxSeq // a JVM saves a snapshot before the first event at 0
 	}
 	return b, nil
 }

@@ -85,7 +85,7 @@ func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Differe
 			return compared, nil, err
 		}
 		newest = max(newest, s.SequenceNumber)
-		only := dynajournal.SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
+		only := dynajournal.SnapshotCriteria{SequenceNumber: &s.SequenceNumber}
 		there, ok, err := r.target.LoadSnapshot(ctx, pid, only)
 		if err == nil {
 			err = r.pace(ctx, dynajournal.Cost{ReadUnits: 2 * float64(len(s.Bytes)/readUnit+1)})
