@@ -52,6 +52,7 @@ func (j *Journal) settings() private.Settings {
 		Clock:          j.clock,
 		FenceWindow:    j.config.FenceWindow,
 		Logger:         j.config.Logger,
+		Time:           j.clock.Time,
 		Wall:           j.clock.Wall,
 		Encode:         j.config.Serialization.EncodeContext,
 		Decode:         j.config.Serialization.DecodeContext,

@@ -54,7 +54,13 @@ func (tx *Tx[S, E]) Version() int64 { return tx.version }
 // change what it points to.
 func (tx *Tx[S, E]) State() S { return tx.state }
 
-// Now returns the time that the events of the command get. It never goes back within an entity.
+// Now returns the time that the events of the command get. All calls of a command return the same
+// time. It is at least the time of the entity's last event, so it never goes back within an entity.
+// Otherwise it is the time of the machine if that is within 5 seconds of the time of DynamoDB's
+// last response, and DynamoDB's time if not: a machine whose clock is wrong does not store wrong
+// times. DynamoDB's time has whole seconds. After the machine slept, and before the first response,
+// Now can be behind by the time it slept. An endpoint whose responses have no Date header is not
+// asked: then Now is the time of the machine.
 func (tx *Tx[S, E]) Now() time.Time {
 	if tx.now <= 0 {
 		// The journal stores odd microseconds, so that all have as many digits.

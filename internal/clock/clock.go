@@ -136,6 +136,22 @@ func (c *Clock) Service() (time.Time, bool) {
 	return l.at(elapsed), true
 }
 
+// maxSkew is how far the local wall clock may be from the service's time and still be used. The
+// service's time has whole seconds, and is as old as its response.
+const maxSkew = 5 * time.Second
+
+// Time returns the present time: the local wall clock if it is within 5 seconds of the service's
+// time, or if that is not known, and otherwise the service's time. If the machine slept, the
+// service's time is behind by the time it slept until the next response.
+func (c *Clock) Time() time.Time {
+	wall := c.Wall()
+	service, known := c.Service()
+	if known && wall.Sub(service).Abs() > maxSkew {
+		return service
+	}
+	return wall
+}
+
 // Latest returns the later of the local wall clock and the service's time.
 func (c *Clock) Latest() time.Time {
 	wall := c.Wall()

@@ -91,3 +91,29 @@ func TestOnlyAnswersSinceAMomentAreCompared(t *testing.T) {
 		t.Errorf("compared %v with %v, %v; want an hour", wall, service, ok)
 	}
 }
+
+func TestTime_WrongWallClockIsNotUsed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		off, want time.Duration
+	}{
+		"ahead by a day": {25 * time.Hour, 0}, "behind by a day": {-25 * time.Hour, 0},
+		"ahead by a second": {time.Second, time.Second}, "behind by two": {-2 * time.Second, -2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, c := newHands()
+			right := h.wall
+			h.wall = right.Add(test.off)
+			if got := c.Time(); !got.Equal(h.wall) {
+				t.Errorf("before the first response it is %v, want the wall clock's %v", got, h.wall)
+			}
+			c.Learn(right)
+			h.elapsed += time.Minute
+			h.wall = h.wall.Add(time.Minute)
+			if got, want := c.Time(), right.Add(time.Minute+test.want); !got.Equal(want) {
+				t.Errorf("it is %v, want %v", got, want)
+			}
+		})
+	}
+}

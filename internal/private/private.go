@@ -180,7 +180,9 @@ type Settings struct {
 	Clock       *clock.Clock
 	FenceWindow time.Duration
 	Logger      *slog.Logger
-	// Wall returns the time of the journal's clock.
+	// Time returns the present time, by the service's clock where the machine's is wrong.
+	Time func() time.Time
+	// Wall returns the time of the machine.
 	Wall func() time.Time
 	// Encode and Decode convert a state to and from its stored form. Resolve returns what a stored
 	// form refers to.
