@@ -1,8 +1,12 @@
 package entity
 
-import "github.com/dynajournal/dynajournal/internal/private"
+import (
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/serialization"
+)
 
-// init gives package entitytest what it needs to follow the rules that entities keep.
+// init gives package entitytest what it needs to follow the rules that entities keep, and the command
+// what it needs to show snapshots.
 func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
 	private.CheckType = func(kind any) error {
 		return kind.(interface{ check() error }).check() //nolint:forcetypeassert // see CheckType
@@ -10,6 +14,10 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	private.CheckEntityID = checkID
 	private.ReadCommandOptions = readCommandOptions
 	private.InsideCommand = insideCommand
+	private.OpenSnapshot = func(stored serialization.Payload) (serialization.Payload, int, bool) {
+		state, ids, err := openEnvelope(stored)
+		return state, len(ids), err == nil && stored.SerializerID == envelopeSerializer
+	}
 }
 
 // readCommandOptions returns what a []CommandOption asks for, checked as entities check it.

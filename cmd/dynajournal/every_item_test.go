@@ -272,3 +272,22 @@ func TestFlags_ZeroIsNone(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot with the ids of commands is shown as its state.
+func TestSnapshots_WithCommandIDsShowTheirState(t *testing.T) {
+	clean(t)
+	p := &plantedItems{}
+	p.snapshot("a", 8, itemValues{"ser_id": numberValue(1_684_668_417), "ser_manifest": stringValue("dynajournal.entity/1"),
+		"pay_data": bytesValue("\x28\x00\x05state\x01" + strings.Repeat("h", 16) + "\x10\x02")})
+	p.plant(t)
+	for _, args := range [][]string{{"snapshots", "a", "--max-seq", "8"}, {"snapshot", "load", "a"}} {
+		got := must(t, args...)[0]
+		if got["payload"] != "state" || got["command_ids"] != 1.0 || got["serializer_manifest"] != "dynajournal.entity/1" {
+			t.Errorf("%q: %v", args, got)
+		}
+		o := invoke(t.Context(), "", append(args, "--output", "text")...)
+		if !strings.Contains(o.out, `serializer 20  "state"  1 command ids`) {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}

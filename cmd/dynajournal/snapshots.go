@@ -12,6 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // criteria are the flags that select snapshots. All bounds are inclusive, and a snapshot must be
@@ -74,23 +76,36 @@ type snapshotResult struct {
 	SerializerManifest string          `json:"serializer_manifest"`
 	PayloadBase64      string          `json:"payload_base64"`
 	Payload            json.RawMessage `json:"payload,omitempty"`
+	// CommandIDs is how many ids of commands the snapshot of an entity has, besides its state.
+	CommandIDs *int `json:"command_ids,omitempty"`
+
+	state serialization.Payload
 }
 
 func newSnapshotResult(s dynajournal.Snapshot, payloads *payloadDecoder) snapshotResult {
-	return snapshotResult{
+	r := snapshotResult{
 		PersistenceID:      s.PersistenceID,
 		SequenceNr:         s.SequenceNumber,
 		Timestamp:          s.Timestamp.UnixMilli(),
 		SerializerID:       s.SerializerID,
 		SerializerManifest: s.SerializerManifest,
 		PayloadBase64:      base64.StdEncoding.EncodeToString(s.Bytes),
-		Payload:            payloads.decode(s.Serialized()),
+		state:              s.Serialized(),
 	}
+	if state, ids, ok := private.OpenSnapshot(s.Serialized()); ok {
+		r.state, r.CommandIDs = state, &ids
+	}
+	r.Payload = payloads.decode(r.state)
+	return r
 }
 
 func (r snapshotResult) text() string {
-	return fmt.Sprintf("%8d  %s  %s", r.SequenceNr, timeText(time.UnixMilli(r.Timestamp)),
-		payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
+	text := fmt.Sprintf("%8d  %s  %s", r.SequenceNr, timeText(time.UnixMilli(r.Timestamp)),
+		payloadText(r.state.SerializerID, r.state.Manifest, r.Payload, base64.StdEncoding.EncodeToString(r.state.Bytes)))
+	if r.CommandIDs != nil {
+		text += fmt.Sprintf("  %d command ids", *r.CommandIDs)
+	}
+	return text
 }
 
 // hasPayload marks a result whose line is cut on a terminal.

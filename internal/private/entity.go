@@ -1,5 +1,7 @@
 package private
 
+import "github.com/dynajournal/dynajournal/serialization"
+
 // What the test kit of package entity needs of it. Package entity sets the variables. They take
 // values of its types as any, as those of the root do.
 var (
@@ -12,6 +14,10 @@ var (
 	// ReadCommandOptions returns what a []entity.CommandOption asks for, or the error that a
 	// command with these options gets.
 	ReadCommandOptions func(opts any) (CommandOptions, error)
+
+	// OpenSnapshot returns the state of a stored snapshot of an entity, and how many ids of commands
+	// the snapshot has. It reports false if the snapshot is the state alone, or can't be read.
+	OpenSnapshot func(stored serialization.Payload) (state serialization.Payload, ids int, ok bool)
 
 	// InsideCommand reports whether the calling goroutine decides a command.
 	InsideCommand func() bool
