@@ -88,7 +88,7 @@ func (e *Engine) deleteFault(w http.ResponseWriter, request *http.Request) {
 func writeControl(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client may be gone
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // the client may be gone
 }
 
 // list returns the active faults, in the order of their injection.

@@ -19,9 +19,12 @@ const (
 // Without such a fault, or without X-Amz-Date, it refuses nothing.
 func (c *call) checkSignedAt(now time.Time) error {
 	clock, wrong := c.form(EffectWrongClock)
-	signedAt, err := time.Parse(signedAtFormat, c.signedAt)
-	if !wrong || err != nil {
+	if !wrong {
 		return nil
+	}
+	signedAt, err := time.Parse(signedAtFormat, c.signedAt)
+	if err != nil {
+		return nil //nolint:nilerr // only the time of signatures that have one is checked
 	}
 	now = now.Add(clock.Delay).UTC()
 	at, shown := signedAt.Format(signedAtFormat), now.Format(signedAtFormat)

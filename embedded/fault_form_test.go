@@ -26,7 +26,7 @@ func (c *checksums) Do(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		c.last = response.Header.Get("X-Amz-Crc32")
 	}
-	return response, err //nolint:wrapcheck // an HTTP client returns errors unchanged
+	return response, err
 }
 
 func TestErrorsHaveNoChecksumWithTheEffect(t *testing.T) {

@@ -260,10 +260,10 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity is left out, as it can't be decoded",
 			"persistence_id", e.pid, "version", number, "error", failed)
 		unread = errors.Join(unread, failed)
-		switch {
-		case number == 0:
+		switch number {
+		case 0:
 			return unread, nil
-		case number == 1:
+		case 1:
 			criteria.SequenceNumber = new(int64(0)) // a JVM saves one before the first event
 		default:
 			criteria.MaxSequenceNumber = number - 1

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -299,7 +299,7 @@ func (r *followedReader) run(ctx context.Context) error {
 			}
 		}
 		if over {
-			return send(ctx, r.follower.over, endOfShard{r.shard, asked})
+			return send(ctx, r.over, endOfShard{r.shard, asked})
 		}
 		if len(records) == 0 {
 			if err := sleep(ctx, r.Poll); err != nil {
@@ -337,10 +337,11 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 	return records, r.iterator == nil, nil
 }
 
-// next returns an iterator for the record after the last one that was received. If there is none,
-// it is one for the oldest record of the shard: page leaves out records from before Follow began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the number may
-// be trimmed, or missing from the description. The oldest record may not be the first one that was
-// not received: after 12 hours without an answer it counts as trimmed.
+// next returns an iterator for the record after the last one that was received. If none was
+// received, the iterator is for the oldest record of the shard, and page leaves out records from
+// before Follow began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the
+// number may be trimmed, or missing from the description. The oldest record may not be the first one
+// that was not received: after 12 hours without an answer it counts as trimmed.
 func (r *followedReader) next(ctx context.Context) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.arn, ShardId: &r.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,

@@ -176,7 +176,7 @@ func TestFollowOutlivesAnOutageBeforeTheFirstRecord(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := streaming(t, embedded.WithStreamShards(3))
 				a := b.write("a", "1")
-				time.Sleep(5 * time.Second)
+				time.Sleep(2 * time.Minute)
 				remove := func() {}
 				if atOnce {
 					remove = b.inject("unavailable,operation=GetRecords")
@@ -230,13 +230,13 @@ func TestFollowBeginsWhileShardsAreListedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
-		b.inject("late-shards,delay=1m")
+		b.inject("late-shards,delay=5m")
 		b.split()
 		w := b.write("a", "1")
-		time.Sleep(10 * time.Second)
+		time.Sleep(2 * time.Minute)
 		f := b.follow(slowly)
 		b.append(w, "2")
-		time.Sleep(2 * time.Minute)
+		time.Sleep(6 * time.Minute)
 		want(t, "a", f.of("a"), "2 2")
 		f.stop()
 		comes(t, "the end", f.ended)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -38,9 +39,7 @@ type plantedItems struct {
 
 // with returns an item with more attributes.
 func with(item, more itemValues) itemValues {
-	for name, value := range more {
-		item[name] = value
-	}
+	maps.Copy(item, more)
 	return item
 }
 

@@ -56,11 +56,12 @@ func (e *RequestError) Unwrap() []error { return []error{e.Reason, e.Err} }
 // a throttled request.
 func brief(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		text := api.ErrorCode() + ": " + api.ErrorMessage()
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s: %s", api.ErrorCode(), api.ErrorMessage())
 		for _, reason := range throttlingReasons(api) {
-			text += fmt.Sprintf(" (%s of %s)", aws.ToString(reason.Reason), aws.ToString(reason.Resource))
+			fmt.Fprintf(&text, " (%s of %s)", aws.ToString(reason.Reason), aws.ToString(reason.Resource))
 		}
-		return text
+		return text.String()
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Error()
@@ -77,7 +78,7 @@ func brief(err error) string {
 // throttlingReasons returns which limit of which table or index a throttled request has exceeded,
 // nil if the service does not tell.
 func throttlingReasons(api smithy.APIError) []types.ThrottlingReason {
-	switch e := api.(type) { //nolint:errorlint // errors.AsType has found it in the chain
+	switch e := api.(type) {
 	case *types.ProvisionedThroughputExceededException:
 		return e.ThrottlingReasons
 	case *types.ThrottlingException:

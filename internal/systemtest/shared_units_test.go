@@ -29,7 +29,7 @@ func (g *gate) Do(r *http.Request) (*http.Response, error) {
 	if open := g.closed.Load(); open != nil && operation(r) == "PutItem" {
 		<-*open
 	}
-	return g.HTTPClient.Do(r) //nolint:wrapcheck // an HTTP client returns errors unchanged
+	return g.HTTPClient.Do(r)
 }
 
 // unitsHook adds up what requests consumed.
