@@ -10,21 +10,23 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
 // underPolicy makes tables with events, and returns the configuration of a client to which all is
 // denied that a policy does not allow.
-func underPolicy(t *testing.T, policy string, ids int) (dynajournal.Config, *sentActions) {
+func underPolicy(t *testing.T, engine *embedded.Engine, policy string, ids int) (dynajournal.Config, *sentActions) {
 	t.Helper()
-	config := dynajournal.Config{AWS: awsEngine(t), Logger: slog.New(slog.DiscardHandler)}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), Logger: slog.New(slog.DiscardHandler)}
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{Projections: true, Stream: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +54,12 @@ func underPolicy(t *testing.T, policy string, ids int) (dynajournal.Config, *sen
 	return config, sent
 }
 
-// runUntil runs a group until its projections have handled all events of the last id.
-func runUntil(t *testing.T, journal *dynajournal.Journal, config projection.Config, last string, all ...projection.Projection) {
+// runUntil runs a group until its projections have handled all events of the last id, and what else
+// is to happen has happened.
+func runUntil(
+	t *testing.T, journal *dynajournal.Journal, config projection.Config, last string, also func(context.Context),
+	all ...projection.Projection,
+) {
 	t.Helper()
 	group, err := projection.New(journal, config, all...)
 	if err != nil {
@@ -65,6 +71,7 @@ func runUntil(t *testing.T, journal *dynajournal.Journal, config projection.Conf
 	within, over := context.WithTimeout(ctx, time.Minute)
 	defer over()
 	err = projection.WaitFor(within, journal, config.Name+"/all", last, 2)
+	also(within)
 	cancel()
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Error(err)
@@ -75,7 +82,9 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 	testsize.NeedsLong(t, "it sweeps hundreds of persistence ids")
 	t.Parallel()
 	const ids = 300 // more than between two stored positions of a sweep
-	config, sent := underPolicy(t, "projections-policy.json", ids)
+	var ahead atomic.Int64
+	engine := openEngine(t, embedded.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	config, sent := underPolicy(t, engine, "projections-policy.json", ids)
 	journal, err := dynajournal.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -83,17 +92,17 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 	defer journal.Close()
 	ignore := projection.HandlerFunc(func(context.Context, dynajournal.Event) error { return nil })
 	last := fmt.Sprintf("order-%03d", ids-1)
-	stores := func() bool {
-		return slices.Contains(sent.actions()[dynajournal.DefaultJournalTable+"-projections"], "dynamodb:PutItem")
+	sends := func(action string) bool {
+		return slices.Contains(sent.actions()[dynajournal.DefaultJournalTable+"-projections"], action)
 	}
 	var once sync.Once
 	swept := make(chan struct{})
 	runUntil(t, journal, projection.Config{
 		Name: "swept", Source: projection.Sweep(projection.SweepOptions{PerSecond: -1}),
 		OnSweep: func(projection.SweepCount) { once.Do(func() { close(swept) }) },
-	}, last, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, e dynajournal.Event) error {
+	}, last, func(context.Context) {}, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, e dynajournal.Event) error {
 		// The others are done meanwhile, so a position is stored.
-		for e.PersistenceID == last && !stores() && ctx.Err() == nil {
+		for e.PersistenceID == last && !sends("dynamodb:PutItem") && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		return ctx.Err()
@@ -101,9 +110,18 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 	<-swept
 	runUntil(t, journal, projection.Config{
 		Name: "streamed", Source: projection.Streams(dynamodbstreams.NewFromConfig(config.AWS), projection.StreamsOptions{
-			PerSecond: -1, Poll: time.Millisecond,
+			LeaseTimeout: 300 * time.Millisecond, PerSecond: -1, Poll: time.Millisecond,
 		}),
-	}, last, projection.AtLeastOnce("all", ignore), projection.AtLeastOnce("now", ignore, projection.FromNow()))
+	}, last, func(ctx context.Context) {
+		// Shards are trimmed, and the leases of them deleted a day later.
+		for !sends("dynamodb:DeleteItem") && ctx.Err() == nil {
+			ahead.Add(int64(25 * time.Hour))
+			if _, err := engine.SweepExpired(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+	}, projection.AtLeastOnce("all", ignore), projection.AtLeastOnce("now", ignore, projection.FromNow()))
 	if got := sent.actions(); !reflect.DeepEqual(got, sent.allowed) {
 		t.Errorf("a worker sends\n%v\nthe policy allows\n%v", got, sent.allowed)
 	}
@@ -114,7 +132,7 @@ func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
 	testsize.NeedsLong(t, "it sweeps hundreds of persistence ids")
 	t.Parallel()
 	const ids = 300 // more than between two stored positions of a sweep
-	config, sent := underPolicy(t, "lambda-policy.json", ids)
+	config, sent := underPolicy(t, openEngine(t), "lambda-policy.json", ids)
 	journal, err := dynajournal.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

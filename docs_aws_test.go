@@ -259,7 +259,13 @@ func storedTables(t *testing.T, client *dynamodb.Client) map[string]storedTable 
 // awsEngine returns the configuration of an engine that lives as long as a test.
 func awsEngine(t *testing.T) aws.Config {
 	t.Helper()
-	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	return openEngine(t).AWSConfig()
+}
+
+// openEngine opens an engine that lives as long as a test.
+func openEngine(t *testing.T, options ...embedded.Option) *embedded.Engine {
+	t.Helper()
+	engine, err := embedded.OpenMemory(append(options, embedded.WithSweepInterval(0))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +274,7 @@ func awsEngine(t *testing.T) aws.Config {
 			t.Error(err)
 		}
 	})
-	return engine.AWSConfig()
+	return engine
 }
 
 // The tables of the templates are those that the command creates. Only the header is missing, which

@@ -22,7 +22,8 @@ const (
 	attrBeat   = "beat"
 	// attrCheckpoint is the last record up to which all are done, empty for the beginning.
 	attrCheckpoint = "checkpoint"
-	// attrAt is when all records were done that could be read, in seconds since 1970.
+	// attrAt is when all records were done that could be read, in seconds since 1970. At the end of
+	// a shard it is when that was stored.
 	attrAt = "read_at"
 	// attrStream is the ARN of the stream.
 	attrStream = "stream_arn"
@@ -57,29 +58,43 @@ func (c *consumer) leaseKey(shard string) dynamo.Attributes {
 
 // pass takes leases that nobody has, and some of those of others if they have more.
 func (c *consumer) pass(ctx context.Context) error {
-	shards, err := c.shards(ctx)
+	listed, err := c.shards(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c.present(ctx); err != nil {
 		return err
 	}
-	leases, err := c.leases(ctx, append(shards, sweepLease))
+	leases, err := c.leases(ctx, append(c.unsettled(listed), sweepLease))
 	if err != nil {
 		return err
 	}
 	counts := map[string]int{c.worker: 0}
-	var free []lease
+	var free, taken, ended []lease
 	for _, l := range leases {
+		_, present := listed[l.shard]
+		present = present || l.shard == sweepLease
 		switch {
+		case l.checkpoint == checkpointEnd && present:
+			c.settled[l.shard] = shardEnded
 		case l.checkpoint == checkpointEnd:
+			ended = append(ended, l)
+		case !l.exists && !present:
+			c.settled[l.shard] = shardUnleased
 		case c.has(l.shard):
 			counts[c.worker]++
+			if !present {
+				err = errors.Join(err, c.oweHeld(ctx, l))
+			}
 		case l.worker == "" || c.still(l):
 			free = append(free, l)
-		default:
+		case present:
 			counts[l.worker]++
+			taken = append(taken, l)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	for _, l := range free {
 		if err := c.take(ctx, l); err != nil {
@@ -87,11 +102,15 @@ func (c *consumer) pass(ctx context.Context) error {
 		}
 		counts[c.worker]++
 	}
-	return c.steal(ctx, leases, counts)
+	if err := c.steal(ctx, taken, counts); err != nil {
+		return err
+	}
+	return c.removeEnded(ctx, ended)
 }
 
-// steal takes a lease of the process that has the most, if it has at least two more.
-func (c *consumer) steal(ctx context.Context, leases []lease, counts map[string]int) error {
+// steal takes one of the leases of others, from the process that has the most, if that has at least
+// two more.
+func (c *consumer) steal(ctx context.Context, taken []lease, counts map[string]int) error {
 	most := c.worker
 	for worker, n := range counts {
 		if n > counts[most] {
@@ -101,8 +120,8 @@ func (c *consumer) steal(ctx context.Context, leases []lease, counts map[string]
 	if counts[most]-counts[c.worker] < 2 {
 		return nil
 	}
-	for _, l := range leases {
-		if l.worker == most && l.checkpoint != checkpointEnd {
+	for _, l := range taken {
+		if l.worker == most {
 			return c.take(ctx, l)
 		}
 	}
@@ -127,9 +146,9 @@ func (c *consumer) still(l lease) bool {
 	return time.Since(s.at) >= c.LeaseTimeout
 }
 
-// shards returns the names of the shards of the stream. The error is errStreamOver if the stream
-// was disabled, or is gone.
-func (c *consumer) shards(ctx context.Context) ([]string, error) {
+// shards returns the parent of each listed shard of the stream, empty for none. The error is
+// errStreamOver if the stream was disabled, or is gone.
+func (c *consumer) shards(ctx context.Context) (map[string]string, error) {
 	described, disabled, err := c.describe(ctx)
 	if err == nil && disabled && safeguard.ProjectionStreamFollowed {
 		err = errStreamOver
@@ -137,11 +156,11 @@ func (c *consumer) shards(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(described))
-	for i, shard := range described {
-		names[i] = aws.ToString(shard.ShardId)
+	listed := make(map[string]string, len(described))
+	for _, shard := range described {
+		listed[aws.ToString(shard.ShardId)] = aws.ToString(shard.ParentShardId)
 	}
-	return names, nil
+	return listed, nil
 }
 
 // leases reads the leases of shards. A lease that does not exist begins at the oldest record.
@@ -222,19 +241,24 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 	return nil
 }
 
+// unchanged returns the condition that the lease is stored as it was read.
+func (l *lease) unchanged() condition {
+	switch {
+	case !safeguard.ProjectionLeaseGuarded:
+		return condition{always, dynamo.Attributes{}}
+	case !l.exists:
+		return condition{"attribute_not_exists(" + attrPar + ")", dynamo.Attributes{}}
+	}
+	return condition{
+		attrWorker + " = :oldworker AND " + attrBeat + " = :oldbeat",
+		dynamo.Attributes{":oldworker": text(l.worker), ":oldbeat": number(l.beat)},
+	}
+}
+
 // write stores a lease for a worker, under the condition that it is as it was. It returns the lease
 // as it is stored.
 func (c *consumer) write(ctx context.Context, l lease, worker string) (lease, error) {
-	only := condition{"attribute_not_exists(" + attrPar + ")", dynamo.Attributes{}}
-	if l.exists {
-		only = condition{
-			attrWorker + " = :oldworker AND " + attrBeat + " = :oldbeat",
-			dynamo.Attributes{":oldworker": text(l.worker), ":oldbeat": number(l.beat)},
-		}
-	}
-	if !safeguard.ProjectionLeaseGuarded {
-		only = condition{always, dynamo.Attributes{}}
-	}
+	only := l.unchanged()
 	next := l
 	next.worker, next.beat, next.exists = worker, l.beat+1, true
 	only.values[":worker"], only.values[":beat"] = text(worker), number(next.beat)

@@ -1,23 +1,67 @@
 package projection
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// Of two processes that have read the same lease, one takes it. The other can't store a checkpoint.
-func TestCheckpointNeedsTheLease(t *testing.T) {
-	t.Parallel()
-	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+// sentByPasses counts what a consumer sends.
+type sentByPasses struct {
+	aws.HTTPClient
+
+	descriptions atomic.Int64
+	mu           sync.Mutex
+	cost         dynajournal.Cost
+}
+
+func (s *sentByPasses) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DescribeStream") {
+		s.descriptions.Add(1)
+	}
+	return s.HTTPClient.Do(r)
+}
+
+// take returns what requests to the tables cost since the last call.
+func (s *sentByPasses) take() dynajournal.Cost {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cost := s.cost
+	s.cost = dynajournal.Cost{}
+	return cost
+}
+
+// consuming returns a consumer of a stream without records, which leaves sweeps to others.
+func consuming(t *testing.T, options ...embedded.Option) (*consumer, *embedded.Engine, *sentByPasses) {
+	t.Helper()
+	engine, err := embedded.OpenMemory(append(options, embedded.WithSweepInterval(0))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close() })
-	config := dynajournal.Config{AWS: engine.AWSConfig()}
-	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{Projections: true}); err != nil {
+	sent := &sentByPasses{HTTPClient: engine.AWSConfig().HTTPClient}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), Hooks: []dynajournal.Hook{{
+		OnRequest: func(_ context.Context, r dynajournal.Request) {
+			sent.mu.Lock()
+			defer sent.mu.Unlock()
+			sent.cost = sent.cost.Add(r.Cost)
+		},
+	}}}
+	tables := dynajournal.TableOptions{Projections: true, Stream: true}
+	if err := dynajournal.CreateTables(t.Context(), config, tables); err != nil {
 		t.Fatal(err)
 	}
 	journal, err := dynajournal.Open(t.Context(), config)
@@ -25,7 +69,30 @@ func TestCheckpointNeedsTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = journal.Close() })
-	c := &consumer{group: &Group{journal: journal, table: openTable(journal)}, arn: "arn/label", set: "set"}
+	arn, err := streamOf(t.Context(), journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := engine.AWSConfig()
+	settings.HTTPClient = sent
+	source := &streams{client: dynamodbstreams.NewFromConfig(settings)}
+	if err := source.check(); err != nil {
+		t.Fatal(err)
+	}
+	return &consumer{
+		streams: source, group: &Group{
+			config:  Config{Name: "group", Logger: slog.New(slog.DiscardHandler)},
+			journal: journal, table: openTable(journal),
+		},
+		arn: arn, set: "set", worker: "me", ended: make(chan struct{}, 1),
+		settled: map[string]settlement{}, held: map[string]bool{sweepLease: true}, seen: map[string]sighting{},
+	}, engine, sent
+}
+
+// Of two processes that have read the same lease, one takes it. The other can't store a checkpoint.
+func TestCheckpointNeedsTheLease(t *testing.T) {
+	t.Parallel()
+	c, _, _ := consuming(t)
 	read := func() lease {
 		t.Helper()
 		leases, err := c.leases(t.Context(), []string{"shard"})
@@ -51,4 +118,95 @@ func TestCheckpointNeedsTheLease(t *testing.T) {
 			t.Errorf("the lease is %+v, taken was %+v", now, taken)
 		}
 	}
+}
+
+// A process has read a lease at the end of a trimmed shard, and another one has changed it since.
+func TestLeaseThatHasMovedIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	c, _, _ := consuming(t)
+	ended, err := c.write(t.Context(), lease{shard: "shard", checkpoint: checkpointEnd}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := c.write(t.Context(), ended, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []lease{ended, moved} {
+		if err := c.removeEnded(t.Context(), []lease{l}); err != nil {
+			t.Fatal(err)
+		}
+		read, err := c.leases(t.Context(), []string{"shard"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read[0].exists != (l == ended) {
+			t.Errorf("after the deletion of %+v: %+v", l, read[0])
+		}
+	}
+}
+
+// A process takes the lease of a shard that it has seen in an older list, after the lease was
+// deleted. It owes a sweep, and the lease is at its end again.
+func TestLeaseTakenAfterItsDeletion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := consuming(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		const gone = "shardId-00000001493840079292-f265b851"
+		if err := c.take(ctx, lease{shard: gone}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		c.readers.Wait()
+		read, err := c.leases(t.Context(), []string{gone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := c.consumers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read[0].checkpoint != checkpointEnd || read[0].worker != "" || now.owed != 1 {
+			t.Errorf("the lease is %+v, the set %+v", read[0], now)
+		}
+	})
+}
+
+// A pass over 4 open shards and 24 that were read to their ends: it reads the set, the leases of
+// the open shards, and the lease of the sweeps.
+func TestCostsOfAPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, engine, sent := consuming(t, embedded.WithStreamShards(4))
+		for range 6 {
+			time.Sleep(4 * time.Hour)
+			if _, err := engine.SweepExpired(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		pass := func() dynajournal.Cost {
+			t.Helper()
+			synctest.Wait()
+			sent.take()
+			if err := c.pass(ctx); err != nil {
+				t.Fatal(err)
+			}
+			return sent.take()
+		}
+		pass()
+		time.Sleep(c.LeaseTimeout/renewals + time.Second) // the ends are stored
+		pass()
+		before := sent.descriptions.Load()
+		if got, want := pass(), (dynajournal.Cost{Requests: 2, ReadUnits: 6}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		if got := sent.descriptions.Load() - before; got != 1 {
+			t.Errorf("%d descriptions of the stream, want 1", got)
+		}
+		cancel()
+		c.readers.Wait()
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,13 +74,14 @@ func positions(
 			arn: arn, set: t.journalName + "\x00" + group + "\x00" + info.set,
 		}
 		if shards == nil {
-			shards, err = c.shards(ctx)
+			listed, err := c.shards(ctx)
 			if errors.Is(err, errStreamOver) {
 				return nil, ErrNoStream
 			}
 			if err != nil {
 				return nil, err
 			}
+			shards = slices.Sorted(maps.Keys(listed))
 		}
 		read, known := of[c.set]
 		if !known {

@@ -86,7 +86,7 @@ func (r *reader) renew(ctx context.Context, worker string) bool {
 	ended := r.over && len(r.pages) == 0
 	r.mu.Unlock()
 	if ended {
-		now.checkpoint, worker = checkpointEnd, ""
+		now.checkpoint, now.at, worker = checkpointEnd, r.group.now().Unix(), ""
 	}
 	next, err := r.write(ctx, now, worker)
 	switch {

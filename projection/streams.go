@@ -112,6 +112,12 @@ type consumer struct {
 	readers sync.WaitGroup
 	fail    func(error)
 
+	// settled are the shards that this process knows, and what it knows of their leases. Passes
+	// alone use it, one after the other.
+	settled map[string]settlement
+	// undeletable is set when this process was denied to delete a lease.
+	undeletable bool
+
 	mu sync.Mutex
 	// held are the shards whose leases the process has.
 	held map[string]bool
@@ -158,7 +164,7 @@ func (s *streams) follow(ctx context.Context, g *Group, to *schedule, arn string
 		streams: s, group: g, to: to, arn: arn,
 		set:    g.table.journalName + "\x00" + g.config.Name + "\x00" + g.setID(),
 		worker: uuid.NewString(), ended: make(chan struct{}, 1), fail: fail,
-		held: map[string]bool{}, seen: map[string]sighting{},
+		settled: map[string]settlement{}, held: map[string]bool{}, seen: map[string]sighting{},
 	}
 	if !safeguard.ProjectionSetsApart {
 		c.set = g.table.journalName + "\x00" + g.config.Name + "\x00"

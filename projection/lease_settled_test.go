@@ -1,0 +1,166 @@
+package projection_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// patient is a configuration that reads the stream with so few requests that a test of days in
+// virtual time is fast.
+func (b *bundle) patient() projection.Config {
+	config := fast()
+	client, _ := b.streams()
+	config.Source = projection.Streams(client, projection.StreamsOptions{
+		LeaseTimeout: 6 * time.Minute, PerSecond: -1, Poll: time.Minute,
+	})
+	return config
+}
+
+// passes lets hours pass, in which the shards of the stream are replaced every four hours.
+func (b *bundle) passes(hours int) {
+	b.Helper()
+	for range hours / 4 {
+		time.Sleep(4 * time.Hour)
+		if _, err := b.engine.SweepExpired(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(5 * time.Minute)
+}
+
+// wantOwed compares how many sweeps were owed so far.
+func (b *bundle) wantOwed(want int64) {
+	b.Helper()
+	if got := numberOf(b, b.items("owed")[0]["owed"]); got != want {
+		b.Errorf("%d sweeps were owed, want %d", got, want)
+	}
+}
+
+// The stream has one shard at a time. After three days there are the leases of it, of those of the
+// last day, and of the sweeps.
+func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		start(t, group(t, b.open(), b.patient(), projection.AtLeastOnce("all", &recorder{})))
+		b.passes(72)
+		if got := len(b.items("beat")); got != 1+7+1 {
+			t.Errorf("%d leases, want 9", got)
+		}
+		b.write("a", "x")
+		time.Sleep(5 * time.Minute)
+		b.await("group/all", "a", 1)
+		b.wantOwed(1) // by the beginning of the group
+	})
+}
+
+// The leases stay, and the log says so once.
+func TestLeasesThatMayNotBeDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.inject("access-denied,operation=DeleteItem")
+		var log bytes.Buffer
+		config := b.patient()
+		config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{})))
+		b.passes(72)
+		if got := len(b.items("beat")); got != 1+18+1 {
+			t.Errorf("%d leases, want 20", got)
+		}
+		b.wantOwed(1)
+		stop()
+		if got := strings.Count(log.String(), "can't be deleted"); got != 1 {
+			t.Errorf("the log has\n%s", log.String())
+		}
+	})
+}
+
+// A handler does not finish for so long that its shard is trimmed, and its process is killed. In 32
+// hours the child of the shard is still listed, in 60 hours it is not.
+func TestShardTrimmedDuringACall(t *testing.T) {
+	t.Parallel()
+	for _, hours := range []int{32, 60} {
+		t.Run(fmt.Sprint(hours), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := streaming(t)
+				hanging := make(chan struct{})
+				first := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+					if e.PersistenceID == "b" {
+						<-hanging
+					}
+					return nil
+				}}
+				gate := b.gate("")
+				j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+				config := b.patient()
+				config.Logger = slog.New(slog.DiscardHandler)
+				stop := start(t, group(t, j, config, projection.AtLeastOnce("all", first)))
+				time.Sleep(5 * time.Minute)
+				b.settled()
+				b.write("b", "y")
+				b.passes(hours)
+				gate.dead.Store(true)
+				close(hanging)
+				stop()
+				config = b.streamed()
+				config.ClaimTimeout, config.Logger = 300*time.Millisecond, slog.New(slog.DiscardHandler)
+				start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
+				b.await("group/all", "b", 1)
+			})
+		})
+	}
+}
+
+// Two processes read a stream whose shards are split again and again, and listed a minute late.
+// Everything is handled, and no sweep has found it.
+func TestGroupReadsShardsThatAreListedLate(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]string{
+		"all": "late-shards,delay=1m", "some": "late-shards,some,delay=1m",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := streaming(t, embedded.WithStreamShards(3))
+				b.inject(fault)
+				for range 2 {
+					client, _ := b.streams()
+					config := fast()
+					config.Source = projection.Streams(client, projection.StreamsOptions{
+						LeaseTimeout: 6 * time.Second, PerSecond: -1, Poll: time.Second,
+					})
+					start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{})))
+				}
+				time.Sleep(time.Minute)
+				b.settled()
+				owed := numberOf(b, b.items("owed")[0]["owed"])
+				for round := range 12 {
+					if round < 2 || round == 6 { // also before the last children are listed
+						b.split()
+					}
+					for i := range 8 {
+						b.write(fmt.Sprint("i", i), round)
+					}
+					time.Sleep(20 * time.Second)
+				}
+				time.Sleep(2 * time.Minute)
+				for i := range 8 {
+					b.await("group/all", fmt.Sprint("i", i), 12)
+				}
+				b.wantOwed(owed)
+			})
+		})
+	}
+}
