@@ -107,8 +107,8 @@ type EventEnvelope struct {
 }
 
 // CurrentEventsByPersistenceID reads the events of a persistence id from one sequence number to
-// another, both inclusive. It is [Journal.Events] with offsets. Unlike in Akka and Pekko, to 0 is the
-// highest there is.
+// another, both inclusive. It is [Journal.Events] with offsets. Unlike in Akka and Pekko, to 0 is
+// the highest there is.
 func (j *Journal) CurrentEventsByPersistenceID(
 	ctx context.Context, persistenceID string, from, to int64,
 ) iter.Seq2[EventEnvelope, error] {

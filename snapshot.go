@@ -18,8 +18,8 @@ import (
 type SnapshotMetadata struct {
 	PersistenceID string
 	// SequenceNumber is the number of the last event that the state contains, at least 1. Take it
-	// from that event: the writer's next number minus 1 can be higher, if an incomplete atomic write
-	// is at the end. A snapshot that a JVM has saved before the first event has the number 0;
+	// from that event: the writer's next number minus 1 can be higher, if an incomplete atomic
+	// write is at the end. A snapshot that a JVM has saved before the first event has the number 0;
 	// CopySnapshot takes it, SaveSnapshot does not.
 	SequenceNumber int64
 	// Timestamp is when the snapshot was saved, in milliseconds. SaveSnapshot replaces the zero

@@ -76,10 +76,10 @@ const (
 	// EffectReaderLimit refuses an operation on a stream with LimitExceededException, as if too
 	// many read the shard.
 	EffectReaderLimit Effect = "reader-limit"
-	// EffectWrongClock makes the engine's responses show a clock that is wrong by Delay, which may be
-	// negative. A request that was signed more than 15 minutes before or after that time is refused
-	// with InvalidSignatureException. It hits a request in addition to the other fault that may hit
-	// it.
+	// EffectWrongClock makes the engine's responses show a clock that is wrong by Delay, which may
+	// be negative. A request that was signed more than 15 minutes before or after that time is
+	// refused with InvalidSignatureException. It hits a request in addition to the other fault that
+	// may hit it.
 	EffectWrongClock Effect = "wrong-clock"
 	// EffectLateShards makes DescribeStream leave out the shards that took the place of others less
 	// than Delay ago: all of them, or some of each request (see Some).
@@ -138,8 +138,8 @@ type Fault struct {
 	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
 	// Delay is the delay for EffectSlow, the age of the state for stale reads and descriptions, and
-	// the age below which EffectStreamLag leaves out records, and EffectLateShards shards. It is how
-	// far EffectWrongClock sets the clock forward, and alone there it may be negative.
+	// the age below which EffectStreamLag leaves out records, and EffectLateShards shards. It is
+	// how far EffectWrongClock sets the clock forward, and alone there it may be negative.
 	Delay time.Duration
 }
 

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// signedFor is how far the time of a signature may be from the service's clock. AWS's pages name
-	// 5 or 15 minutes, its messages both; the longer one is the one that a client may not rely on.
+	// signedFor is how far the time of a signature may be from the service's clock. AWS's pages
+	// name 5 or 15 minutes, its messages both; the longer one is the one that a client may not rely
+	// on.
 	//
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/signature-v4-troubleshooting.html
 	signedFor = 15 * time.Minute

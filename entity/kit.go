@@ -5,8 +5,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// init gives package entitytest what it needs to follow the rules that entities keep, and the command
-// what it needs to show snapshots.
+// init gives package entitytest what it needs to follow the rules that entities keep, and the
+// command what it needs to show snapshots.
 func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
 	private.CheckType = func(kind any) error {
 		return kind.(interface{ check() error }).check() //nolint:forcetypeassert // see CheckType

@@ -27,8 +27,9 @@ import (
 const (
 	shortestDiscovery = 250 * time.Millisecond
 	longestDiscovery  = 15 * time.Second
-	// clocksApart is how far the clock that dates the records of a stream may be from the clock of the
-	// table's endpoint. A record that old is taken for new, because the opposite would lose an event.
+	// clocksApart is how far the clock that dates the records of a stream may be from the clock of
+	// the table's endpoint. A record that old is taken for new, because the opposite would lose an
+	// event.
 	clocksApart = time.Minute
 )
 
@@ -264,7 +265,8 @@ type followedReader struct {
 	shard string
 	// iterator is nil if another one is needed.
 	iterator *string
-	// oldest is set once the shard is read from its oldest record on, which may be older than Follow.
+	// oldest is set once the shard is read from its oldest record on, which may be older than
+	// Follow.
 	oldest bool
 	// received is the last record that was received, empty for none.
 	received string
@@ -339,9 +341,9 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 
 // next returns an iterator for the record after the last one that was received. If none was
 // received, the iterator is for the oldest record of the shard, and page leaves out records from
-// before Follow began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the
-// number may be trimmed, or missing from the description. The oldest record may not be the first one
-// that was not received: after 12 hours without an answer it counts as trimmed.
+// before Follow began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but
+// the number may be trimmed, or missing from the description. The oldest record may not be the
+// first one that was not received: after 12 hours without an answer it counts as trimmed.
 func (r *followedReader) next(ctx context.Context) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.arn, ShardId: &r.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,

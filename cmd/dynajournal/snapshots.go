@@ -45,7 +45,8 @@ func (i *instant) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// bounds returns the criteria as the journal has them, in which a MaxSequenceNumber of 0 is no bound.
+// bounds returns the criteria as the journal has them, in which a MaxSequenceNumber of 0 is no
+// bound.
 func (c *criteria) bounds() (dynajournal.SnapshotCriteria, error) {
 	b := dynajournal.SnapshotCriteria{MinTimestamp: c.MinTS.Time, MaxTimestamp: c.MaxTS.Time}
 	for _, bound := range []struct {

@@ -101,7 +101,7 @@ func TestErrorsWithoutAChecksumKeepTheirMeaning(t *testing.T) {
 		for name, send := range operations {
 			t.Run(code+"/"+name, func(t *testing.T) {
 				onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
-					outcome := func(refusal step) (error, int) { //nolint:revive,staticcheck // the error is the outcome
+					outcome := func(refusal step) (error, int) { //nolint:staticcheck // the error is the outcome
 						s := newScript(summed(ok(capacityOfOne)), refusal)
 						c := client(t, s, change, func(o *dynamo.Options) { o.BackoffBase, o.BackoffCap = time.Second, time.Second })
 						puts(t, c, 1)

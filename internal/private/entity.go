@@ -15,8 +15,9 @@ var (
 	// command with these options gets.
 	ReadCommandOptions func(opts any) (CommandOptions, error)
 
-	// OpenSnapshot returns the state of a stored snapshot of an entity, and how many ids of commands
-	// the snapshot has. It reports false if the snapshot is the state alone, or can't be read.
+	// OpenSnapshot returns the state of a stored snapshot of an entity, and how many ids of
+	// commands the snapshot has. It reports false if the snapshot is the state alone, or can't be
+	// read.
 	OpenSnapshot func(stored serialization.Payload) (state serialization.Payload, ids int, ok bool)
 
 	// InsideCommand reports whether the calling goroutine decides a command.
