@@ -252,14 +252,13 @@ type Config struct {
 	ReplayParallelism int
 
 	// Retries is how often a request is sent again after a lost connection or an internal error of
-	// the service. A request that is throttled is sent again until OperationTimeout is over, after
-	// pauses that grow to a second.
+	// the service. A request that is throttled is sent again until OperationTimeout is over.
 	//
 	// Negative never retries, also after throttling. Defaults to 10.
 	Retries int
 
 	// SDKCodec leaves everything about requests to the AWS SDK. Without it the journal encodes,
-	// signs (with the SDK's signer) and sends its most frequent requests itself, and decodes the
+	// signs and sends its most frequent requests itself, and decodes the
 	// responses, which takes a fraction of the processor time. The requests are the same. Set it if
 	// in doubt about that.
 	//

@@ -42,7 +42,7 @@ type FollowOptions struct {
 // It describes the stream every 15 seconds, and more often after a shard has ended, as DynamoDB may
 // list new shards late. A shard that it could not read from its first record on for 12 hours counts
 // as trimmed. After an outage of 15 minutes at the beginning, and where a shard was listed late, it
-// may also return events of the second before it began.
+// may also return events of the minute before it began.
 //
 // The first event of a persistence id may be left out if it is written while Follow begins, and the
 // next one is the first of a new partition of 100 numbers.
@@ -143,8 +143,8 @@ type followed struct {
 }
 
 // news returns the persistence ids of which a page has records that are not returned yet, in their
-// order. A record up to the last event that was returned, of its writer, is of the same
-// life of the persistence id, and was returned.
+// order. A record up to the last event that was returned, of its writer, is of the same life of the
+// persistence id, and was returned.
 func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
 	of := map[string]*followed{}

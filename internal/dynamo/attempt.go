@@ -232,9 +232,12 @@ func (a *attempts) notSent(err error) error {
 const maxDoublings = 20
 
 // throttledPause is the longest pause after throttling once there were as many pauses as there are
-// retries, whatever BackoffCap says: OperationTimeout must not become a burst of requests to a
-// service that throttles.
-const throttledPause = time.Second
+// retries, whatever BackoffCap says. It is far shorter than the pauses before. A request that has
+// waited for long has to ask often, because new requests begin with the shortest pauses and would
+// take every unit that becomes free: with pauses of up to a second, one of 64 writers wrote a
+// fortieth of the mean. It is not shorter still, so that requests are no burst to a service that
+// throttles.
+const throttledPause = 64 * time.Millisecond
 
 // pause waits before the next attempt. It reports false if the request has ended meanwhile. late
 // makes it the longest pause.
@@ -245,7 +248,7 @@ func (a *attempts) pause(late bool) bool {
 		longest = opts.BackoffCap
 	}
 	if a.pauses >= opts.Retries {
-		longest = max(opts.BackoffCap, throttledPause)
+		longest = throttledPause
 	}
 	a.pauses++
 	// Never 0: timers that have run out before they are received from crash the race detector of Go

@@ -55,16 +55,16 @@ func TestThrottlingUsesUpNoRetries(t *testing.T) {
 	})
 }
 
-func TestPausesOfAThrottledRequestGrowToASecondWhateverTheCap(t *testing.T) {
+func TestPausesOfAThrottledRequestAreNoBurstWhateverTheCap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(throttle())
 		_ = put(t, client(t, s, func(o *dynamo.Options) { o.BackoffBase, o.BackoffCap = 1, 1 }))
-		if got := len(s.attempts()); got < 60 || got > 250 {
-			t.Errorf("%d attempts in a minute, want pauses of half a second in the mean", got)
+		if got := len(s.attempts()); got < 1500 || got > 2500 {
+			t.Errorf("%d attempts in a minute, want pauses of 32 ms in the mean", got)
 		}
 		all := s.attempts()
 		for i := range len(all) - 1 {
-			if pause := all[i+1].at.Sub(all[i].at); pause > time.Second {
+			if pause := all[i+1].at.Sub(all[i].at); pause > 64*time.Millisecond {
 				t.Errorf("pause %d is %v", i, pause)
 			}
 		}
