@@ -47,8 +47,8 @@ type follower struct {
 	journal *dynajournal.Journal
 	clock   *clock.Clock
 	// since is a minute before Follow began, in the time of the service. Older records of a shard
-	// that is read from its oldest record on are not new. It is zero if that time is not known: then
-	// all records are new.
+	// that is read from its oldest record on are not new. It is zero if that time is not known:
+	// then all records are new.
 	since time.Time
 	// pages are the records of shards, failed is the reason why the stream can't be read.
 	pages  chan []types.Record

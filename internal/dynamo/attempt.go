@@ -206,7 +206,7 @@ func (a *attempts) failed(err error) error {
 	if !v.patient {
 		a.used++
 	}
-	if !a.pause(v.late) {
+	if !a.pause(v) {
 		return a.fail(a.ended(err), err)
 	}
 	return nil
@@ -239,9 +239,13 @@ const maxDoublings = 20
 // throttles.
 const throttledPause = 64 * time.Millisecond
 
-// pause waits before the next attempt. It reports false if the request has ended meanwhile. late
-// makes it the longest pause.
-func (a *attempts) pause(late bool) bool {
+// cutOff is the end of a throttled request's time in which it begins no attempt, but at most a
+// tenth of that time. Its last attempt would probably be cut off, and leave the outcome unknown.
+const cutOff = 500 * time.Millisecond
+
+// pause waits before the attempt after a failed one. It reports false if the request has ended
+// meanwhile.
+func (a *attempts) pause(failed verdict) bool {
 	opts := &a.client.opts
 	longest := opts.BackoffBase << min(a.pauses, maxDoublings)
 	if longest <= 0 || longest > opts.BackoffCap {
@@ -254,10 +258,14 @@ func (a *attempts) pause(late bool) bool {
 	// Never 0: timers that have run out before they are received from crash the race detector of Go
 	// 1.26 when two goroutines of a synctest bubble receive from them at the same time.
 	pause := max(1, rand.N(longest+1)) //nolint:gosec // jitter needs no secrecy
-	if late {
+	if failed.late {
 		pause = opts.BackoffCap
 	}
-	timer := time.NewTimer(min(pause, max(1, time.Until(a.deadline))))
+	left := max(1, time.Until(a.deadline))
+	if failed.patient && left-pause < min(cutOff, opts.OperationTimeout/10) {
+		pause = left
+	}
+	timer := time.NewTimer(min(pause, left))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -23,7 +23,7 @@ func (r *groupRequest) first() bool {
 // further makes further attempts until every member has its outcome.
 func (r *groupRequest) further() {
 	for len(r.members) > 0 {
-		if !r.attempts.pause(r.late()) {
+		if !r.attempts.pause(r.verdict()) {
 			for i := range r.members {
 				r.finish(&r.members[i], r.attempts.ended(r.members[i].err), r.members[i].err)
 			}
@@ -33,9 +33,15 @@ func (r *groupRequest) further() {
 	}
 }
 
-// late reports whether the failure of a member needs the longest pause.
-func (r *groupRequest) late() bool {
-	return slices.ContainsFunc(r.members, func(m member) bool { return judge(m.err).late })
+// verdict is what the failures of the members mean for the pause before the next attempt: one that
+// needs the longest pause decides, and a throttled request is one whose members are all throttled.
+func (r *groupRequest) verdict() verdict {
+	all := verdict{patient: true}
+	for i := range r.members {
+		v := judge(r.members[i].err)
+		all.late, all.patient = all.late || v.late, all.patient && v.patient
+	}
+	return all
 }
 
 // all makes all attempts.
