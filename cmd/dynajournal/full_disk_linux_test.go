@@ -100,7 +100,10 @@ func TestAFullDiskEndsServeAndLosesNothing(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("serve goes on")
 	}
-	told := s.stderr.String()
+	made, told, _ := strings.Cut(s.stderr.String(), "\n")
+	if want := "made the folder " + disk + "/engine for the embedded engine"; made != want {
+		t.Errorf("serve said %q, want %q", made, want)
+	}
 	if !strings.HasPrefix(told, "dynajournal: serve: embedded: "+embedded.ErrStorageFailed.Error()) ||
 		strings.Count(told, "\n") != 1 ||
 		!strings.Contains(told, "no space left on device") {
