@@ -177,12 +177,19 @@ type rawScript struct{ *script }
 
 func (s rawScript) Do(r *http.Request) (*http.Response, error) { return s.take(sent{})(r) }
 
+// A batch that makes progress has all retries again: here each attempt that leaves fewer items is
+// followed by as many lost responses as a request has retries.
 func TestBatchThatMakesProgressKeepsItsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBatchService(1) // 25 attempts, with 3 retries each
-		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
-		if err != nil || !b.once(25) || len(b.sent) != 25 {
-			t.Errorf("%d attempts, served %v, error %v", len(b.sent), b.served, err)
+		b := newBatchService(5)
+		steps := []step{b.Do}
+		for range 4 {
+			steps = append(steps, reset, reset, reset, b.Do)
+		}
+		c := newClient(t, options(rawScript{newScript(steps...)}))
+		err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
+		if err != nil || !b.once(25) || len(b.sent) != 5 {
+			t.Errorf("%d attempts with a response, served %v, error %v", len(b.sent), b.served, err)
 		}
 	})
 }

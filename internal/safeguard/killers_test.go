@@ -84,7 +84,7 @@ var killers = map[string]killer{
 	"MemberMaybeStays": {explored, "^TestPutWhoseEventWasDeletedSinceIsUnknown$"},
 	"WritesNotHedged":  {dynamo, "^TestWritesAreNeverHedged$"},
 	"LostAmbiguous":    {dynamo, "^TestBatchWriteMayBeAppliedAfterALostResponse$"},
-	"Progress":         {dynamo, "^TestFailedAttemptOfABatchLosesNoUnprocessedItem$"},
+	"Progress":         {dynamo, "^TestBatchThatMakesProgressKeepsItsRetries$"},
 	"Checksum":         {dynamo, "^TestResponseShorterThanItsContentLengthIsLost$"},
 	"Withdrawn":        {dynamo, "^TestWithdrawnWriteIsNotSent$"},
 	"ResponseOfEach":   {dynamo, "^TestSharedRequestWithTooFewResponsesIsSentAgain$"},
