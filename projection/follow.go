@@ -50,9 +50,9 @@ type FollowOptions struct {
 // DynamoDB allows two readers of a shard: it counts as one, the processes of a group as another.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrUnsupported] of a journal that is shared with a JVM,
-// [ErrNoStream] also if the stream is disabled, after its last event, [ErrReplicated], and those of
-// requests, such as that records were trimmed: a *types.TrimmedDataAccessException. After an error
-// the sequence ends.
+// [ErrNoStream] also if the stream is disabled, after its last event, or so new that DynamoDB does
+// not describe it yet, [ErrReplicated], and those of requests, such as that records were trimmed: a
+// *types.TrimmedDataAccessException. After an error the sequence ends.
 func Follow(
 	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, opts FollowOptions,
 ) iter.Seq2[dynajournal.Event, error] {
@@ -80,7 +80,7 @@ func follow(
 	case opts.Poll == 0:
 		opts.Poll = defaultStreamPoll
 	}
-	arn, err := awaitStream(ctx, journal)
+	arn, err := streamOf(ctx, journal)
 	if err != nil {
 		return err
 	}

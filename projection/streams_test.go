@@ -282,7 +282,7 @@ func TestJoiningProjectionMissesNothing(t *testing.T) {
 	want(t, "joined", joined.of("a"), "1 x", "2 y")
 }
 
-// The table is described as it was before it had a stream.
+// The table is described as it was before it had a stream: a group waits, Follow says so.
 func TestNewStreamIsAwaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -299,12 +299,10 @@ func TestNewStreamIsAwaited(t *testing.T) {
 		defer remove()
 		b.setStream(true)
 		start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
-		for _, err := range projection.Follow(t.Context(), b.journal, client, projection.FollowOptions{Started: func() { b.write("a", "x") }}) {
-			if err != nil {
-				t.Error(err)
-			}
-			break
+		for _, err := range projection.Follow(t.Context(), b.journal, client, projection.FollowOptions{}) {
+			wantError(t, "Follow", err, projection.ErrNoStream)
 		}
+		b.write("a", "x")
 		b.await("group/all", "a", 1)
 	})
 }

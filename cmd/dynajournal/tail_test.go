@@ -31,7 +31,7 @@ func (l *lines) said() string {
 // tailing is a tail that runs in this process.
 type tailing struct {
 	stop  context.CancelFunc
-	lines *bufio.Scanner
+	lines chan string
 	ended chan int
 	err   lines
 	// says is what it is to say on stderr.
@@ -42,11 +42,20 @@ func startTail(t *testing.T, args ...string) *tailing {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	in, out := io.Pipe()
-	tail := &tailing{stop: stop, lines: bufio.NewScanner(in), ended: make(chan int, 1)}
+	tail := &tailing{stop: stop, lines: make(chan string), ended: make(chan int, 1)}
 	go func() {
 		status := run(ctx, append([]string{"tail"}, args...), streams{strings.NewReader(""), out, &tail.err})
 		_ = out.Close() // never fails
 		tail.ended <- status
+	}()
+	go func() {
+		defer close(tail.lines)
+		for shown := bufio.NewScanner(in); shown.Scan(); {
+			select {
+			case tail.lines <- shown.Text():
+			case <-ctx.Done(): // what nobody reads any more
+			}
+		}
 	}()
 	t.Cleanup(stop)
 	return tail
@@ -55,11 +64,17 @@ func startTail(t *testing.T, args ...string) *tailing {
 // next is the next event, by persistence id and payload.
 func (tail *tailing) next(t *testing.T) string {
 	t.Helper()
-	if !tail.lines.Scan() {
-		t.Fatalf("the tail has ended with %d: %s", <-tail.ended, tail.err.said())
+	select {
+	case line, ok := <-tail.lines:
+		if !ok {
+			t.Fatalf("the tail has ended with %d: %s", <-tail.ended, tail.err.said())
+		}
+		r := results(t, line)[0]
+		return r["persistence_id"].(string) + " " + r["payload"].(string)
+	case <-time.After(time.Minute):
+		t.Fatalf("the tail shows no event for a minute: %s", tail.err.said())
+		return ""
 	}
-	r := results(t, tail.lines.Text())[0]
-	return r["persistence_id"].(string) + " " + r["payload"].(string)
 }
 
 func (tail *tailing) interrupt(t *testing.T) {

@@ -104,8 +104,11 @@ func TestEndpointFails(t *testing.T) {
 			t.Cleanup(server.Close)
 			config := overHTTP(engine, server.URL)
 			quick(&config)
-			if name == "hangs" { // the only one that needs time
+			switch name { // the only ones that need time
+			case "hangs":
 				config.Retries, config.AttemptTimeout = -1, time.Second
+			case "throttles":
+				config.OperationTimeout = time.Second
 			}
 			createTables(t, dynajournal.Config{AWS: engine.AWSConfig()}, kinds["native"])
 			j := openJournal(t, config)
