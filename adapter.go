@@ -19,11 +19,22 @@ type EventAdapter interface {
 	FromJournal(stored any, manifest string) ([]any, error)
 }
 
-// deliver passes a stored event, or the events for which the adapter converts it, to a reader. An
-// event whose payload can't be decoded is passed without its value: Event.Payload returns the
-// error, so that a reader that does not need the value goes on.
+// deliver passes a stored event to a reader, or the events for which its upcaster or the adapter
+// converts it. An event that can't be decoded or upcast is passed without its value: Event.Payload
+// returns the error, so that a reader that does not need the value can continue.
 func (j *Journal) deliver(ctx context.Context, e *layout.Event, read func(Event) error) error {
 	event := j.event(e)
+	if by := j.upcasters.of(&event); by != nil {
+		values, err := j.upcast(ctx, &event, by)
+		switch {
+		case err != nil && j.config.DecodeEagerly:
+			return err
+		case err != nil:
+			event.decoded = &decoded{err: err}
+			return read(event)
+		}
+		return deliverEach(&event, values, read)
+	}
 	if j.config.Adapter == nil && !j.config.DecodeEagerly {
 		return read(event)
 	}
@@ -34,16 +45,22 @@ func (j *Journal) deliver(ctx context.Context, e *layout.Event, read func(Event)
 	case err != nil:
 		return read(event)
 	case j.config.Adapter == nil:
-		event.decoded = &value
+		event.decoded = &decoded{value: value}
 		return read(event)
 	}
 	values, err := j.fromJournal(&event, value)
 	if err != nil {
 		return err
 	}
-	for i, v := range values {
-		event.decoded, event.part = &v, i
-		if err := read(event); err != nil {
+	return deliverEach(&event, values, read)
+}
+
+// deliverEach passes the events for which a stored one is converted to a reader, by their values.
+func deliverEach(event *Event, values []any, read func(Event) error) error {
+	for i, value := range values {
+		part := *event
+		part.decoded, part.part = &decoded{value: value}, i
+		if err := read(part); err != nil {
 			return err
 		}
 	}

@@ -37,23 +37,31 @@ type Event struct {
 	Tags     []string
 
 	registry *serialization.Registry
-	// decoded is the value, if it was decoded or adapted when it was read.
-	decoded *any
-	// part is the place of the event among those that the adapter makes of the stored one.
+	// decoded is what Payload returns, if that was known when the event was read.
+	decoded *decoded
+	// part is the place of the event among those that the upcaster or the adapter makes of the
+	// stored one.
 	part int
 }
 
-// Payload returns the value of the event: decoded by Config.Serialization, and converted by
-// Config.Adapter.
+// decoded is the value of an event, or why there is none.
+type decoded struct {
+	value any
+	err   error
+}
+
+// Payload returns the value of the event: decoded by Config.Serialization and converted by
+// Config.Adapter, or converted by one of the entity.Type.Upcasters.
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
-// registered, or another error of decoding. Serialized returns the bytes anyway.
+// registered, another error of decoding, or that of the upcaster. Serialized returns the bytes
+// anyway.
 func (e Event) Payload() (any, error) { return e.PayloadContext(context.Background()) }
 
 // PayloadContext is Payload with a context, for a payload in a [serialization.PayloadStore].
 func (e Event) PayloadContext(ctx context.Context) (any, error) {
 	if e.decoded != nil {
-		return *e.decoded, nil
+		return e.decoded.value, e.decoded.err
 	}
 	v, err := e.registry.DecodeContext(ctx, e.Serialized())
 	if err != nil {

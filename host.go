@@ -57,7 +57,6 @@ func (j *Journal) settings() private.Settings {
 		Encode:         j.config.Serialization.EncodeContext,
 		Decode:         j.config.Serialization.DecodeContext,
 		Resolve:        j.config.Serialization.Resolve,
-		Adapted:        j.config.Adapter != nil,
 	}
 }
 
@@ -100,7 +99,7 @@ func (j *Journal) encodeFor(
 }
 
 // stored returns what passes each stored event to a host of entities once, as it is stored. The
-// host has to see those of which the adapter makes no event, too.
+// host has to see those of which an upcaster or the adapter makes no event, too.
 func (j *Journal) stored(handle func(any) error) func(*layout.Event) error {
 	return func(e *layout.Event) error {
 		event := j.event(e)
@@ -113,15 +112,6 @@ func (j *Journal) recoverFor(
 	ctx context.Context, pid string, opts *RecoverOptions, handle func(any) error,
 ) (*Writer, error) {
 	return j.recoverStored(ctx, pid, *opts, j.stored(handle))
-}
-
-// adapted returns the values of a stored event, by the adapter.
-func (j *Journal) adapted(ctx context.Context, event *Event) ([]any, error) {
-	value, err := event.PayloadContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return j.fromJournal(event, value)
 }
 
 // readFrom reads the events from a number on. It returns the number after the last one that is

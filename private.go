@@ -14,8 +14,8 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
-	private.Adapted = func(ctx context.Context, journal, event any) ([]any, error) {
-		return own[Journal](journal).adapted(ctx, own[Event](event))
+	private.Converted = func(ctx context.Context, journal, event any) ([]any, bool, error) {
+		return own[Journal](journal).converted(ctx, own[Event](event))
 	}
 	private.Connect = func(config any) (*dynamo.Client, error) { return own[Config](config).connect() }
 	private.CloseNext = func(ctx context.Context, writer any) (bool, error) {
@@ -66,6 +66,9 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	}
 	private.SetClock = func(config any, c *clock.Clock) { own[Config](config).clock = c }
 	private.SetRecord = func(record any, r *history.Record) { *own[Record](record) = publicRecord(r) }
+	private.SetUpcasters = func(journal any, prefix string, byManifest map[string]private.Upcaster) {
+		own[Journal](journal).upcasters.set(prefix, byManifest)
+	}
 	private.SetSerialization = func(event any, r *serialization.Registry) { own[Event](event).registry = r }
 	private.SettingsOf = func(journal any) private.Settings { return own[Journal](journal).settings() }
 	private.StartAppend = func(ctx context.Context, writer any, events []any) private.StartedAppend {

@@ -64,6 +64,7 @@ func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Optio
 		return nil, argument("Type.Tags or Options.Metadata", "set",
 			"the journal stores no metadata and tags: see Config.EventMetadata")
 	}
+	kind.useUpcasters(journal)
 	return host(journal, kind, options, settings, storage[S, E](eventStorage[S, E]{})), nil
 }
 

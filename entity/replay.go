@@ -28,20 +28,10 @@ func (r *replay[S, E]) apply(ctx context.Context, event *dynajournal.Event) erro
 	if r.observe != nil {
 		r.observe(event)
 	}
-	kind, got := &r.entity.host.kind, r.found
-	events, err := r.decode(ctx, event)
-	if err != nil {
+	if err := r.evolveBy(ctx, event); err != nil {
 		return err
 	}
-	if r.frozen && kind.Copy != nil {
-		got.at.state = kind.Copy(got.at.state)
-	}
-	r.frozen = false
-	for _, decoded := range events {
-		if got.at.state, err = r.evolve(got.at.state, decoded, event.SequenceNumber); err != nil {
-			return err
-		}
-	}
+	got := r.found
 	got.events++
 	got.at.version, got.author = event.SequenceNumber, event.WriterUUID
 	if got.time = 0; !event.Time.IsZero() {
@@ -54,66 +44,47 @@ func (r *replay[S, E]) apply(ctx context.Context, event *dynajournal.Event) erro
 	return nil
 }
 
-// decode returns the events to apply for a stored one.
-func (r *replay[S, E]) decode(ctx context.Context, event *dynajournal.Event) ([]E, error) {
-	pid := r.entity.pid
-	if upcast, ok := r.entity.host.kind.Upcasters[event.SerializerManifest]; ok {
-		stored, err := r.entity.host.settings.Resolve(ctx, event.Serialized())
-		if err != nil {
-			return nil, fmt.Errorf("load %q: event %d: %w", pid, event.SequenceNumber, err)
-		}
-		events, err := upcast(stored)
-		if err != nil {
-			return nil, fmt.Errorf("load %q: event %d: upcaster: %w", pid, event.SequenceNumber, err)
-		}
-		return events, nil
-	}
-	if r.entity.host.settings.Adapted {
-		return r.adapt(ctx, event)
-	}
-	value, err := event.PayloadContext(ctx)
+// evolveBy applies the values of a stored event to the state: usually one, but several or none if
+// an upcaster or the journal's adapter converts it.
+func (r *replay[S, E]) evolveBy(ctx context.Context, event *dynajournal.Event) error {
+	host := r.entity.host
+	values, converted, err := private.Converted(ctx, host.journal, event)
 	if err != nil {
-		return nil, fmt.Errorf("load %q: %w", pid, err)
+		return fmt.Errorf("load %q: %w", r.entity.pid, err)
 	}
-	decoded, err := r.typed(event, value)
-	if err != nil {
-		return nil, err
+	if r.frozen && host.kind.Copy != nil {
+		r.found.at.state = host.kind.Copy(r.found.at.state)
 	}
-	return []E{decoded}, nil
+	r.frozen = false
+	if !converted {
+		value, err := event.PayloadContext(ctx)
+		if err != nil {
+			return fmt.Errorf("load %q: %w", r.entity.pid, err)
+		}
+		return r.evolve(event, value)
+	}
+	for _, value := range values {
+		if err := r.evolve(event, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// adapt returns the events to apply for a stored one by the journal's adapter.
-func (r *replay[S, E]) adapt(ctx context.Context, event *dynajournal.Event) ([]E, error) {
-	values, err := private.Adapted(ctx, r.entity.host.journal, event)
-	if err != nil {
-		return nil, fmt.Errorf("load %q: %w", r.entity.pid, err)
-	}
-	events := make([]E, len(values))
-	for i, value := range values {
-		if events[i], err = r.typed(event, value); err != nil {
-			return nil, err
-		}
-	}
-	return events, nil
-}
-
-// typed returns the value of a stored event as an event of the type.
-func (r *replay[S, E]) typed(event *dynajournal.Event, value any) (E, error) {
-	decoded, ok := value.(E)
+// evolve applies a value of a stored event to the state. A panic becomes the error.
+func (r *replay[S, E]) evolve(event *dynajournal.Event, value any) (err error) {
+	typed, ok := value.(E)
 	if !ok {
-		return decoded, fmt.Errorf("load %q: event %d is a %T: %w", r.entity.pid, event.SequenceNumber, value, errWrongType)
+		return fmt.Errorf("load %q: event %d is a %T: %w", r.entity.pid, event.SequenceNumber, value, errWrongType)
 	}
-	return decoded, nil
-}
-
-// evolve applies an event. A panic becomes the error.
-func (r *replay[S, E]) evolve(state S, event E, number int64) (after S, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{
-				PersistenceID: r.entity.pid, Event: event, SequenceNumber: number, Value: value, Stack: debug.Stack(),
+				PersistenceID: r.entity.pid, Event: typed, SequenceNumber: event.SequenceNumber, Value: value,
+				Stack: debug.Stack(),
 			}
 		}
 	}()
-	return r.entity.host.kind.Evolve(state, event), nil
+	r.found.at.state = r.entity.host.kind.Evolve(r.found.at.state, typed)
+	return nil
 }

@@ -46,7 +46,11 @@ type Type[S, E any] struct {
 
 	// Upcasters read events of types that the program no longer has, by the manifest that is stored
 	// with them. They return the events to apply instead of the stored one: one, several or none.
-	// They must be pure.
+	// Config.Adapter is not called for them. They must be pure.
+	//
+	// All readers of the journal that the entities are opened with get the returned events, too:
+	// Journal.Events, projections, outboxes and process managers. See [UseUpcasters] for a journal
+	// without entities.
 	//
 	// Defaults to none: Config.Serialization decodes all events.
 	Upcasters map[string]func(stored serialization.Payload) ([]E, error)

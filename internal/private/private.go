@@ -16,9 +16,10 @@ import (
 )
 
 var (
-	// Adapted returns the values of a *dynajournal.Event by Config.Adapter of a
-	// *dynajournal.Journal that has one: one, several or none.
-	Adapted func(ctx context.Context, journal, event any) ([]any, error)
+	// Converted returns the values of a *dynajournal.Event of ReadEvents or Recover, by its
+	// upcaster or by Config.Adapter of the *dynajournal.Journal: one, several or none. It reports
+	// false if there is neither.
+	Converted func(ctx context.Context, journal, event any) ([]any, bool, error)
 
 	// Connect fills in the defaults of a *dynajournal.Config, checks it, and returns the client
 	// that it describes. The caller closes the client. Nothing is sent.
@@ -53,13 +54,13 @@ var (
 	Operate func(ctx context.Context, journal any, do func(context.Context, *dynamo.Client) error) error
 
 	// ReadEvents passes the stored events of a *dynajournal.Journal from a sequence number on to
-	// handle, each once, as a *dynajournal.Event that is not adapted. It returns the number after
+	// handle, each once, as a *dynajournal.Event that is not converted. It returns the number after
 	// the last one that is decided for good, and the last one that is deleted.
 	ReadEvents func(ctx context.Context, journal any, pid string, from int64, handle func(event any) error) (
 		next, deletedTo int64, err error)
 
-	// PartOf returns the place of a *dynajournal.Event among those that the adapter of the journal
-	// makes of the stored one.
+	// PartOf returns the place of a *dynajournal.Event among those that its upcaster or the adapter
+	// of the journal makes of the stored one.
 	PartOf func(event any) int
 
 	// ReadItem decodes an item of a partition of a persistence id as ReadPage does. It reports
@@ -106,9 +107,16 @@ var (
 	// number before, either.
 	Taken func(ctx context.Context, journal any, pid string, seq int64) (taken, gone bool, err error)
 
+	// SetUpcasters replaces the upcasters of a *dynajournal.Journal for persistence ids with a
+	// prefix, by the stored manifest.
+	SetUpcasters func(journal any, prefix string, byManifest map[string]Upcaster)
+
 	// SetSerialization sets the registry that decodes a *dynajournal.Event.
 	SetSerialization func(event any, r *serialization.Registry)
 )
+
+// Upcaster returns the values for which a stored event is converted: one, several or none.
+type Upcaster func(stored serialization.Payload) ([]any, error)
 
 // StartedAppend is an Append that StartAppend has begun. It must not be used concurrently.
 type StartedAppend interface {
@@ -189,6 +197,4 @@ type Settings struct {
 	Encode  func(ctx context.Context, value any) (serialization.Payload, error)
 	Decode  func(context.Context, serialization.Payload) (any, error)
 	Resolve func(context.Context, serialization.Payload) (serialization.Payload, error)
-	// Adapted reports whether the journal has an event adapter.
-	Adapted bool
 }
