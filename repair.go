@@ -57,7 +57,9 @@ func (j *Journal) findings(
 				err = r.run(ctx, pid)
 			}
 			if all && concernsOneID(err) {
-				return r.found(Finding{PersistenceID: pid, Kind: FindingUnchecked, Detail: err.Error()})
+				return r.found(Finding{
+					PersistenceID: pid, Kind: FindingUnchecked, Severity: SeverityDamage, Detail: err.Error(),
+				})
 			}
 			return err
 		})
@@ -126,6 +128,7 @@ func (r *repair) public(f *verify.Finding, repaired bool) Finding {
 	return Finding{
 		PersistenceID:  f.PersistenceID,
 		Kind:           FindingKind(f.Kind),
+		Severity:       Severity(f.Severity),
 		SequenceNumber: f.SequenceNr,
 		Detail:         f.Detail,
 		Repairable:     f.Repairable() && r.opts.asked(RepairOption(f.Option)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 )
 
 // FindingKind names what is wrong with stored data.
@@ -52,10 +53,35 @@ const (
 	FindingUnchecked FindingKind = "unchecked"
 )
 
-// Finding is something that is wrong with the stored data.
+// Severity is how bad a finding is.
+type Severity string
+
+// The severities, the least first.
+const (
+	// SeverityLeftOver: something is stored that no reader shows and nobody was told is stored. A
+	// write that was refused or cut short has left it, or is still on its way. Nothing has to be
+	// done.
+	SeverityLeftOver Severity = "left-over"
+	// SeverityDamage: the stored items are not as they should be. The kind of the finding says what
+	// that means for readers.
+	SeverityDamage Severity = "damage"
+	// SeverityDataLoss: events that a writer was told are stored are lost or hidden, or may be.
+	SeverityDataLoss Severity = "data-loss"
+)
+
+// Severities returns all severities, the least first.
+func Severities() []Severity { return []Severity{SeverityLeftOver, SeverityDamage, SeverityDataLoss} }
+
+// AtLeast reports whether a severity is another one or worse than it.
+func (s Severity) AtLeast(other Severity) bool {
+	return slices.Index(Severities(), s) >= slices.Index(Severities(), other)
+}
+
+// Finding is something that is wrong with the stored data, or is left over there.
 type Finding struct {
 	PersistenceID string
 	Kind          FindingKind
+	Severity      Severity
 	// SequenceNumber is where it was found; the first of several numbers.
 	SequenceNumber int64
 	// Detail describes what was found.

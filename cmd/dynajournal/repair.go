@@ -23,8 +23,8 @@ type repairCommand struct {
 func (*repairCommand) Help() string {
 	return "Without further flags it changes only what no reader can ever show and no writer was told is " +
 		"stored. Everything else needs its own flag. It shows every finding, repaired or not. Writers may " +
-		"continue, except with a flag in a journal that is shared with a JVM. Exit status 1: findings are " +
-		"left."
+		"continue, except with a flag in a journal that is shared with a JVM. Exit status 1: damage or data " +
+		"loss is left."
 }
 
 // repairResult is a finding, and whether it was repaired.
@@ -81,21 +81,23 @@ func (c *repairCommand) Run(ctx context.Context, s *session) (err error) {
 func (c *repairCommand) repair(
 	ctx context.Context, s *session, j *dynajournal.Journal, opts dynajournal.VerifyOptions,
 ) error {
-	repaired, left := 0, 0
+	repaired, left, bad := 0, severityCounts(nil), false
 	count, err := c.check(ctx, s, j, findings{j.Repair, j.RepairAll}, opts, func(f dynajournal.Finding) error {
 		if f.Repaired {
 			repaired++
 		} else {
-			left++
+			left.add(f.Severity)
+			bad = bad || f.Severity.AtLeast(dynajournal.SeverityDamage)
 		}
 		return s.result.write(repairResult{newFindingResult(f), f.Repaired})
 	})
 	switch {
 	case err != nil:
 		return err
-	case left > 0:
-		return fmt.Errorf("of %d findings in %d persistence ids %d are repaired, %d are left", repaired+left, count,
-			repaired, left)
+	case bad:
+		return fmt.Errorf("checked %d persistence ids, repaired %d findings, left %s", count, repaired, left)
+	case len(left) > 0:
+		return s.message("checked %d persistence ids, repaired %d findings, left %s", count, repaired, left)
 	}
 	return s.message("checked %d persistence ids, repaired %d findings", count, repaired)
 }

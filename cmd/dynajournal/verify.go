@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -28,6 +30,7 @@ func (c *checkFlags) usage() error {
 type findingResult struct {
 	PersistenceID string                  `json:"persistence_id"`
 	Kind          dynajournal.FindingKind `json:"kind"`
+	Severity      dynajournal.Severity    `json:"severity"`
 	SequenceNr    int64                   `json:"sequence_nr"`
 	Detail        string                  `json:"detail"`
 	Repairable    bool                    `json:"repairable"`
@@ -40,12 +43,12 @@ func newFindingResult(f dynajournal.Finding) findingResult {
 	if f.Option != "" && !f.Repairable {
 		detail += "; only by `repair --" + string(f.Option) + "`"
 	}
-	return findingResult{f.PersistenceID, f.Kind, f.SequenceNumber, detail, f.Repairable, f.Option}
+	return findingResult{f.PersistenceID, f.Kind, f.Severity, f.SequenceNumber, detail, f.Repairable, f.Option}
 }
 
 func (r findingResult) line(state string) string {
-	return fmt.Sprintf("%s: %s at %d: %s (%s)", printable(r.PersistenceID), r.Kind, r.SequenceNr, oneLine(r.Detail),
-		state)
+	return fmt.Sprintf("%s: %s at %d: %s (%s, %s)", printable(r.PersistenceID), r.Kind, r.SequenceNr,
+		oneLine(r.Detail), r.Severity, state)
 }
 
 func (r findingResult) text() string {
@@ -102,13 +105,19 @@ func (c *checkFlags) check(
 	return count, nil
 }
 
-type verifyCommand struct{ checkFlags }
+type verifyCommand struct {
+	checkFlags
+
+	Severity dynajournal.Severity `enum:"left-over,damage,data-loss" default:"damage" help:"Exit with 1 from this one upward: left-over, damage or data-loss. Default: ${default}."`
+}
 
 // Help returns the text below the help of the flags.
 func (*verifyCommand) Help() string {
-	return "Without persistence ids it checks all of them. It changes nothing. Exit status 1: something was " +
-		"found. Data that is being written can look like damage, so check again before you act on a " +
-		"finding. On a terminal it lists the persistence ids first, for the total."
+	return "Without persistence ids it checks all of them. It changes nothing. It shows everything that it " +
+		"finds. What is left over harms nobody: a write that was refused or cut short has left it. Damage and " +
+		"data loss need somebody: the page on operations has each kind. Data that is being written can look " +
+		"like damage, so check again before you act on a finding. On a terminal it lists the persistence ids " +
+		"first, for the total."
 }
 
 // Run runs the command.
@@ -117,9 +126,11 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
-		all, repairable, byFlag := 0, 0, 0
+		var found severityCounts
+		bad, repairable, byFlag := false, 0, 0
 		count, err := c.check(ctx, s, j, findings{j.Verify, j.VerifyAll}, dynajournal.VerifyOptions{}, func(f dynajournal.Finding) error {
-			all++
+			found.add(f.Severity)
+			bad = bad || f.Severity.AtLeast(c.Severity)
 			switch {
 			case f.Repairable:
 				repairable++
@@ -131,10 +142,33 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		switch {
 		case err != nil:
 			return err
-		case all > 0:
-			const text = "found %d in %d persistence ids, of which `dynajournal repair` can repair %d, and %d more by its flags"
-			return fmt.Errorf(text, all, count, repairable, byFlag)
+		case bad:
+			return fmt.Errorf("found %s in %d persistence ids: `dynajournal repair` can repair %d, and %d more by its flags",
+				found, count, repairable, byFlag)
+		case len(found) > 0:
+			return s.message("checked %d persistence ids, found %s", count, found)
 		}
 		return s.message("checked %d persistence ids, found nothing", count)
 	})
+}
+
+// severityCounts is how many findings there are of each severity.
+type severityCounts map[dynajournal.Severity]int
+
+func (c *severityCounts) add(s dynajournal.Severity) {
+	if *c == nil {
+		*c = severityCounts{}
+	}
+	(*c)[s]++
+}
+
+// String lists the severities of which there are findings, the worst first.
+func (c severityCounts) String() string {
+	var parts []string
+	for _, s := range slices.Backward(dynajournal.Severities()) {
+		if c[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

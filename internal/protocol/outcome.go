@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -137,27 +139,33 @@ func (a *AtomicWrite) freeNumbers(ctx context.Context, met map[int64]layout.Slot
 	}
 }
 
-// sealParts replaces, in a shared journal, the stored members of a failed atomic write by seals. If
-// a JVM deletes a part of an atomic write, the rest counts if its last member is stored, because
-// the JVM's low mark does not name what it cuts. That must not make these members visible. After an
-// error they stay as they are.
+// sealParts replaces the members of a refused atomic write that are stored, or may be, by seals. No
+// reader shows them, as the write can't become whole. But if a JVM deletes a part of an atomic
+// write, the rest counts if its last member is stored, because the JVM's low mark does not name
+// what it cuts. And verify could not tell them from what a lost member leaves. After an error they
+// stay as they are.
 func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
-	if !w.journal.Store.Shared() || len(a.items) == 1 || !safeguard.PartsSealed {
+	if len(a.items) == 1 || !safeguard.PartsSealed {
 		return
 	}
 	ctx, end := w.journal.Life.Look(ctx)
 	defer end()
 	store := w.journal.Store.While(w.journal.freshFromNow())
+	var puts errgroup.Group // one that fails does not keep the others from being sealed
+	puts.SetLimit(store.Parallelism)
 	for i, err := range results {
-		if err != nil {
+		if err != nil && !maybeApplied(err) {
 			continue
 		}
-		if _, err := store.ReplaceWithSeal(ctx, a.meter, w.pid, a.events[i].SequenceNr, a.items[i]); err != nil {
-			w.journal.Logger.WarnContext(ctx, "members of a refused atomic write are left",
-				"persistence_id", w.pid, "sequence_number", a.events[i].SequenceNr, "error", err)
-			return
-		}
+		puts.Go(func() error {
+			_, err := store.ReplaceWithSeal(ctx, a.meter, w.pid, a.events[i].SequenceNr, a.items[i])
+			return err
+		})
+	}
+	if err := puts.Wait(); err != nil {
+		w.journal.Logger.WarnContext(ctx, "members of a refused atomic write are left",
+			"persistence_id", w.pid, "first", a.first(), "last", a.last(), "error", err)
 	}
 }
 

@@ -138,7 +138,7 @@ var killers = map[string]killer{
 	"CutKept":               {system, "^TestLateCheckKeepsTheRestOfAWriteThatGoHasCut$"},
 	"EachTombstoneCut":      {system, "^TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion$"},
 	"IncompleteEndClosed":   {system, "^TestJVMShowsWhatFollowsAnIncompleteAtomicWrite$"},
-	"PartsSealed":           {system, "^TestPartsOfARefusedAtomicWriteStayHidden$"},
+	"PartsSealed":           {system, "^TestPartsOfARefusedAtomicWriteStayHidden$|^TestRefusedAtomicWriteLeavesNothing$"},
 	"VisibleSearched":       {system, "^TestLastVisibleEvent$"},
 	"DeletedVisible":        {system, "^TestLastVisibleEvent$"},
 	"LatestNative":          {system, "^TestWriterOfTheLatestEventDecidesAsARecovery$"},

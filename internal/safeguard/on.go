@@ -305,7 +305,7 @@ const (
 	// IncompleteEndClosed: in a shared journal a recovery closes the number after an incomplete
 	// atomic write at the end.
 	IncompleteEndClosed = true
-	// PartsSealed: in a shared journal the stored members of a rejected atomic write are sealed.
+	// PartsSealed: the stored members of a refused atomic write are sealed.
 	PartsSealed = true
 	// VisibleSearched: a recovery from a number after the last visible event searches that event.
 	VisibleSearched = true

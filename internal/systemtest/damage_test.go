@@ -93,15 +93,31 @@ func damages() []storedDamage {
 			d.event(5, "C", 1, 2) // of 4 to 6 there is 5
 			d.event(6, "D")
 		}, want: []foundAt{{incomplete, 1, false}, {incomplete, 4, false}}, option: dynajournal.OptionRemoveIncomplete, archived: 3},
-		{name: "a batch in whose middle another has written", make: func(d *damaged) {
+		{name: "a batch in whose middle a JVM has written", only: "shared", make: func(d *damaged) {
 			d.write(4, true)
 			d.event(2, "B")
 		}, want: []foundAt{{foreign, 3, false}, {incomplete, 1, false}}, option: dynajournal.OptionRemoveIncomplete, archived: 3},
-		{name: "a batch that is still on its way", only: "shared", make: func(d *damaged) {
-			d.event(1, "A", 0, 3)
-			d.event(2, "A", 1, 3)
-			d.event(4, "A", 3, 3)
-		}, want: []foundAt{{hole, 3, false}, {incomplete, 1, false}}},
+		{name: "a batch that was refused as another has written in its middle", only: "native", make: func(d *damaged) {
+			d.write(4, true)
+			d.event(2, "B")
+		}, want: only(incomplete, 1), option: dynajournal.OptionRemoveIncomplete, archived: 3},
+		{name: "a writer that continues after another", make: func(d *damaged) {
+			d.write(1, false)
+			d.event(2, "A")
+			d.event(3, "B")
+			d.event(4, "A", 0, 1)
+			d.event(5, "A", 1, 1)
+		}, want: only(foreign, 4)},
+		{name: "a batch that is still on its way", make: func(d *damaged) {
+			d.write(1, false)
+			d.event(2, "A", 0, 3)
+			d.event(3, "A", 1, 3)
+			d.event(5, "A", 3, 3)
+		}, want: []foundAt{{hole, 4, false}, {incomplete, 2, false}}},
+		{name: "a high mark whose event was not put", make: func(d *damaged) {
+			d.write(99, false)
+			d.highMark(100)
+		}, want: only(beyond, 100)},
 		{name: "a batch of which a member can't be read", make: func(d *damaged) {
 			d.write(4, true)
 			d.put("journal-P-a-0", 2, map[string]any{"event": "no bytes"})
@@ -233,6 +249,7 @@ func damages() []storedDamage {
 type behaviour struct {
 	unasked, archived, readerFails bool
 	options                        map[string]bool
+	severities                     string // the least first
 }
 
 type behaviours map[dynajournal.FindingKind]*behaviour
@@ -242,6 +259,17 @@ func (b behaviours) of(kind dynajournal.FindingKind) *behaviour {
 		b[kind] = &behaviour{options: map[string]bool{}}
 	}
 	return b[kind]
+}
+
+// add notes a severity, each once.
+func (b *behaviour) add(seen dynajournal.Severity) {
+	var all []string
+	for _, s := range dynajournal.Severities() {
+		if s == seen || strings.Contains(b.severities, string(s)) {
+			all = append(all, string(s))
+		}
+	}
+	b.severities = strings.Join(all, ", ")
 }
 
 // Each kind of damage is made by hand, in native and shared journals, with events of today's form
@@ -274,8 +302,8 @@ func TestDamageIsFoundAndRepairedAsInTheTable(t *testing.T) {
 		for _, m := range regexp.MustCompile("`--([a-z-]+)`").FindAllStringSubmatch(row.flag, -1) {
 			flags[m[1]] = true
 		}
-		want := behaviour{row.unasked != "—", row.archived != "—", strings.Contains(row.reader, "ErrCorruptItem"), flags}
-		if b.unasked != want.unasked || b.archived != want.archived || b.readerFails != want.readerFails || !maps.Equal(b.options, want.options) {
+		want := behaviour{row.unasked != "—", row.archived != "—", strings.Contains(row.reader, "ErrCorruptItem"), flags, row.severities}
+		if b.severities != want.severities || b.unasked != want.unasked || b.archived != want.archived || b.readerFails != want.readerFails || !maps.Equal(b.options, want.options) {
 			t.Errorf("%s: docs/operations.md says %+v, seen was %+v", kind, want, *b)
 		}
 		delete(rows, kind)
@@ -286,7 +314,7 @@ func TestDamageIsFoundAndRepairedAsInTheTable(t *testing.T) {
 }
 
 // findingRow is a row of the table of findings.
-type findingRow struct{ reader, unasked, flag, archived string }
+type findingRow struct{ severities, reader, unasked, flag, archived string }
 
 func findingRows(t *testing.T) map[dynajournal.FindingKind]findingRow {
 	t.Helper()
@@ -302,13 +330,13 @@ func findingRows(t *testing.T) map[dynajournal.FindingKind]findingRow {
 		}
 		cells := strings.Split(strings.Trim(line, "|\n"), "|")
 		kind, ok := strings.CutPrefix(strings.TrimSpace(cells[0]), "`")
-		if !ok || len(cells) != 6 {
+		if !ok || len(cells) != 7 {
 			continue
 		}
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		rows[dynajournal.FindingKind(strings.TrimSuffix(kind, "`"))] = findingRow{cells[2], cells[3], cells[4], cells[5]}
+		rows[dynajournal.FindingKind(strings.TrimSuffix(kind, "`"))] = findingRow{cells[1], cells[3], cells[4], cells[5], cells[6]}
 	}
 	return rows
 }
@@ -327,6 +355,9 @@ func checkDamage(t *testing.T, d *damaged, tt *storedDamage, seen behaviours) {
 	}
 	if got := collect(t, d.Verify(t.Context(), "a", dynajournal.VerifyOptions{})); !slices.Equal(got, tt.want) {
 		t.Fatalf("found %v, want %v", got, tt.want)
+	}
+	for f := range d.Verify(t.Context(), "a", dynajournal.VerifyOptions{}) {
+		seen.of(f.Kind).add(f.Severity)
 	}
 	stored := d.items()
 	if dry := collect(t, d.Repair(t.Context(), "a", dynajournal.VerifyOptions{DryRun: true})); !slices.Equal(dry, tt.want) {

@@ -105,6 +105,11 @@ func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 func (k *check) batchesOver(over []*members) error {
 	for _, m := range over {
 		if !m.dead && m.count == m.batch.Last-k.first(m.batch)+1 {
+			if !k.Store.Shared() {
+				if err := k.writtenBy(m.batch.WriterUUID, k.first(m.batch)); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		b := m.batch

@@ -109,6 +109,9 @@ type check struct {
 // found reports a finding. If the marks can't be trusted, the finding can't be repaired.
 func (k *check) found(f Finding) error {
 	f.PersistenceID = k.pid
+	if f.Severity == "" {
+		f.Severity = k.severity(&f)
+	}
 	if !k.trusted {
 		f.Option, f.repair = "", nil
 	}
@@ -286,7 +289,7 @@ func (k *check) illegible(seq int64, err error) error {
 		return err
 	}
 	if seq >= k.marks.Low.First() {
-		if err := k.holeBefore(seq); err != nil {
+		if err := k.holeBefore(seq, layout.Batch{}); err != nil {
 			return err
 		}
 		k.live = true
@@ -297,8 +300,9 @@ func (k *check) illegible(seq int64, err error) error {
 	return k.found(findings[0])
 }
 
-// holeBefore reports the missing numbers before seq, and continues after seq.
-func (k *check) holeBefore(seq int64) error {
+// holeBefore reports the missing numbers before seq, and continues after seq. batch is the atomic
+// write of the event that is stored at seq, if it is a member of one.
+func (k *check) holeBefore(seq int64, batch layout.Batch) error {
 	if err := k.batchesOver(k.batches.reached(seq)); err != nil {
 		return err
 	}
@@ -307,7 +311,10 @@ func (k *check) holeBefore(seq int64) error {
 	if seq <= hole {
 		return nil
 	}
-	return k.foundf(Hole, hole, "nothing is stored at %s; the next recovery seals them", spans([]span{{hole, seq - 1}}))
+	return k.found(Finding{
+		Kind: Hole, SequenceNr: hole, Severity: k.severityOfHole(hole, batch),
+		Detail: fmt.Sprintf("nothing is stored at %s; the next recovery seals them", spans([]span{{hole, seq - 1}})),
+	})
 }
 
 func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes) error {
@@ -324,7 +331,11 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	if k.Store.IsLeftover(s) {
 		return k.expired(s)
 	}
-	if err := k.holeBefore(s.SequenceNr); err != nil {
+	var batch layout.Batch
+	if s.Event != nil {
+		batch = s.Event.Batch
+	}
+	if err := k.holeBefore(s.SequenceNr, batch); err != nil {
 		return err
 	}
 	raises, err := k.Store.RaisesLowMark(ctx, &k.meter, k.pid, s, k.marks)
@@ -346,14 +357,19 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	if err := k.event(s.Event); err != nil {
 		return err
 	}
-	b := s.Event.Batch
-	if !b.IsBatch() {
+	if batch.IsBatch() {
+		first := k.first(batch)
+		cut := batch.Start < first && batch != k.cut.Cut() && !k.marks.Low.CutCompletes(batch)
+		k.batches.member(s.SequenceNr, batch, first, cut)
+	} else {
 		k.batches.closed(s.SequenceNr)
+	}
+	// In a native journal a member counts for its writer only with all others: a writer that was
+	// refused has not written.
+	if batch.IsBatch() && !k.Store.Shared() {
 		return nil
 	}
-	first := k.first(b)
-	k.batches.member(s.SequenceNr, b, first, b.Start < first && b != k.cut.Cut() && !k.marks.Low.CutCompletes(b))
-	return nil
+	return k.writtenBy(s.Event.WriterUUID, s.SequenceNr)
 }
 
 // raises reports a slot over which the next recovery raises the low mark.
@@ -417,25 +433,28 @@ func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.At
 	return k.Store.ReplaceWithTombstone(ctx, m.Meter, k.pid, seq, expires, item)
 }
 
-// event checks an event, and its writer.
+// event checks the payload of an event.
 func (k *check) event(e *layout.Event) error {
 	if err := k.Decode(e); err != nil {
-		if err := k.foundf(Undecodable, e.SequenceNr, "%v", err); err != nil {
-			return err
-		}
+		return k.foundf(Undecodable, e.SequenceNr, "%v", err)
 	}
-	if e.WriterUUID == k.writer {
+	return nil
+}
+
+// writtenBy reports a writer of events from a number on that continues after another has written.
+func (k *check) writtenBy(writer string, seq int64) error {
+	if writer == k.writer {
 		return nil
 	}
 	if k.writer != "" {
 		k.writers[k.writer] = true
 	}
 	before := k.writer
-	k.writer = e.WriterUUID
-	if !k.writers[e.WriterUUID] {
+	k.writer = writer
+	if !k.writers[writer] {
 		return nil
 	}
-	return k.foundf(ForeignWriter, e.SequenceNr, "writer %s goes on after writer %s has written", e.WriterUUID, before)
+	return k.foundf(ForeignWriter, seq, "writer %s continues after writer %s has written", writer, before)
 }
 
 // whole checks the persistence id as a whole.

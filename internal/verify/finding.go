@@ -80,6 +80,7 @@ const (
 type Finding struct {
 	PersistenceID string
 	Kind          Kind
+	Severity      Severity
 	// SequenceNr is the sequence number of the finding, the first of several.
 	SequenceNr int64
 	// Detail describes the finding.

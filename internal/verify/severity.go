@@ -1,0 +1,57 @@
+package verify
+
+import "github.com/dynajournal/dynajournal/internal/layout"
+
+// Severity is how bad a finding is.
+type Severity string
+
+// The severities, the least first.
+const (
+	// LeftOver: something is stored that no reader shows and nobody was told is stored. Nothing has
+	// to be done.
+	LeftOver Severity = "left-over"
+	// Damage: the stored items are not as they should be. What it means depends on the kind.
+	Damage Severity = "damage"
+	// DataLoss: events that a writer was told are stored are lost or hidden, or may be.
+	DataLoss Severity = "data-loss"
+)
+
+// severity returns how bad a finding is whose check has not said so.
+func (k *check) severity(f *Finding) Severity {
+	switch f.Kind {
+	case IncompleteBatch:
+		// Every put of a native journal is conditional, so a number is taken by another item only
+		// if the write was refused or cut short. In a shared one a JVM may have overwritten a
+		// member.
+		if !k.Store.Shared() {
+			return LeftOver
+		}
+	case MissingHighMark:
+		if f.Option == RestoreHighMark { // events are hidden
+			return DataLoss
+		}
+	case MarkBeyondEvents:
+		if f.SequenceNr == k.highest+1 { // its writer ended before the event was put
+			return LeftOver
+		}
+	case ExpiredTombstone:
+		return LeftOver
+	case ForeignWriter, SnapshotBeyondJournal:
+		return DataLoss
+	}
+	return Damage
+}
+
+// severityOfHole returns how bad a hole is before a number at which a member of batch is stored, if
+// that is an atomic write. In a native journal the last write may be on its way, or have been cut
+// short. Before each other write its writer has closed all lower numbers. A JVM leaves a hole where
+// it rejects an event.
+func (k *check) severityOfHole(first int64, batch layout.Batch) Severity {
+	switch {
+	case k.Store.Shared():
+		return Damage
+	case batch.IsBatch() && batch.Start <= first && batch.Last >= k.highest:
+		return LeftOver
+	}
+	return DataLoss
+}
