@@ -172,9 +172,9 @@ type Config struct {
 	// Defaults to false.
 	LogConfig bool
 
-	// Logger receives the log records.
+	// Logger receives the log records. With slog.New(slog.DiscardHandler) there are none.
 	//
-	// Defaults to discarding them.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// MaxBatchBytes is the largest size of an atomic write: the sum of its items in bytes. A larger

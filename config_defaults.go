@@ -62,7 +62,7 @@ func (c *Config) complete() error {
 		c.clock = clock.System()
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+		c.Logger = slog.Default()
 	}
 	if c.Serialization == nil {
 		c.Serialization = serialization.NewRegistry()

@@ -38,8 +38,13 @@ type Request struct {
 	// Cost is what DynamoDB reported as consumed. A failed attempt reports nothing. An attempt that
 	// Config.HedgeReads has sent a second time counts as two requests.
 	Cost Cost
-	// Err is why the attempt failed, nil if it did not.
+	// Err is why the attempt failed, nil if it did not. It answers errors.Is as the error of an
+	// operation does: with ErrThrottled, ErrUnavailable, ErrDenied and the others of a request. The
+	// request may be made again all the same. It also wraps the error of the AWS SDK.
 	Err error
+	// Code is DynamoDB's code of the error, such as ProvisionedThroughputExceededException. It is
+	// empty if the attempt succeeded, or had no response with a code.
+	Code string
 }
 
 // Hole is a span of sequence numbers at which nothing is stored although a higher number is taken.
@@ -90,7 +95,9 @@ func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 	logger, tracing := c.Logger, c.Tracing
 	return func(ctx context.Context, t dynamo.Attempt) {
 		for _, onRequest := range hooks {
-			onRequest(ctx, Request{t.Operation, t.Table, t.Statements, t.Number, t.Duration, Cost(t.Cost), t.Err})
+			onRequest(ctx, Request{
+				t.Operation, t.Table, t.Statements, t.Number, t.Duration, Cost(t.Cost), public(t.Err), t.Code,
+			})
 		}
 		if tracing {
 			logger.LogAttrs(ctx, slog.LevelDebug, "request",

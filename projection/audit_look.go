@@ -68,8 +68,21 @@ func (a *auditor) rows(ctx context.Context, pid string, infos []Info) ([]audited
 		return nil, err
 	}
 	states := make([]auditedRow, len(infos))
-	for i, item := range items {
-		states[i].row, states[i].err = decodeRow(a.table.name, item)
+	for i, info := range infos {
+		states[i].row, states[i].err = decodeRow(a.table.name, items[i])
+		of := a.offsets[info.Projection]
+		if of == nil || states[i].err != nil {
+			continue
+		}
+		now, err := of.read(ctx, pid)
+		switch {
+		case errors.As(err, new(*damagedError)):
+			states[i].err = err
+		case err != nil:
+			return nil, err
+		case now.begun:
+			states[i].begun, states[i].offset = true, now.offset
+		}
 	}
 	return states, nil
 }

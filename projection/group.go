@@ -24,6 +24,8 @@ type Group struct {
 	overdue overdue
 	lambda  attendance
 
+	streamDelay streamDelay
+
 	mu sync.Mutex
 	// running is nil while the group does not run.
 	running *schedule
@@ -40,6 +42,17 @@ type member struct {
 	owed, sweeps atomic.Int64
 	// offsets are the offsets of a projection of SQL, nil for others.
 	offsets *offsets
+	// becameStuck is how many persistence ids have become stuck in this process.
+	becameStuck atomic.Int64
+	// outage is when the log was last told that something can't be reached, in nanoseconds.
+	outage atomic.Int64
+}
+
+// outageDue reports whether the log is told of an outage: at most once in reportedEvery, as an
+// outage concerns all persistence ids, again and again.
+func (of *member) outageDue() bool {
+	now, told := time.Now().UnixNano(), of.outage.Load()
+	return now-told >= int64(reportedEvery) && of.outage.CompareAndSwap(told, now)
 }
 
 // New returns a group of projections. The journal stays open until the group has ended.
@@ -156,6 +169,12 @@ type Lag struct {
 	IDs int
 	// Failing is how many of them wait because their handler has failed.
 	Failing int
+	// Delayed is how many of them wait because something that they need could not be reached: the
+	// target of an [Outbox], the SQL database, a table, or what a handler means with [Delayed].
+	Delayed int
+	// Stuck is how many persistence ids have become stuck in this process since New. Each is
+	// logged. [Stuck] lists those that are stuck now.
+	Stuck int64
 	// Paused reports whether it is paused: see [Pause]. Triggers wait until that is read again.
 	Paused bool
 	// Overdue is how many calls of its handler have not returned although their context ended more
@@ -166,6 +185,14 @@ type Lag struct {
 	Overdue int
 	// Oldest is the age of the oldest trigger that is not done, 0 if all are.
 	Oldest time.Duration
+	// StreamDelay is how far the reading of the stream is behind, with [Streams]: the time up to
+	// which the records of a shard were received is so long ago. It is that of the shard of this
+	// process that is the farthest behind, and grows while the stream can't be read. If all is well
+	// it is about StreamsOptions.Poll.
+	StreamDelay time.Duration
+	// Trimmed is how often since New records of a shard were trimmed before this process had read
+	// them, or may have been. Each is logged, and makes the group look at all persistence ids.
+	Trimmed int64
 	// Missing is how many persistence ids wait for a sequence number that a JVM may still be
 	// writing.
 	Missing int
@@ -183,6 +210,8 @@ func (g *Group) Lag() []Lag {
 		all[i].Projection = of.name
 		all[i].Paused = of.paused.Load()
 		all[i].Overdue = g.overdue.of(of)
+		all[i].Stuck = of.becameStuck.Load()
+		all[i].StreamDelay, all[i].Trimmed = g.streamDelay.at(g.now()), g.streamDelay.trimmed.Load()
 		place[of.name] = &all[i]
 	}
 	g.holes.addTo(place)
@@ -202,6 +231,9 @@ func (g *Group) Lag() []Lag {
 		}
 		if t.failures.count > 0 {
 			lag.Failing++
+		}
+		if t.delayed {
+			lag.Delayed++
 		}
 		lag.Oldest = max(lag.Oldest, time.Since(t.received))
 	}

@@ -46,6 +46,7 @@ type lease struct {
 	shard, worker, checkpoint string
 	beat, at                  int64
 	exists                    bool
+	progress                  *progress // nil if it is not known
 }
 
 func (c *consumer) leaseKey(shard string) dynamo.Attributes {
@@ -180,6 +181,7 @@ func (c *consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 			shard: shard, exists: items[i] != nil, worker: d.text(attrWorker), checkpoint: d.text(attrCheckpoint),
 			beat: d.number(attrBeat), at: d.number(attrAt),
 		}
+		all[i].progress = decodeProgress(items[i][attrProgress], all[i].beat)
 		if d.err == nil {
 			continue
 		}
@@ -231,9 +233,14 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 	c.held[l.shard] = true
 	delete(c.seen, l.shard)
 	c.mu.Unlock()
+	delay := &c.group.streamDelay
+	if l.shard != sweepLease {
+		delay.read(l.shard, time.Unix(l.at, 0))
+	}
 	c.readers.Go(func() {
 		defer cancel()
 		r.run(ctx)
+		delay.end(l.shard)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.held, l.shard)
@@ -263,10 +270,14 @@ func (c *consumer) write(ctx context.Context, l lease, worker string) (lease, er
 	next.worker, next.beat, next.exists = worker, l.beat+1, true
 	only.values[":worker"], only.values[":beat"] = text(worker), number(next.beat)
 	only.values[":checkpoint"], only.values[":at"] = text(next.checkpoint), number(next.at)
+	set := "SET " + attrWorker + " = :worker, " + attrBeat + " = :beat, " + attrCheckpoint + " = :checkpoint, " +
+		attrAt + " = :at"
+	if l.progress != nil {
+		set += ", " + attrProgress + " = :progress"
+		only.values[":progress"] = l.progress.encode(next.beat)
+	}
 	err := c.group.table.send(ctx, dynamo.Update{
-		Table: c.group.table.name, Key: c.leaseKey(l.shard),
-		Expression: "SET " + attrWorker + " = :worker, " + attrBeat + " = :beat, " +
-			attrCheckpoint + " = :checkpoint, " + attrAt + " = :at",
+		Table: c.group.table.name, Key: c.leaseKey(l.shard), Expression: set,
 		Condition: only.expression, Values: only.values,
 	})
 	return next, err

@@ -21,8 +21,9 @@ type Position struct {
 	Shard      string
 	// Worker names the process that reads the shard. It is empty if none does.
 	Worker string
-	// Behind is the time since which records of the shard may not be handled. It is stored six
-	// times in StreamsOptions.LeaseTimeout, so it is 5 seconds with the defaults for an idle shard.
+	// Behind is the time since which records of the shard may not be handled by the projection. It
+	// is stored six times in StreamsOptions.LeaseTimeout, so it is 5 seconds with the defaults for
+	// an idle shard.
 	Behind time.Duration
 	// Unread reports whether nobody has read the shard yet: Behind is 0 then.
 	Unread bool
@@ -62,7 +63,7 @@ func positions(
 		return nil, err
 	}
 	var shards []string
-	of := map[string][]Position{} // by set of projections: its leases are read once
+	of := map[string][]shardPosition{} // by set of projections: its leases are read once
 	var all []Position
 	for _, info := range infos {
 		if info.Source != sourceStreams {
@@ -92,14 +93,30 @@ func positions(
 		}
 		for _, p := range read {
 			p.Projection = info.Projection
-			all = append(all, p)
+			if p.progress != nil {
+				p.Behind = c.since(p.progress.of(info.Projection))
+			}
+			all = append(all, p.Position)
 		}
 	}
 	return all, nil
 }
 
+// shardPosition is how far the projections of a group have read a shard. progress tells them apart,
+// nil if it is not known.
+type shardPosition struct {
+	Position
+
+	progress *progress
+}
+
+// since returns how long ago a time was, in seconds since 1970.
+func (c *consumer) since(at int64) time.Duration {
+	return max(c.group.now().Sub(time.Unix(at, 0)), 0)
+}
+
 // positions returns how far the consumers of the same projections have read shards.
-func (c *consumer) positions(ctx context.Context, shards []string) ([]Position, error) {
+func (c *consumer) positions(ctx context.Context, shards []string) ([]shardPosition, error) {
 	now, err := c.consumers(ctx)
 	if err != nil {
 		return nil, err
@@ -108,14 +125,16 @@ func (c *consumer) positions(ctx context.Context, shards []string) ([]Position, 
 	if err != nil {
 		return nil, err
 	}
-	var all []Position
+	var all []shardPosition
 	for _, l := range leases {
 		if l.checkpoint == checkpointEnd {
 			continue
 		}
-		p := Position{Shard: l.shard, Worker: l.worker, Unread: !l.exists, Owed: now.owed > now.swept}
+		p := shardPosition{
+			Position{Shard: l.shard, Worker: l.worker, Unread: !l.exists, Owed: now.owed > now.swept}, l.progress,
+		}
 		if l.exists {
-			p.Behind = max(c.group.now().Sub(time.Unix(l.at, 0)), 0)
+			p.Behind = c.since(l.at)
 		}
 		all = append(all, p)
 	}

@@ -27,8 +27,9 @@ type task struct {
 	// claim is the claim that is waited for, seen since claimSeen.
 	claim     string
 	claimSeen time.Time
-	// undecided reports that the task was put off because numbers are missing.
-	undecided bool
+	// undecided reports that the task was put off because numbers are missing, delayed that it was
+	// as something that it needs could not be reached.
+	undecided, delayed bool
 	// lost is the claim of an earlier run whose end is unknown.
 	lost string
 }
@@ -37,6 +38,8 @@ type task struct {
 type trigger struct {
 	records []record
 	done    func()
+	// each, if set, is called when one of the projections has done the trigger, before done.
+	each func(*member)
 	// count is that of the sweep which the trigger is of, nil if it is of none.
 	count *sweepCount
 }
@@ -99,7 +102,10 @@ func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
 		return
 	}
 	pending := len(members)
-	one := func() {
+	one := func(of *member) {
+		if by.each != nil {
+			by.each(of)
+		}
 		s.mu.Lock()
 		pending--
 		last := pending == 0
@@ -123,7 +129,7 @@ func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
 			}
 			s.tasks[key] = t
 		}
-		t.waiting = append(t.waiting, trigger{by.records, one, by.count})
+		t.waiting = append(t.waiting, trigger{records: by.records, done: func() { one(of) }, count: by.count})
 		if timer := s.timers[t]; t.undecided && timer != nil && timer.Stop() {
 			delete(s.timers, t) // the trigger may be of what is missing
 		}
@@ -239,6 +245,10 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 	claimed, other := errors.AsType[*claimedError](err)
 	stuck := new(stuckNowError)
 	done := err == nil || errors.As(err, &stuck)
+	t.delayed = false
+	if done && err != nil {
+		t.of.becameStuck.Add(1)
+	}
 	switch {
 	case done:
 		t.failures, t.pauses, t.claim = failures{}, 0, ""
@@ -260,7 +270,8 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 	case missing:
 		s.putOff(t, covered, max(min(s.pause(t), undecided.left), time.Millisecond))
 	default:
-		if failure := new(HandlerError); errors.As(err, &failure) {
+		failure := new(HandlerError)
+		if t.delayed = !errors.As(err, &failure); !t.delayed {
 			if t.failures = r.failed; t.failures.count == 1 {
 				t.pauses = 0
 			}
@@ -342,6 +353,9 @@ func (s *schedule) log(ctx context.Context, t *task, err error) {
 		return
 	}
 	level, text := slog.LevelWarn, "a projection tries again"
+	if failure := new(HandlerError); !errors.As(err, &failure) && !t.of.outageDue() {
+		return
+	}
 	if stuck := new(stuckNowError); errors.As(err, &stuck) {
 		level, text = slog.LevelError, "a persistence id of a projection is stuck"
 	}

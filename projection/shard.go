@@ -41,6 +41,9 @@ type reader struct {
 	covered time.Time
 	// over reports that the shard has ended, and all its records were received.
 	over bool
+
+	// told is when the log was last told that the shard can't be read. The reading alone uses it.
+	told time.Time
 }
 
 // recordPage is a page of records. The checkpoint may pass it when all before it are done, too.
@@ -49,6 +52,8 @@ type recordPage struct {
 	// created is when the last record was written.
 	created time.Time
 	left    int
+	// waits is how many of its persistence ids each projection has not handled.
+	waits map[*member]int
 }
 
 // run reads the shard and renews the lease, until ctx ends, the lease is lost, or the shard has
@@ -84,6 +89,7 @@ func (r *reader) renew(ctx context.Context, worker string) bool {
 		now.at = max(now.at, r.tip.Unix())
 	}
 	ended := r.over && len(r.pages) == 0
+	now.progress = r.progress()
 	r.mu.Unlock()
 	if ended {
 		now.checkpoint, now.at, worker = checkpointEnd, r.group.now().Unix(), ""
@@ -180,6 +186,7 @@ func (r *reader) oweCovering(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.covered = now
+	r.group.streamDelay.trimmed.Add(1)
 	return nil
 }
 
@@ -228,8 +235,9 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 			return received
 		}
 		received = ""
-	default:
-		r.log(ctx, "a stream could not be read", r.lease.shard, err)
+	case time.Since(r.told) >= reportedEvery:
+		r.told = time.Now()
+		r.log(ctx, "a stream can't be read", r.lease.shard, err)
 	}
 	_ = sleep(ctx, r.Poll) // its end is the caller's
 	return received
@@ -241,8 +249,11 @@ func (r *reader) note(tip, over bool) {
 	defer r.mu.Unlock()
 	if tip {
 		r.tip = r.group.now()
+		r.group.streamDelay.read(r.lease.shard, r.tip)
 	}
-	r.over = over
+	if r.over = over; over {
+		r.group.streamDelay.end(r.lease.shard)
+	}
 }
 
 // hand triggers the ids of a page of records. It reports false if ctx has ended.
@@ -256,9 +267,17 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 	if r.slots.Acquire(ctx, int64(len(found)+1)) != nil {
 		return false
 	}
-	page := &recordPage{last: last, left: len(found) + 1}
+	page := &recordPage{last: last, left: len(found) + 1, waits: map[*member]int{}}
+	for pid := range found {
+		for _, of := range r.group.members {
+			if of.only.takes(pid) {
+				page.waits[of]++
+			}
+		}
+	}
 	if created := records[len(records)-1].Dynamodb.ApproximateCreationDateTime; created != nil {
 		page.created = *created
+		r.group.streamDelay.read(r.lease.shard, page.created)
 	}
 	r.mu.Lock()
 	r.pages = append(r.pages, page)
@@ -267,11 +286,15 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 	}
 	r.mu.Unlock()
 	for pid, records := range found {
-		r.to.trigger(pid, records, func() {
+		r.to.triggerFor(r.group.members, pid, trigger{records: records, done: func() {
 			r.slots.Release(1)
 			r.drop(records)
 			r.done(page)
-		})
+		}, each: func(of *member) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			page.waits[of]--
+		}})
 	}
 	r.done(page)
 	return true

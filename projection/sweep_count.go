@@ -107,7 +107,7 @@ func (c *sweepCount) ended(ctx context.Context, under *swept, err error) {
 	count := c.now(under)
 	count.Over, count.Done = true, err == nil
 	level := slog.LevelInfo
-	if count.Events == 0 && count.Elapsed < reportedEvery {
+	if count.Elapsed < reportedEvery {
 		level = slog.LevelDebug // an idle group sweeps each minute
 	}
 	text := "a sweep of projections is done"

@@ -19,9 +19,9 @@ type projectionsLagCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsLagCommand) Help() string {
-	return "Without --ids it reads how far the stream was read: 1 read unit for each shard and group. The lag of an " +
-		"idle projection is then up to 5 seconds, as that is how often it is stored. Of projections that sweep it " +
-		"knows none. With --ids it costs as much as verify, and the lag is the age of the oldest event that is " +
+	return "Without --ids it reads how far the stream was read and handled by each projection: 1 read unit for each " +
+		"shard and group. The lag of an idle projection is then up to 5 seconds, as that is how often it is stored. " +
+		"Of projections that sweep it knows none. With --ids it costs as much as verify, and the lag is the age of the oldest event that is " +
 		"the next of its persistence id, 0 if its time is not stored."
 }
 
@@ -89,6 +89,9 @@ func (c *projectionsLagCommand) Run(ctx context.Context, s *session) error {
 		results := c.read
 		if c.IDs {
 			results = c.count
+			if err := c.leftOut(ctx, s, j); err != nil {
+				return err
+			}
 		}
 		all, err := results(ctx, s, j)
 		for _, r := range all {

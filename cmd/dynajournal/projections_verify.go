@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -13,6 +14,29 @@ import (
 type sweepFlags struct {
 	Projection string  `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
 	PerSecond  float64 `default:"100" placeholder:"N" help:"Look at most at N persistence ids per second, -1 for no limit. Default: ${default}."`
+}
+
+// leftOut says which projections the command leaves out because their offsets are not in the table
+// of projections. One that is named is an error, which the package reports.
+func (c *sweepFlags) leftOut(ctx context.Context, s *session, j *dynajournal.Journal) error {
+	if c.Projection != "" {
+		return nil
+	}
+	infos, err := projection.List(ctx, j)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, info := range infos {
+		if info.Kind != "at-least-once" && info.Kind != "transactional" {
+			names = append(names, fmt.Sprintf("%s (%s)", printable(info.Projection), info.Kind))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return s.message("left out, as their offsets are in a database of their own: %s. Their programs can measure the "+
+		"lag, with Group.MeasureLag", strings.Join(names, ", "))
 }
 
 // options returns the options of a sweep whose progress is shown.
@@ -65,6 +89,9 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 		return usagef("--min-age must not be negative")
 	}
 	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
+		if err := c.leftOut(ctx, s, j); err != nil {
+			return err
+		}
 		shown := s.idsProgress(ctx, j, "persistence ids", 0)
 		defer shown.stop()
 		opts := c.options(shown)

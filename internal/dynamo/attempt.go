@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/aws/smithy-go"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -20,9 +23,19 @@ type Attempt struct {
 	Number   int
 	Duration time.Duration
 	Cost     Cost
-	// Err is nil if the attempt succeeded.
+	// Err is nil if the attempt succeeded. Otherwise it wraps the reason and the failure in full.
 	Err error
+	// Code is the service's error code, empty if there is none.
+	Code string
 }
+
+// failure is why an attempt failed: the reason that the request would have, and the failure in
+// full.
+type failure struct{ reason, err error }
+
+func (e *failure) Error() string { return fmt.Sprintf("%v: %s", e.reason, brief(e.err)) }
+
+func (e *failure) Unwrap() []error { return []error{e.reason, e.err} }
 
 // request is what all attempts of a request have in common.
 type request struct {
@@ -172,9 +185,27 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	}
 	charge(a.ctx, cost)
 	if a.client.opts.Observe != nil {
-		a.client.opts.Observe(a.ctx, Attempt{a.operation, a.table, a.statements, a.sent, time.Since(began), cost, err})
+		a.observe(time.Since(began), cost, err)
 	}
 	return out, err
+}
+
+// observe passes the attempt to Options.Observe.
+func (a *attempts) observe(took time.Duration, cost Cost, err error) {
+	seen := Attempt{
+		Operation: a.operation, Table: a.table, Statements: a.statements, Number: a.sent, Duration: took, Cost: cost,
+	}
+	if err != nil {
+		reason := judge(err).reason
+		if ended := a.ended(err); ended != nil {
+			reason = ended
+		}
+		seen.Err = &failure{reason, err}
+		if api, ok := errors.AsType[smithy.APIError](err); ok {
+			seen.Code = withoutNamespace(api.ErrorCode())
+		}
+	}
+	a.client.opts.Observe(a.ctx, seen)
 }
 
 // maxDenials bounds the attempts whose signature, token or access key is rejected. The second one

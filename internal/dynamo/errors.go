@@ -223,11 +223,16 @@ func judge(err error) verdict {
 	return lostResponse
 }
 
-func judgeCode(code string) verdict {
+// withoutNamespace returns an error code without the namespace that may be before it.
+func withoutNamespace(code string) string {
 	if _, name, ok := strings.Cut(code, "#"); ok {
-		code = name
+		return name
 	}
-	if v, ok := verdicts[code]; ok {
+	return code
+}
+
+func judgeCode(code string) verdict {
+	if v, ok := verdicts[withoutNamespace(code)]; ok {
 		return v
 	}
 	return lostResponse

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// unreachable is a database that is down.
+type unreachable struct{}
+
+func (unreachable) Connect(context.Context) (driver.Conn, error) {
+	return nil, errors.New("connection refused")
+}
+
+func (unreachable) Driver() driver.Driver { return nil }
+
+// Commands that leave projections of SQL out say so, and fail for one that is named.
+func TestProjectionsThatAreLeftOutAreNamed(t *testing.T) {
+	p := newProjecting(t)
+	must(t, p.at("append a --string x")...)
+	db := sql.OpenDB(unreachable{})
+	defer func() { _ = db.Close() }()
+	handle := func(context.Context, *sql.Tx, dynajournal.Event) error { return nil }
+	group, err := projection.New(p.journal, projection.Config{Name: "billing"},
+		projection.SQL("effects", db, projection.Postgres, projection.SQLFunc(handle)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- group.Run(ctx) }()
+	p.until("projections list", func(found []map[string]any) bool { return len(found) == 1 })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	const says = "left out, as their offsets are in a database of their own: billing/effects (sql)."
+	for _, args := range []string{"projections verify", "projections lag --ids"} {
+		if o := invoke(t.Context(), "", p.at(args)...); o.status != statusDone || !strings.Contains(o.err, says) {
+			t.Errorf("%s: %+v", args, o)
+		}
+		o := invoke(t.Context(), "", append(p.at(args), "billing/effects")...)
+		if o.status != statusFailed || !strings.Contains(o.err, projection.ErrUnsupported.Error()) {
+			t.Errorf("%s of a projection of SQL: %+v", args, o)
+		}
+	}
+}

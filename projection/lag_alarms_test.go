@@ -1,0 +1,135 @@
+package projection_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// What is logged as an alarm is a number of Lag, too.
+func TestLagCountsOutagesAndWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		var log bytes.Buffer
+		config := fast()
+		config.Attempts, config.RetryShortest, config.RetryLongest, config.Logger = 2, time.Second, 10*time.Second, slog.New(slog.NewTextHandler(&log, nil))
+		down := errors.New("connection refused")
+		box := &postbox{}
+		box.answer(func(projection.Message) error { return down })
+		b.write("a", "x")
+		b.write("b", "x")
+		fails := projection.HandlerFunc(func(context.Context, dynajournal.Event) error { return errWanted })
+		g := group(t, b.journal, config, projection.Outbox("out", box, oneEach), projection.AtLeastOnce("fails", fails))
+		start(t, g)
+		time.Sleep(40 * time.Second)
+		lag := g.Lag()
+		if out := lag[0]; out.IDs != 2 || out.Delayed != 2 || out.Failing != 0 || out.Stuck != 0 || out.Oldest < 30*time.Second {
+			t.Errorf("in an outage of the target: %+v", out)
+		}
+		if fails := lag[1]; fails.Stuck != 2 || fails.Delayed != 0 {
+			t.Errorf("with stuck ids: %+v", fails)
+		}
+		if n := strings.Count(log.String(), down.Error()); n != 1 {
+			t.Errorf("the log has %d lines of the outage, want 1:\n%s", n, log.String())
+		}
+		if n := strings.Count(log.String(), "is stuck"); n != 2 {
+			t.Errorf("the log has %d lines of stuck ids, want 2:\n%s", n, log.String())
+		}
+		box.answer(nil)
+		b.await("group/out", "a", 1)
+		b.await("group/out", "b", 1)
+		synctest.Wait()
+		if out := g.Lag()[0]; out.Delayed != 0 || out.IDs != 0 {
+			t.Errorf("after the outage: %+v", out)
+		}
+	})
+}
+
+// While a stream can't be read there are no triggers, so the other numbers are 0.
+func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, operation := range []string{"GetRecords", "BatchGetItem"} { // the shard, and the leases
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := streaming(t)
+				config := fast()
+				client, _ := b.streams()
+				config.Source = projection.Streams(client, projection.StreamsOptions{
+					LeaseTimeout: time.Minute, PerSecond: -1, Poll: 5 * time.Second,
+				})
+				g := group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{}))
+				start(t, g)
+				time.Sleep(time.Minute)
+				if delay := g.Lag()[0].StreamDelay; delay > 6*time.Second {
+					t.Errorf("the delay is %v though all is well", delay)
+				}
+				b.inject("internal-error,operation=" + operation)
+				time.Sleep(5 * time.Minute)
+				if delay := g.Lag()[0].StreamDelay; delay < 4*time.Minute || delay > 6*time.Minute {
+					t.Errorf("after 5 minutes in which the stream can't be read the delay is %v", delay)
+				}
+			})
+		})
+	}
+}
+
+// The projections of a group share the leases. The one that is late is told from the others.
+func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		hanging := make(chan struct{})
+		slow := projection.HandlerFunc(func(_ context.Context, e dynajournal.Event) error {
+			if e.PersistenceID == "b" {
+				<-hanging
+			}
+			return nil
+		})
+		client, _ := b.streams()
+		config := fast()
+		config.ClaimTimeout = time.Hour
+		config.Source = projection.Streams(client, projection.StreamsOptions{
+			LeaseTimeout: time.Minute, PerSecond: -1, Poll: 5 * time.Second,
+		})
+		stop := start(t, group(t, b.journal, config, projection.AtLeastOnce("slow", slow), projection.AtLeastOnce("quick", &recorder{})))
+		time.Sleep(time.Minute)
+		b.write("a", "x")
+		b.write("b", "x")
+		time.Sleep(10 * time.Minute)
+		b.write("a", "y")
+		time.Sleep(30 * time.Second)
+		behind := map[string]time.Duration{}
+		positions, err := projection.Positions(t.Context(), b.journal, client, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range positions {
+			behind[p.Projection] = max(behind[p.Projection], p.Behind)
+		}
+		if behind["group/slow"] < 9*time.Minute || behind["group/quick"] > time.Minute {
+			t.Errorf("behind %v", behind)
+		}
+		close(hanging)
+		b.await("group/slow", "b", 1)
+		time.Sleep(time.Minute)
+		if positions, err = projection.Positions(t.Context(), b.journal, client, "group/slow"); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range positions {
+			if p.Behind > time.Minute {
+				t.Errorf("all is handled: %+v", p)
+			}
+		}
+		stop()
+	})
+}
