@@ -132,6 +132,7 @@ func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error)
 			return nil, err
 		}
 		e = &entity[S, E]{host: h, stage: stage[S, E]{&h.kind, id, h.kind.PersistenceID(id), h.settings.Time}}
+		e.ids.limits = &h.options.CommandIDs
 		h.loaded[id] = e
 		if len(h.loaded) > h.options.MaxEntities {
 			h.dropOldest(e)

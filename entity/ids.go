@@ -27,6 +27,8 @@ type remembrance struct {
 
 // remembered are the commands with ids that were done last.
 type remembered struct {
+	// limits are those of the host, unless the stored ones are larger.
+	limits *CommandIDs
 	// done are in the order of their versions.
 	done     []remembrance
 	versions map[commandHash]int64
@@ -38,8 +40,20 @@ func (r *remembered) find(hash commandHash) (int64, bool) {
 	return version, ok
 }
 
+// keep raises the limits to those of another process, where these are larger.
+func (r *remembered) keep(limits CommandIDs) {
+	larger := CommandIDs{
+		Last:   max(r.limits.Last, limits.Last),
+		Period: max(r.limits.Period, limits.Period),
+		Most:   max(r.limits.Most, limits.Most),
+	}
+	if larger != *r.limits {
+		r.limits = &larger
+	}
+}
+
 // add remembers a command, and forgets those that the limits do not keep.
-func (r *remembered) add(done remembrance, limits *CommandIDs) {
+func (r *remembered) add(done remembrance) {
 	if _, known := r.versions[done.hash]; known {
 		return
 	}
@@ -48,6 +62,7 @@ func (r *remembered) add(done remembrance, limits *CommandIDs) {
 	}
 	r.versions[done.hash] = done.version
 	r.done = append(r.done, done)
+	limits := r.limits
 	oldest := done.time - int64(limits.Period/time.Microsecond)
 	n := 0
 	for left := len(r.done); left > limits.Most || left > limits.Last && r.done[n].time < oldest; left-- {

@@ -16,7 +16,7 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	private.InsideCommand = insideCommand
 	private.OpenSnapshot = func(stored serialization.Payload) (serialization.Payload, int, bool) {
 		state, ids, err := openEnvelope(stored)
-		return state, len(ids), err == nil && stored.SerializerID == envelopeSerializer
+		return state, len(ids.done), err == nil && stored.SerializerID == envelopeSerializer
 	}
 }
 

@@ -30,6 +30,8 @@ type found[S any] struct {
 	author string
 	time   int64
 	ids    []remembrance
+	// limits are those of the ids that are stored, zero if none are.
+	limits CommandIDs
 	// full reports that the state was found from the start, not from the one that was known.
 	full bool
 	// snapshot is the number of the snapshot that it began with, 0 if none. events is how many
@@ -71,7 +73,7 @@ func (e *entity[S, E]) load(commands bool) {
 // back that were decided on another state.
 func (e *entity[S, E]) adopt(got *found[S]) {
 	if got.full {
-		e.ids = remembered{}
+		e.ids = remembered{limits: &e.host.options.CommandIDs}
 		e.saved = nil
 		if got.snapshot > 0 {
 			e.saved = append(e.saved, got.snapshot)
@@ -79,8 +81,11 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 		e.tried = got.snapshot
 		e.author, e.time = "", 0
 	}
+	if safeguard.EntityIDLimitsKept {
+		e.ids.keep(got.limits)
+	}
 	for _, id := range got.ids {
-		e.ids.add(id, &e.host.options.CommandIDs)
+		e.ids.add(id)
 	}
 	e.durable, e.confirmed, e.deletedTo = got.at, got.began, got.deletedTo
 	if got.author != "" {

@@ -72,6 +72,11 @@ type Options struct {
 
 // CommandIDs limits how many ids of commands an entity remembers, to find a command that is sent
 // again: the last Last, and all of the last Period, but at most Most.
+//
+// The limits are stored with the ids in snapshots and durable states. Where processes have
+// different ones, the larger ones win from the next snapshot on, until the entity is purged. So a
+// process of smaller limits erases nothing, and smaller limits mean nothing to entities that have
+// larger ones.
 type CommandIDs struct {
 	// Last defaults to 1,000.
 	Last int

@@ -42,7 +42,7 @@ func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S
 		at.endTurn()
 		at.epoch++
 		at.loaded, at.wanted, at.writer, at.saved, at.tried = false, false, nil, nil, 0
-		at.ids, at.durable, at.author, at.time = remembered{}, point[S]{}, "", 0
+		at.ids, at.durable, at.author, at.time = remembered{limits: &at.host.options.CommandIDs}, point[S]{}, "", 0
 		c.end(nil)
 		if gone = at.idle(); gone {
 			at.drop()

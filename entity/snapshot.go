@@ -31,14 +31,14 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 	if !safeguard.EntitySnapshotDurable {
 		at.state = e.current().state
 	}
-	writer, ids, known := e.writer, slices.Clip(e.ids.done), e.confirmed
+	writer, ids, known := e.writer, savedIDs{slices.Clip(e.ids.done), *e.ids.limits}, e.confirmed
 	e.host.jobs.Go(func() { e.save(at, ids, writer, known) })
 }
 
 // save saves a snapshot of a state that was known to be current at a moment, and deletes what it
 // makes superfluous. If the machine sleeps meanwhile, it deletes nothing: what has lower numbers
 // then may be of the next life of the entity.
-func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer, known moment) {
+func (e *entity[S, E]) save(at point[S], ids savedIDs, writer writer, known moment) {
 	h, began, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
@@ -141,28 +141,17 @@ const (
 var errEnvelope = errors.New("it is not what was saved")
 
 // encodeState returns the stored form of a state, with the ids of commands.
-func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids []remembrance) (serialization.Payload, error) {
+func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids savedIDs) (serialization.Payload, error) {
 	p, err := h.settings.Encode(ctx, state)
-	if err != nil || len(ids) == 0 || !safeguard.EntityIDsSaved {
+	if err != nil || len(ids.done) == 0 || !safeguard.EntityIDsSaved {
 		return p, err
 	}
-	b := make([]byte, 0, len(p.Bytes)+len(p.Manifest)+len(ids)*(len(commandHash{})+2*binary.MaxVarintLen64))
+	b := make([]byte, 0, len(p.Bytes)+len(p.Manifest)+(1+len(ids.done))*(len(commandHash{})+2*binary.MaxVarintLen64))
 	b = binary.AppendVarint(b, int64(p.SerializerID))
 	b = appendBytes(b, []byte(p.Manifest))
 	b = appendBytes(b, p.Bytes)
-	b = appendIDs(b, ids)
+	b = ids.append(b)
 	return serialization.Payload{SerializerID: envelopeSerializer, Manifest: envelopeManifest, Bytes: b}, nil
-}
-
-// appendIDs appends the ids of commands.
-func appendIDs(b []byte, ids []remembrance) []byte {
-	b = binary.AppendUvarint(b, uint64(len(ids)))
-	for _, done := range ids {
-		b = append(b, done.hash[:]...)
-		b = binary.AppendVarint(b, done.version)
-		b = binary.AppendVarint(b, done.time)
-	}
-	return b
 }
 
 func appendBytes(b, more []byte) []byte {
@@ -170,16 +159,16 @@ func appendBytes(b, more []byte) []byte {
 }
 
 // openEnvelope returns the state and the ids of a snapshot.
-func openEnvelope(p serialization.Payload) (serialization.Payload, []remembrance, error) {
+func openEnvelope(p serialization.Payload) (serialization.Payload, savedIDs, error) {
 	if p.SerializerID != envelopeSerializer || p.Manifest != envelopeManifest {
-		return p, nil, nil
+		return p, savedIDs{}, nil
 	}
 	r := &envelopeReader{rest: p.Bytes}
 	id := r.varint()
 	inner := serialization.Payload{Manifest: string(r.bytes()), Bytes: r.bytes()}
 	ids := r.ids()
 	if r.failed || id != int64(int32(id)) || len(r.rest) > 0 {
-		return p, nil, errEnvelope
+		return p, savedIDs{}, errEnvelope
 	}
 	inner.SerializerID = int32(id)
 	return inner, ids, nil
@@ -199,23 +188,6 @@ func (r *envelopeReader) take(n uint64) []byte {
 	taken := r.rest[:n]
 	r.rest = r.rest[n:]
 	return taken
-}
-
-// ids reads the ids of commands.
-func (r *envelopeReader) ids() []remembrance {
-	n := r.uvarint()
-	if n > uint64(len(r.rest))/18 { // the least bytes of one
-		r.failed = true
-	}
-	if r.failed {
-		return nil
-	}
-	ids := make([]remembrance, n)
-	for i := range ids {
-		copy(ids[i].hash[:], r.take(uint64(len(commandHash{}))))
-		ids[i].version, ids[i].time = r.varint(), r.varint()
-	}
-	return ids
 }
 
 func (r *envelopeReader) bytes() []byte { return r.take(r.uvarint()) }
@@ -253,7 +225,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 		number := snapshot.SequenceNumber
 		state, ids, failed := h.decodeState(ctx, snapshot.Serialized())
 		if failed == nil {
-			got.snapshot, got.at, got.ids = number, point[S]{state, number}, ids
+			got.snapshot, got.at, got.ids, got.limits = number, point[S]{state, number}, ids.done, ids.limits
 			return unread, nil
 		}
 		failed = fmt.Errorf("the snapshot at %d: %w", number, failed)
@@ -273,26 +245,26 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 }
 
 // decodeState returns the state and the ids of a stored snapshot.
-func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payload) (S, []remembrance, error) {
+func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payload) (S, savedIDs, error) {
 	var none S
 	inner, ids, err := openEnvelope(p)
 	if err != nil {
-		return none, nil, err
+		return none, savedIDs{}, err
 	}
 	if upcast, ok := h.kind.SnapshotUpcasters[inner.Manifest]; ok {
 		if inner, err = h.settings.Resolve(ctx, inner); err != nil {
-			return none, nil, err
+			return none, savedIDs{}, err
 		}
 		state, err := upcast(inner)
 		return state, ids, err
 	}
 	value, err := h.settings.Decode(ctx, inner)
 	if err != nil {
-		return none, nil, err
+		return none, savedIDs{}, err
 	}
 	state, ok := value.(S)
 	if !ok {
-		return none, nil, fmt.Errorf("it is a %T, not a %T", value, none)
+		return none, savedIDs{}, fmt.Errorf("it is a %T, not a %T", value, none)
 	}
 	return state, ids, nil
 }

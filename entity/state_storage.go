@@ -87,6 +87,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 		return nil, fmt.Errorf("load %q: %w", e.pid, err)
 	}
 	w := &stateWriter[S]{entity: e, storage: s, self: s.writer(), base: stored}
+	w.ids.limits = &h.options.CommandIDs
 	got.writer, got.author = w, w.WriterUUID()
 	got.at.state = h.kind.initial(e.id)
 	if stored != nil {
@@ -96,8 +97,14 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	if stored == nil || stored.Purged {
 		return got, nil
 	}
-	if got.ids, err = decodeIDs(stored.IDs); err == nil {
+	var saved savedIDs
+	if saved, err = decodeIDs(stored.IDs); err == nil {
+		got.ids, got.limits = saved.done, saved.limits
+		got.limits.Last, got.limits.Most = min(saved.limits.Last, maxStateIDs), min(saved.limits.Most, maxStateIDs)
 		w.ids.done = got.ids
+		if safeguard.EntityIDLimitsKept {
+			w.ids.keep(got.limits)
+		}
 		payload := serialization.Payload{SerializerID: stored.SerializerID, Manifest: stored.Manifest, Bytes: stored.Bytes}
 		got.at.state, _, err = h.decodeState(ctx, payload)
 	}
@@ -109,14 +116,14 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 }
 
 // decodeIDs returns the ids of commands of an item.
-func decodeIDs(b []byte) ([]remembrance, error) {
+func decodeIDs(b []byte) (savedIDs, error) {
 	if len(b) == 0 {
-		return nil, nil
+		return savedIDs{}, nil
 	}
 	r := &envelopeReader{rest: b}
 	ids := r.ids()
 	if r.failed || len(r.rest) > 0 {
-		return nil, errEnvelope
+		return savedIDs{}, errEnvelope
 	}
 	return ids, nil
 }

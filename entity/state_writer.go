@@ -58,7 +58,7 @@ func (w *stateWriter[S]) Append(ctx context.Context, encoded ...any) (dynajourna
 	next.Version = first + int64(len(encoded)) - 1
 	ids := w.idsAfter(encoded, first)
 	if ids != nil && safeguard.StateIDsKept {
-		next.IDs = appendIDs(nil, ids.done)
+		next.IDs = savedIDs{ids.done, *ids.limits}.append(nil)
 	}
 	w.self, w.began = self, e.host.settings.Clock.Now()
 	cost, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
@@ -88,10 +88,10 @@ func (w *stateWriter[S]) idsAfter(encoded []any, first int64) *remembered {
 			continue
 		}
 		if after == nil {
-			after = &remembered{done: slices.Clone(w.ids.done)}
+			after = &remembered{limits: w.ids.limits, done: slices.Clone(w.ids.done)}
 			after.index()
 		}
-		after.add(remembrance{r.hash, first + int64(i), r.time}, &w.entity.host.options.CommandIDs)
+		after.add(remembrance{r.hash, first + int64(i), r.time})
 	}
 	return after
 }

@@ -196,7 +196,7 @@ func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, resu
 				Cost: result.Cost, Commands: w.recorders,
 			}
 			if c.options.id != "" {
-				e.ids.add(remembrance{c.hash, c.receipt.Version, w.time}, &e.host.options.CommandIDs)
+				e.ids.add(remembrance{c.hash, c.receipt.Version, w.time})
 			}
 		}
 		c.end(c.tx.err)

@@ -80,11 +80,12 @@ func (w *Writer) find(ctx context.Context, req *Request, emit func(*layout.Event
 
 // logDeleted logs that a recovery began below the low mark, so the caller's state lacks the deleted
 // events. An entity without a snapshot may not need them; an entity whose snapshot is too old does.
+// Only that is an alarm: a program that deletes everything recovers from there each time.
 func (w *Writer) logDeleted(ctx context.Context, after int64) {
 	if after >= w.deletedTo {
 		return
 	}
-	level := slog.LevelInfo
+	level := slog.LevelDebug
 	if after > 0 {
 		level = slog.LevelWarn
 	}

@@ -160,6 +160,7 @@ var killers = map[string]killer{
 	"EntityIDs":               {hosting, "^TestCommandIsDoneOnce$"},
 	"EntityIDsUnderWay":       {hosting, "^TestRepeatWaitsForTheFirst$"},
 	"EntityIDsSaved":          {hosting, "^TestSnapshotsKeepCommandIDs$"},
+	"EntityIDLimitsKept":      {hosting, "^TestLargerLimitsOfCommandIDsWin$"},
 	"EntityGivenUp":           {hosting, "^TestPanicLoadsTheStateAnew$"},
 	"EntitySnapshotDurable":   {hosting, "^TestSnapshotHasDurableEventsOnly$"},
 	"EntitySnapshotNeeded":    {hosting, "^TestSnapshotThatCanNotBeReadIsLeftOut$"},

@@ -163,6 +163,7 @@ var (
 	EntityIDs                 = on("EntityIDs")
 	EntityIDsUnderWay         = on("EntityIDsUnderWay")
 	EntityIDsSaved            = on("EntityIDsSaved")
+	EntityIDLimitsKept        = on("EntityIDLimitsKept")
 	EntityGivenUp             = on("EntityGivenUp")
 	EntitySnapshotDurable     = on("EntitySnapshotDurable")
 	EntitySnapshotNeeded      = on("EntitySnapshotNeeded")

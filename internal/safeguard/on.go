@@ -354,6 +354,9 @@ const (
 	EntityIDsUnderWay = true
 	// EntityIDsSaved: snapshots keep the ids of commands.
 	EntityIDsSaved = true
+	// EntityIDLimitsKept: ids are kept by the limits that are stored with them, if these are
+	// larger.
+	EntityIDLimitsKept = true
 	// EntityGivenUp: a state that a panic may have changed is loaded anew.
 	EntityGivenUp = true
 	// EntitySnapshotDurable: a snapshot has durable events only.
