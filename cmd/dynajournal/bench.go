@@ -14,8 +14,8 @@ import (
 type benchCommand struct {
 	Quick    bool     `help:"Measure for less time and with less data: under a minute. Default: several minutes."`
 	Only     []string `placeholder:"NAME" help:"Measure only this workload, or those whose names begin with it. Can be repeated. The workloads are ${workloads}. Default: all."`
-	Events   int      `placeholder:"N" help:"Largest number of stored events of scale-events. Default: 100000, with --quick 10000."`
-	Entities int      `placeholder:"N" help:"Largest number of entities of scale-entities. Default: 10000, with --quick 1000."`
+	Events   *int     `placeholder:"N" help:"Largest number of stored events of scale-events. Default: 100000, with --quick 10000."`
+	Entities *int     `placeholder:"N" help:"Largest number of entities of scale-entities. Default: 10000, with --quick 1000."`
 
 	Network    bool          `help:"Measure behind a network: requests are delayed, over TLS, on connections that are closed after a while. Default: no network."`
 	NetworkP50 time.Duration `name:"network-p50" default:"4ms" placeholder:"DURATION" help:"Median of the delay of a request with --network. Default: ${default}."`
@@ -58,8 +58,8 @@ func rounded(v float64) string {
 
 // Run runs the command.
 func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
-	if c.Events < 0 || c.Entities < 0 {
-		return usagef("--events and --entities must not be negative")
+	if c.Events != nil && *c.Events < 1 || c.Entities != nil && *c.Entities < 1 {
+		return usagef("--events and --entities must be at least 1")
 	}
 	if c.NetworkP50 <= 0 || c.NetworkP99 < c.NetworkP50 || c.NetworkP99 > time.Minute {
 		return usagef("--network-p50 %v must be positive, and --network-p99 %v from that to 1m", c.NetworkP50, c.NetworkP99)
@@ -83,7 +83,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	shown := &benchProgress{w: s.err}
 	defer shown.stop()
 	err = bench.Run(ctx, bench.Options{
-		Config: config, Quick: c.Quick, Only: c.Only, Events: c.Events, Entities: c.Entities,
+		Config: config, Quick: c.Quick, Only: c.Only, Events: value(c.Events), Entities: value(c.Entities),
 		Traffic:  traffic,
 		Progress: shown.step,
 		Report: func(f bench.Figure) error {

@@ -122,7 +122,8 @@ func TestBenchRefusesUnknownWorkloads(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	for args, want := range map[string]string{
 		"bench --only wirte": `dynajournal: bench: --only: there is no such workload: "wirte"; there are write-1,`,
-		"bench --events -1":  "dynajournal: bench: --events and --entities must not be negative",
+		"bench --events -1":  "dynajournal: bench: --events and --entities must be at least 1",
+		"bench --entities 0": "dynajournal: bench: --events and --entities must be at least 1",
 
 		"bench --network --network-p99 1ms":             "dynajournal: bench: --network-p50 4ms must be positive, and",
 		"bench --network --endpoint https://a.invalid/": "dynajournal: bench: --network needs an endpoint http://HOST:PORT",
@@ -356,6 +357,10 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 			"yesterday"},
 		"repair of nothing":         {[]string{"repair"}, statusUsage, "or --all"},
 		"verify of some and of all": {[]string{"verify", "a", "--all"}, statusUsage, "or --all"},
+		"no persistence id at a time": {[]string{"verify", "--all", "--parallel", "0"}, statusUsage,
+			"--parallel must be at least 1"},
+		"no part of the table at a time": {[]string{"ids", "--scan", "--segments", "0"}, statusUsage,
+			"--segments must be at least 1"},
 		"a negative read capacity": {[]string{"verify", "--all", "--read-units", "-1"}, statusUsage,
 			"ReadUnitsPerSecond"},
 		"a fault that there is not": {[]string{"serve", "--memory", "--fault", "nope"}, statusUsage,

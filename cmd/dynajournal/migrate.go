@@ -33,7 +33,7 @@ type migrateCommand struct {
 	Notes         string  `placeholder:"FILE" help:"Write a line of JSON to this file for each event that has confirmations, is marked as deleted, or can't be read. Default: none."`
 	Verify        bool    `default:"true" negatable:"" help:"Compare source and target afterwards, event by event. Default: yes."`
 	VerifyOnly    bool    `help:"Only compare source and target. Default: copy first."`
-	Parallel      int     `placeholder:"N" help:"Copy N persistence ids at the same time. Default: 10."`
+	Parallel      int     `default:"10" placeholder:"N" help:"Copy N persistence ids at the same time. Default: ${default}."`
 	ReadUnits     float64 `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
 	WriteUnits    float64 `placeholder:"N" help:"Use at most N write capacity units per second on average. Default: no limit."`
 }
@@ -69,8 +69,10 @@ func (c *migrateCommand) usage() error {
 	switch {
 	case c.All && len(c.PersistenceIDs) > 0:
 		return usagef("give persistence ids, or --all")
-	case c.Parallel < 0 || c.ReadUnits < 0 || c.WriteUnits < 0 || c.FromSequenceShards < 0:
-		return usagef("--parallel, --read-units, --write-units and --from-sequence-shards must not be negative")
+	case c.Parallel < 1:
+		return usagef("--parallel must be at least 1")
+	case c.ReadUnits < 0 || c.WriteUnits < 0 || c.FromSequenceShards < 0:
+		return usagef("--read-units, --write-units and --from-sequence-shards must not be negative")
 	case c.VerifyOnly && (c.CatchUp || c.State != ""):
 		return usagef("--verify-only copies nothing: leave --catch-up and --state out")
 	}

@@ -27,7 +27,7 @@ func (m *migrationRun) upgrade(ctx context.Context) error {
 		left = append(left, fmt.Sprintf("left as it is: %s at %d: %s", printable(pid), seq, oneLine(reason.Error())))
 	}}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(c.Parallel, 1))
+	group.SetLimit(c.Parallel)
 	one := func(pid string) {
 		group.Go(func() error {
 			result, err := m.target.UpgradeEvents(ctx, pid, opts)

@@ -10,10 +10,10 @@ import (
 )
 
 type projectionsEstimateCommand struct {
-	BatchSize     int      `placeholder:"N" help:"Config.BatchSize of the group. Default: that of the package, 100."`
+	BatchSize     int      `default:"100" placeholder:"N" help:"Config.BatchSize of the group. Default: that of the package, ${default}."`
 	PerSecond     float64  `default:"100" placeholder:"N" help:"Persistence ids per second of the sweep, -1 for no limit. The estimate itself reads no more. Default: ${default}."`
 	Prefix        []string `placeholder:"TEXT" sep:"none" help:"Only persistence ids that begin with TEXT, as OnlyIDs. May be repeated."`
-	Sample        int      `placeholder:"N" help:"Read at most N persistence ids. More make the margins narrower. Default: 100."`
+	Sample        int      `default:"100" placeholder:"N" help:"Read at most N persistence ids. More make the margins narrower. Default: ${default}."`
 	Transactional bool     `help:"The projection is Transactional. Add the write units of its items."`
 }
 
@@ -55,8 +55,8 @@ func (r estimateResult) text() string {
 
 // Run runs the command.
 func (c *projectionsEstimateCommand) Run(ctx context.Context, s *session) error {
-	if c.Sample < 0 || c.BatchSize < 0 {
-		return usagef("--sample and --batch-size must not be negative")
+	if c.Sample < 1 || c.BatchSize < 1 {
+		return usagef("--sample and --batch-size must be at least 1")
 	}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		group, err := projection.New(j, projection.Config{

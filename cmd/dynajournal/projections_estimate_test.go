@@ -31,7 +31,7 @@ func TestProjectionsEstimate(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	for args, text := range map[string]string{
-		"--sample -1": "must not be negative", "--batch-size -1": "must not be negative",
+		"--sample 0": "must be at least 1", "--batch-size 0": "must be at least 1",
 		"--sample 100001": "from 1 to 100000", "--prefix=": "it is empty",
 	} {
 		o := invoke(t.Context(), "", append([]string{"projections", "estimate"}, strings.Fields(args)...)...)

@@ -156,7 +156,7 @@ func (c *projectionsLagCommand) read(
 }
 
 // value returns what n points to, 0 if it is nil.
-func value(n *int64) int64 {
+func value[T int | int64](n *T) T {
 	if n == nil {
 		return 0
 	}

@@ -15,13 +15,16 @@ type checkFlags struct {
 	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids to check."`
 	All            bool     `help:"Check all persistence ids, which a scan of the table finds."`
 	ReadUnits      float64  `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
-	Parallel       int      `placeholder:"N" help:"When checking all: check N persistence ids at the same time. Default: 10."`
+	Parallel       int      `default:"10" placeholder:"N" help:"When checking all: check N persistence ids at the same time. Default: ${default}."`
 }
 
 // usage returns an error if the flags contradict each other.
 func (c *checkFlags) usage() error {
 	if c.All && len(c.PersistenceIDs) > 0 {
 		return usagef("give persistence ids, or --all")
+	}
+	if c.Parallel < 1 {
+		return usagef("--parallel must be at least 1")
 	}
 	return nil
 }
