@@ -55,9 +55,9 @@ func TestRecoveryBelowTheLowMarkReportsIt(t *testing.T) {
 	d.deleteTo(6)
 	var log bytes.Buffer
 	config := d.config
-	config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	config.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	j := openJournal(t, config)
-	for after, want := range map[int64]string{0: "level=INFO", 5: "level=WARN", 6: "", 9: ""} {
+	for after, want := range map[int64]string{0: "level=DEBUG", 5: "level=WARN", 6: "", 9: ""} {
 		log.Reset()
 		w := recoverWriter(t, j, "a", after)
 		if w.DeletedTo() != 6 {
