@@ -30,8 +30,8 @@ func (s savedIDs) append(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.done)+1))
 	b = append(b, limitsMark...)
-	b = binary.BigEndian.AppendUint32(b, uint32(s.limits.Last)) //nolint:gosec // at most maxRemembered
-	b = binary.BigEndian.AppendUint32(b, uint32(s.limits.Most)) //nolint:gosec // at most maxRemembered
+	b = binary.BigEndian.AppendUint32(b, uint32(s.limits.Last))
+	b = binary.BigEndian.AppendUint32(b, uint32(s.limits.Most))
 	b = binary.AppendVarint(b, 0)
 	b = binary.AppendVarint(b, int64(s.limits.Period/time.Microsecond))
 	for _, done := range s.done {

@@ -16,6 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The pauses between two descriptions of the stream. They double from the shortest to the longest,
@@ -233,9 +234,9 @@ func (f *follower) beginNew(ctx context.Context, shards []types.Shard, now clock
 		case of == "": // one of the first shards of the stream
 		case parent == nil && s.listed.Until(now) > parentAwaited:
 			return trimmed("the parent of shard %s is not listed: %s", name, of)
-		case parent == nil || !parent.over:
+		case parent == nil && safeguard.FollowParentAwaited, parent != nil && !parent.over:
 			continue
-		default:
+		case parent != nil:
 			fresh = parent.end
 		}
 		s.begun = true

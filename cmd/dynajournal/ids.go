@@ -13,7 +13,7 @@ type idsCommand struct {
 	Sorted   bool   `help:"Sort by bytes. The index of a native journal is sorted anyway. Otherwise all ids are held in memory."`
 	Scan     bool   `help:"Read the whole table instead of the index, which may lag behind."`
 	Details  bool   `help:"Add how many events each has, and when the last one was written, where that is stored. Costs what highest and one event cost for each."`
-	Segments int    `default:"1" placeholder:"N" help:"With a scan: read N parts of the table at the same time. With more than 1, --after can't continue the list. Default: ${default}."`
+	Segments int    `default:"1" placeholder:"N" help:"With a scan: read N parts of the table at once. With more than 1, --after can't continue the list. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.

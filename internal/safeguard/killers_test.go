@@ -243,6 +243,7 @@ var killers = map[string]killer{
 	"ProjectionSetsApart":       {projecting, "^TestJoiningProjectionMissesNothing$"},
 	"ProjectionServiceTime":     {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
 	"ProjectionUnreadSwept":     {projecting, "^TestRecordsTrimmedBeforeTheFirstOneWasRead$"},
+	"FollowParentAwaited":       {projecting, "^TestFollowWaitsForAParentThatIsNotListed$"},
 	"ProjectionStreamFollowed":  {projecting, "^TestStreamReplacedWhileItIsRead$"},
 	"ProjectionRequestKept":     {projecting, "^TestRequestSurvivesItsProcess$"},
 	"ProjectionResetFinished":   {projecting, "^TestInterruptedResetIsFinished$"},

@@ -244,6 +244,7 @@ var (
 	ProjectionSetsApart       = on("ProjectionSetsApart")
 	ProjectionServiceTime     = on("ProjectionServiceTime")
 	ProjectionUnreadSwept     = on("ProjectionUnreadSwept")
+	FollowParentAwaited       = on("FollowParentAwaited")
 	ProjectionStreamFollowed  = on("ProjectionStreamFollowed")
 	ProjectionRequestKept     = on("ProjectionRequestKept")
 	ProjectionResetFinished   = on("ProjectionResetFinished")

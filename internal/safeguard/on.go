@@ -503,6 +503,8 @@ const (
 	// ProjectionUnreadSwept: a sweep is owed if a shard could not be read from its beginning for 12
 	// hours.
 	ProjectionUnreadSwept = true
+	// FollowParentAwaited: Follow reads no shard before its parent, also if that is not listed yet.
+	FollowParentAwaited = true
 	// ProjectionStreamFollowed: a stream that is replaced while it is read is left for the new one.
 	ProjectionStreamFollowed = true
 	// ProjectionRequestKept: the request of an operator is removed when it was carried out.
