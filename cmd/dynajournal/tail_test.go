@@ -3,11 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/dynajournal/dynajournal/embedded"
 )
 
 // lines is what a tail says on stderr, while it runs.
@@ -161,6 +164,33 @@ func TestTailReadsTheStream(t *testing.T) {
 		t.Errorf("with --from: %v", got)
 	}
 	stored.interrupt(t)
+}
+
+// The shards of the stream are replaced while tail runs, and their children are listed late.
+func TestTailReadsShardsThatAreListedLate(t *testing.T) {
+	p := newProjecting(t)
+	must(t, p.at("append a --string before")...)
+	if _, err := p.engine.Inject(embedded.Fault{Effect: embedded.EffectLateShards, Delay: 300 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	tail := startTail(t, p.at("--all")...)
+	tail.says = "reads the stream of the table: shows what is written from now on\n"
+	for deadline := time.Now().Add(time.Minute); tail.err.said() != tail.says; {
+		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
+			t.Fatalf("it says %q", tail.err.said())
+		}
+	}
+	for i, id := range []string{"a", "new", "a"} {
+		if err := p.engine.SplitShards("pekko-persistence"); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint("round-", i)
+		must(t, p.at("append "+id+" --string "+text)...)
+		if got := tail.next(t); got != id+" "+text {
+			t.Errorf("%q, want %s %s", got, id, text)
+		}
+	}
+	tail.interrupt(t)
 }
 
 func TestTailFailsIfThereAreTooManyPersistenceIDs(t *testing.T) {
