@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -51,7 +53,8 @@ func same(a, b dynajournal.Record) bool {
 	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last &&
 		a.WriterUUID == b.WriterUUID &&
 		a.Manifest == b.Manifest && a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
-		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && slices.Equal(a.Bytes, b.Bytes)
+		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && slices.Equal(a.Bytes, b.Bytes) &&
+		a.Time.UnixMicro() == b.Time.UnixMicro() && maps.Equal(a.Metadata, b.Metadata) && slices.Equal(a.Tags, b.Tags)
 }
 
 func at(w, g dynajournal.Record, wOK, gOK bool) int64 {
@@ -74,8 +77,12 @@ func describe(r dynajournal.Record, ok bool) string {
 	case r.Kind == dynajournal.RecordClosed:
 		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)
 	}
-	return fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID,
+	text := fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID,
 		r.SerializerID, len(r.Bytes))
+	if !r.Time.IsZero() || len(r.Metadata) > 0 || len(r.Tags) > 0 {
+		text += fmt.Sprintf(", time %s, metadata %q, tags %q", r.Time.UTC().Format(time.RFC3339Nano), r.Metadata, r.Tags)
+	}
+	return text
 }
 
 func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {

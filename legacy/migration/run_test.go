@@ -378,7 +378,7 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "saved", "newer", "purged", "retired",
-		"lost", "other", "same"} {
+		"lost", "other", "timeless", "same"} {
 		from.write(t, pid, 3, false)
 	}
 	from.write(t, "closed", 2, false)
@@ -414,7 +414,15 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := to.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: new(dynajournal.DefaultJournalTable), UpdateExpression: new("REMOVE #t"),
+		Key:                      map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: "journal-P-timeless-0"}, "num": &types.AttributeValueMemberN{Value: "2"}},
+		ExpressionAttributeNames: map[string]string{"#t": "time"},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	wants := map[string]string{
+		"timeless":  "2 the source has event 2 of writer ",
 		"behind":    "4 the source has event 4 of writer ",
 		"new":       "1 the source has event 1 of writer ",
 		"ahead":     "4 the source has nothing, the target event 4 of writer ",
