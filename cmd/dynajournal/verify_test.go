@@ -117,37 +117,3 @@ func TestFindingsAsText(t *testing.T) {
 		t.Errorf("%q", o.out)
 	}
 }
-
-// What a refused write has left is shown and is no failure, unless it is asked for.
-func TestVerifyBySeverity(t *testing.T) {
-	clean(t)
-	appendMany(t, "leftover", 1)
-	must(t, "append", "leftover", "--string", "x", "--string", "y", "--string", "z", "--atomic")
-	loseItem(t, "journal-P-leftover-0", "4") // as if it had not been put
-	must(t, "append", "leftover", "--string", "x")
-	appendMany(t, "loss", 5)
-	loseItem(t, "journal-P-loss-0", "3")
-	for args, want := range map[string]int{
-		"leftover":                      statusDone,
-		"leftover --severity damage":    statusDone,
-		"leftover --severity left-over": statusFailed,
-		"loss":                          statusFailed,
-		"loss --severity data-loss":     statusFailed,
-		"loss --severity left-over":     statusFailed,
-		"--all":                         statusFailed,
-		"loss --severity serious":       statusUsage,
-		"leftover --severity data-loss": statusDone,
-	} {
-		if o := invoke(t.Context(), "", append([]string{"verify"}, strings.Fields(args)...)...); o.status != want {
-			t.Errorf("verify %s ends with %d: %s%s", args, o.status, o.out, o.err)
-		}
-	}
-	o := invoke(t.Context(), "", "verify", "leftover", "--output", "text")
-	if o.err != "checked 1 persistence ids, found 1 left-over\n" || !strings.Contains(o.out, "(left-over, repairable by flag)") {
-		t.Errorf("%q, %q", o.out, o.err)
-	}
-	o = invoke(t.Context(), "", "repair", "leftover")
-	if o.status != statusDone || o.err != "checked 1 persistence ids, repaired 0 findings, left 1 left-over\n" {
-		t.Errorf("repair: %+v", o)
-	}
-}
