@@ -102,9 +102,13 @@ func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 }
 
 // batchesOver reports the ended atomic writes that are not whole.
-func (k *check) batchesOver(over []*members) error {
+func (k *check) batchesOver(ctx context.Context, over []*members) error {
 	for _, m := range over {
-		if !m.dead && m.count == m.batch.Last-k.first(m.batch)+1 {
+		whole, err := k.isWhole(ctx, m)
+		if err != nil {
+			return err
+		}
+		if whole {
 			if !k.Store.Shared() {
 				if err := k.writtenBy(m.batch.WriterUUID, k.first(m.batch)); err != nil {
 					return err
@@ -130,6 +134,16 @@ func (k *check) batchesOver(over []*members) error {
 		}
 	}
 	return nil
+}
+
+// isWhole reports whether all members of an atomic write are stored. Those that were not there when
+// their numbers were read may have been written since.
+func (k *check) isWhole(ctx context.Context, of *members) (bool, error) {
+	first := k.first(of.batch)
+	if of.dead || of.unreadable || of.count == of.batch.Last-first+1 {
+		return !of.dead && of.count == of.batch.Last-first+1, nil
+	}
+	return k.Store.Members(ctx, &k.meter, k.pid, of.batch, first, of.batch.Last)
 }
 
 // sealMembers replaces the remaining members of a dead atomic write by seals.

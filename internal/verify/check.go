@@ -70,7 +70,7 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 			empty = 0
 		}
 	}
-	if err := k.batchesOver(k.batches.rest()); err != nil {
+	if err := k.batchesOver(ctx, k.batches.rest()); err != nil {
 		return err
 	}
 	return k.whole(ctx)
@@ -152,6 +152,13 @@ func (k *check) marksOf(ctx context.Context) error {
 	}
 	k.legible = true
 	if need := layout.HighestBlock(k.highest); need > k.marks.High {
+		now, err := k.Store.Marks(ctx, &k.meter, k.pid)
+		if err != nil {
+			return err
+		}
+		if now.High >= need { // it was put since the marks were read
+			return k.pace(ctx)
+		}
 		f := Finding{Kind: MissingHighMark, SequenceNr: need}
 		f.Detail = fmt.Sprintf("the highest sequence number is %d, the high mark %d", k.highest, k.marks.High)
 		f.repair = func(ctx context.Context, m *Mender) (bool, error) { return k.raiseHighMark(ctx, m, k.highest) }
@@ -160,6 +167,13 @@ func (k *check) marksOf(ctx context.Context) error {
 		}
 	}
 	if k.marks.High > k.highest {
+		written, err := k.writtenSince(ctx, k.marks.High)
+		if err != nil {
+			return err
+		}
+		if written {
+			return k.pace(ctx)
+		}
 		if err := k.foundf(MarkBeyondEvents, k.marks.High, "the highest sequence number is %d, the high mark %d",
 			k.highest, k.marks.High); err != nil {
 			return err
@@ -248,7 +262,7 @@ func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 		filled = true
 		slot, err := k.Store.Keys.DecodeSlot(k.pid, p, item)
 		if err != nil {
-			return k.illegible(numberOf(p, item), err)
+			return k.illegible(ctx, numberOf(p, item), err)
 		}
 		return k.slot(ctx, slot, item)
 	})
@@ -283,13 +297,13 @@ func numInPartition(item layout.Attributes) float64 {
 }
 
 // illegible checks an item that can't be read. Only its number is known to be taken.
-func (k *check) illegible(seq int64, err error) error {
+func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 	var findings []Finding
 	if err := k.itemFound(err, seq, &findings); err != nil {
 		return err
 	}
 	if seq >= k.marks.Low.First() {
-		if err := k.holeBefore(seq, layout.Batch{}); err != nil {
+		if err := k.holeBefore(ctx, seq, layout.Batch{}); err != nil {
 			return err
 		}
 		k.live = true
@@ -302,14 +316,18 @@ func (k *check) illegible(seq int64, err error) error {
 
 // holeBefore reports the missing numbers before seq, and continues after seq. batch is the atomic
 // write of the event that is stored at seq, if it is a member of one.
-func (k *check) holeBefore(seq int64, batch layout.Batch) error {
-	if err := k.batchesOver(k.batches.reached(seq)); err != nil {
+func (k *check) holeBefore(ctx context.Context, seq int64, batch layout.Batch) error {
+	if err := k.batchesOver(ctx, k.batches.reached(seq)); err != nil {
 		return err
 	}
 	hole := k.want
 	k.want, k.stored = seq+1, seq
 	if seq <= hole {
 		return nil
+	}
+	now, err := k.Store.Stored(ctx, &k.meter, k.pid, hole)
+	if err != nil || now != nil { // it was written since the numbers were read
+		return err
 	}
 	return k.found(Finding{
 		Kind: Hole, SequenceNr: hole, Severity: k.severityOfHole(hole, batch),
@@ -335,7 +353,7 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	if s.Event != nil {
 		batch = s.Event.Batch
 	}
-	if err := k.holeBefore(s.SequenceNr, batch); err != nil {
+	if err := k.holeBefore(ctx, s.SequenceNr, batch); err != nil {
 		return err
 	}
 	raises, err := k.Store.RaisesLowMark(ctx, &k.meter, k.pid, s, k.marks)
@@ -459,7 +477,7 @@ func (k *check) writtenBy(writer string, seq int64) error {
 
 // whole checks the persistence id as a whole.
 func (k *check) whole(ctx context.Context) error {
-	if err := k.hiddenTail(); err != nil {
+	if err := k.hiddenTail(ctx); err != nil {
 		return err
 	}
 	if err := k.leftBelowJVM(); err != nil {
@@ -491,9 +509,12 @@ func (k *check) whole(ctx context.Context) error {
 
 // hiddenTail reports what is stored after the highest number that a recovery finds. A high mark
 // would make it visible again.
-func (k *check) hiddenTail() error {
+func (k *check) hiddenTail(ctx context.Context) error {
 	if !k.legible || k.stored <= k.highest {
 		return nil
+	}
+	if written, err := k.writtenSince(ctx, k.stored); err != nil || written {
+		return err
 	}
 	need := layout.HighestBlock(k.stored)
 	return k.found(Finding{
@@ -529,6 +550,16 @@ func (k *check) snapshots(ctx context.Context) error {
 	}
 	return k.foundf(SnapshotBeyondJournal, newest,
 		"the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
+}
+
+// writtenSince reports whether a recovery finds a number by now, as events were written since the
+// check began.
+func (k *check) writtenSince(ctx context.Context, seq int64) (bool, error) {
+	now, err := k.end(ctx)
+	if item := new(layout.ItemError); errors.As(err, &item) {
+		return false, nil // it is found again in its partition
+	}
+	return now >= seq, err
 }
 
 // end returns the highest sequence number now.
