@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -65,7 +64,11 @@ func at(w, g dynajournal.Record, wOK, gOK bool) int64 {
 }
 
 func differs(w, g dynajournal.Record, wOK, gOK bool) string {
-	return "the source has " + describe(w, wOK) + ", the target " + describe(g, gOK)
+	source, target := describe(w, wOK), describe(g, gOK)
+	if source == target {
+		target = "the same with another payload, manifest, atomic write, time, metadata or tags"
+	}
+	return "the source has " + source + ", the target " + target
 }
 
 func describe(r dynajournal.Record, ok bool) string {
@@ -77,12 +80,8 @@ func describe(r dynajournal.Record, ok bool) string {
 	case r.Kind == dynajournal.RecordClosed:
 		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)
 	}
-	text := fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID,
+	return fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID,
 		r.SerializerID, len(r.Bytes))
-	if !r.Time.IsZero() || len(r.Metadata) > 0 || len(r.Tags) > 0 {
-		text += fmt.Sprintf(", time %s, metadata %q, tags %q", r.Time.UTC().Format(time.RFC3339Nano), r.Metadata, r.Tags)
-	}
-	return text
 }
 
 func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {

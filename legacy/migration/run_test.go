@@ -422,7 +422,7 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants := map[string]string{
-		"timeless":  "2 the source has event 2 of writer ",
+		"timeless":  "2 the source has event 2 of writer ", // the target the same with another time
 		"behind":    "4 the source has event 4 of writer ",
 		"new":       "1 the source has event 1 of writer ",
 		"ahead":     "4 the source has nothing, the target event 4 of writer ",
