@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,7 +144,11 @@ func (k *check) isWhole(ctx context.Context, of *members) (bool, error) {
 	if of.dead || of.unreadable || of.count == of.batch.Last-first+1 {
 		return !of.dead && of.count == of.batch.Last-first+1, nil
 	}
-	return k.Store.Members(ctx, &k.meter, k.pid, of.batch, first, of.batch.Last)
+	there, err := k.Store.Members(ctx, &k.meter, k.pid, of.batch, first, of.batch.Last)
+	if item := new(layout.ItemError); errors.As(err, &item) {
+		return false, nil // it is no member
+	}
+	return there, err
 }
 
 // sealMembers replaces the remaining members of a dead atomic write by seals.

@@ -152,11 +152,11 @@ func (k *check) marksOf(ctx context.Context) error {
 	}
 	k.legible = true
 	if need := layout.HighestBlock(k.highest); need > k.marks.High {
-		now, err := k.Store.Marks(ctx, &k.meter, k.pid)
+		put, err := k.markedSince(ctx, need)
 		if err != nil {
 			return err
 		}
-		if now.High >= need { // it was put since the marks were read
+		if put {
 			return k.pace(ctx)
 		}
 		f := Finding{Kind: MissingHighMark, SequenceNr: need}
@@ -550,6 +550,15 @@ func (k *check) snapshots(ctx context.Context) error {
 	}
 	return k.foundf(SnapshotBeyondJournal, newest,
 		"the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
+}
+
+// markedSince reports whether a high mark is stored by now that was not when the marks were read.
+func (k *check) markedSince(ctx context.Context, seq int64) (bool, error) {
+	now, err := k.Store.Marks(ctx, &k.meter, k.pid)
+	if item := new(layout.ItemError); errors.As(err, &item) {
+		return false, nil // it is reported
+	}
+	return now.High >= seq, err
 }
 
 // writtenSince reports whether a recovery finds a number by now, as events were written since the
