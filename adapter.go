@@ -24,15 +24,14 @@ type EventAdapter interface {
 // returns the error, so that a reader that does not need the value can continue.
 func (j *Journal) deliver(ctx context.Context, e *layout.Event, read func(Event) error) error {
 	event := j.event(e)
-	if by := j.upcasters.of(&event); by != nil {
-		values, err := j.upcast(ctx, &event, by)
-		switch {
-		case err != nil && j.config.DecodeEagerly:
-			return err
-		case err != nil:
-			event.decoded = &decoded{err: err}
-			return read(event)
-		}
+	values, upcast, err := j.upcast(ctx, &event)
+	switch {
+	case err != nil && j.config.DecodeEagerly:
+		return err
+	case err != nil:
+		event.decoded = &decoded{err: err}
+		return read(event)
+	case upcast:
 		return deliverEach(&event, values, read)
 	}
 	if j.config.Adapter == nil && !j.config.DecodeEagerly {
@@ -48,8 +47,7 @@ func (j *Journal) deliver(ctx context.Context, e *layout.Event, read func(Event)
 		event.decoded = &decoded{value: value}
 		return read(event)
 	}
-	values, err := j.fromJournal(&event, value)
-	if err != nil {
+	if values, err = j.fromJournal(&event, value); err != nil {
 		return err
 	}
 	return deliverEach(&event, values, read)

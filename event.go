@@ -54,7 +54,7 @@ type decoded struct {
 // Config.Adapter, or converted by one of the entity.Type.Upcasters.
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
-// registered, another error of decoding, or that of the upcaster. Serialized returns the bytes
+// registered, another error of decoding, or the error of the upcaster. Serialized returns the bytes
 // anyway.
 func (e Event) Payload() (any, error) { return e.PayloadContext(context.Background()) }
 

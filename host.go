@@ -98,8 +98,8 @@ func (j *Journal) encodeFor(
 	return encodedEvent{e}, size, nil
 }
 
-// stored returns what passes each stored event to a host of entities once, as it is stored. The
-// host has to see those of which an upcaster or the adapter makes no event, too.
+// stored returns a function that passes each stored event to a host of entities once, unconverted.
+// The host has to see an event that an upcaster or the adapter converts to no event, too.
 func (j *Journal) stored(handle func(any) error) func(*layout.Event) error {
 	return func(e *layout.Event) error {
 		event := j.event(e)

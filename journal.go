@@ -31,7 +31,7 @@ type Journal struct {
 	saved    *snapshots.Store
 	states   *states.Store
 	ids      *ids.Store
-	// upcasters are those of the entities' types.
+	// upcasters has the upcasters of the types of entities.
 	upcasters upcasters
 	// hasIndex is true once the index of persistence ids is known to exist and to be filled.
 	hasIndex atomic.Bool

@@ -36,10 +36,6 @@ func (u *upcasters) set(prefix string, byManifest map[string]private.Upcaster) {
 	if len(byManifest) > 0 {
 		all = append(all, upcastersOfType{prefix, byManifest})
 	}
-	if len(all) == 0 {
-		u.all.Store(nil) // so that of is quick
-		return
-	}
 	u.all.Store(&all)
 }
 
@@ -57,33 +53,35 @@ func (u *upcasters) of(e *Event) private.Upcaster {
 	return nil
 }
 
-// upcast returns the values for which an upcaster converts a stored event.
-func (j *Journal) upcast(ctx context.Context, e *Event, by private.Upcaster) ([]any, error) {
+// upcast returns the values to which an upcaster converts a stored event. It reports false if the
+// event has no upcaster.
+func (j *Journal) upcast(ctx context.Context, e *Event) ([]any, bool, error) {
+	by := j.upcasters.of(e)
+	if by == nil {
+		return nil, false, nil
+	}
 	stored, err := j.config.Serialization.Resolve(ctx, e.Serialized())
 	if err != nil {
-		return nil, fmt.Errorf("decode event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
+		return nil, true, fmt.Errorf("decode event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
 	}
 	values, err := by(stored)
 	if err != nil {
-		return nil, fmt.Errorf("upcast event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
+		return nil, true, fmt.Errorf("upcast event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
 	}
-	return values, nil
+	return values, true, nil
 }
 
 // converted returns the values of a stored event by its upcaster, or else by the adapter: one,
 // several or none. It reports false if there is neither.
 func (j *Journal) converted(ctx context.Context, e *Event) ([]any, bool, error) {
-	if by := j.upcasters.of(e); by != nil {
-		values, err := j.upcast(ctx, e, by)
-		return values, true, err
-	}
-	if j.config.Adapter == nil {
-		return nil, false, nil
+	values, upcast, err := j.upcast(ctx, e)
+	if upcast || j.config.Adapter == nil {
+		return values, upcast, err
 	}
 	value, err := e.PayloadContext(ctx)
 	if err != nil {
 		return nil, true, err
 	}
-	values, err := j.fromJournal(e, value)
+	values, err = j.fromJournal(e, value)
 	return values, true, err
 }

@@ -27,7 +27,7 @@ type remembrance struct {
 
 // remembered are the commands with ids that were done last.
 type remembered struct {
-	// limits are those of the host, unless the stored ones are larger.
+	// limits points to the limits of the host, or to larger ones that were stored with the ids.
 	limits *CommandIDs
 	// done are in the order of their versions.
 	done     []remembrance
@@ -40,7 +40,7 @@ func (r *remembered) find(hash commandHash) (int64, bool) {
 	return version, ok
 }
 
-// keep raises the limits to those of another process, where these are larger.
+// keep raises each limit to the stored one, if the stored one is larger.
 func (r *remembered) keep(limits CommandIDs) {
 	larger := CommandIDs{
 		Last:   max(r.limits.Last, limits.Last),

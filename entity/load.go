@@ -30,7 +30,7 @@ type found[S any] struct {
 	author string
 	time   int64
 	ids    []remembrance
-	// limits are those of the ids that are stored, zero if none are.
+	// limits has the limits that were stored with ids, or zeros.
 	limits CommandIDs
 	// full reports that the state was found from the start, not from the one that was known.
 	full bool

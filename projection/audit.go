@@ -79,10 +79,10 @@ type Finding struct {
 }
 
 // Audit compares the row of each persistence id with the journal, of a projection that is named as
-// group/projection, or of all but those of [SQL] if projection is empty. It changes nothing. It
-// finds what a trigger that was lost leaves behind, rows that were changed by hand or are damaged,
-// and what is stuck. A row whose offset was raised by hand to a number that exists, with its
-// writer, can't be told from one that was handled.
+// group/projection, or of all projections except projections of [SQL] if projection is empty. It
+// changes nothing. It finds what a trigger that was lost leaves behind, rows that were changed by
+// hand or are damaged, and what is stuck. A row whose offset was raised by hand to a number that
+// exists, with its writer, can't be told from one that was handled.
 //
 // It lists all persistence ids, and reads for each 1 read unit for each row, and what a look of a
 // group reads: 3 more for each offset. Findings are looked at again before they are returned.
@@ -114,9 +114,9 @@ type Behind struct {
 }
 
 // MeasureLag returns how far projections are behind the journal: the one that is named as
-// group/projection, or all but those of [SQL] if projection is empty. It looks at all persistence
-// ids as [Audit] does, and costs as much. [Positions] is cheap, for projections that read a stream.
-// [Group.MeasureLag] also measures projections of SQL.
+// group/projection, or all projections except projections of [SQL] if projection is empty. It looks
+// at all persistence ids as [Audit] does, and costs as much. [Positions] is cheap, for projections
+// that read a stream. [Group.MeasureLag] also measures projections of SQL.
 //
 // Errors: those of Audit.
 func MeasureLag(
@@ -129,9 +129,9 @@ func MeasureLag(
 	return a.measure(ctx)
 }
 
-// MeasureLag returns how far the projections of the group are behind the journal, those of [SQL]
-// too: the offsets of these are read in their database, one statement for each persistence id. All
-// else is as with the function [MeasureLag]. The group need not run.
+// MeasureLag returns how far the projections of the group are behind the journal, including
+// projections of [SQL]: the offsets of these are read in their database, one statement for each
+// persistence id. All else is as with the function [MeasureLag]. The group need not run.
 func (g *Group) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ type auditor struct {
 	table   *table
 	infos   []Info
 	opts    AuditOptions
-	// offsets are those of the projections of SQL, by their names.
+	// offsets has the offsets of each projection of SQL, by its name.
 	offsets map[string]*offsets
 }
 

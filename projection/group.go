@@ -157,7 +157,7 @@ func (g *Group) Trigger(persistenceID string) {
 	s := g.running
 	g.mu.Unlock()
 	if s != nil {
-		s.trigger(persistenceID, nil, nil)
+		s.trigger(persistenceID, trigger{})
 	}
 }
 
@@ -204,6 +204,7 @@ type Lag struct {
 
 // Lag returns the lag of each projection. It sends nothing.
 func (g *Group) Lag() []Lag {
+	delay, trimmed := g.streamDelay.at(g.now()), g.streamDelay.trimmed.Load()
 	all := make([]Lag, len(g.members))
 	place := map[string]*Lag{}
 	for i, of := range g.members {
@@ -211,7 +212,7 @@ func (g *Group) Lag() []Lag {
 		all[i].Paused = of.paused.Load()
 		all[i].Overdue = g.overdue.of(of)
 		all[i].Stuck = of.becameStuck.Load()
-		all[i].StreamDelay, all[i].Trimmed = g.streamDelay.at(g.now()), g.streamDelay.trimmed.Load()
+		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
 		place[of.name] = &all[i]
 	}
 	g.holes.addTo(place)

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
 )
@@ -54,6 +56,17 @@ func TestLagCountsOutagesAndWhatIsStuck(t *testing.T) {
 	})
 }
 
+// polledEvery returns a configuration that polls the stream at an interval, and its client. Leases
+// are renewed every 10 seconds.
+func (b *bundle) polledEvery(poll time.Duration) (projection.Config, *dynamodbstreams.Client) {
+	config := fast()
+	client, _ := b.streams()
+	config.Source = projection.Streams(client, projection.StreamsOptions{
+		LeaseTimeout: time.Minute, PerSecond: -1, Poll: poll,
+	})
+	return config, client
+}
+
 // While a stream can't be read there are no triggers, so the other numbers are 0.
 func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
 	t.Parallel()
@@ -62,11 +75,7 @@ func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := streaming(t)
-				config := fast()
-				client, _ := b.streams()
-				config.Source = projection.Streams(client, projection.StreamsOptions{
-					LeaseTimeout: time.Minute, PerSecond: -1, Poll: 5 * time.Second,
-				})
+				config, _ := b.polledEvery(5 * time.Second)
 				g := group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{}))
 				start(t, g)
 				time.Sleep(time.Minute)
@@ -95,12 +104,8 @@ func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
 			}
 			return nil
 		})
-		client, _ := b.streams()
-		config := fast()
+		config, client := b.polledEvery(5 * time.Second)
 		config.ClaimTimeout = time.Hour
-		config.Source = projection.Streams(client, projection.StreamsOptions{
-			LeaseTimeout: time.Minute, PerSecond: -1, Poll: 5 * time.Second,
-		})
 		stop := start(t, group(t, b.journal, config, projection.AtLeastOnce("slow", slow), projection.AtLeastOnce("quick", &recorder{})))
 		time.Sleep(time.Minute)
 		b.write("a", "x")

@@ -48,7 +48,7 @@ func TestTriggerAfterTheContinueIsKept(t *testing.T) {
 	stop() // next does not wait
 	done := make(chan string, 2)
 	trigger := func(pid string) {
-		s.trigger(pid, nil, func() { done <- pid })
+		s.trigger(pid, trigger{done: func() { done <- pid }})
 		if task := s.next(stopped); task != nil {
 			t.Fatal("a task of a paused projection runs")
 		}

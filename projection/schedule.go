@@ -79,12 +79,10 @@ func newSchedule(g *Group) *schedule {
 	}
 }
 
-// trigger makes all projections handle the events of a persistence id: those that the records of a
-// page are of, or, without records, what a reading finds. done is called when they all have done
-// it, and never if the group ends before.
-func (s *schedule) trigger(pid string, records []record, done func()) {
-	s.triggerFor(s.group.members, pid, trigger{records: records, done: done})
-}
+// trigger makes all projections handle new events of a persistence id: the events of the trigger's
+// records or, without records, the events that a run reads from the journal. The trigger's done is
+// called after all projections are done, and never if the group ends first.
+func (s *schedule) trigger(pid string, by trigger) { s.triggerFor(s.group.members, pid, by) }
 
 // triggerFor is trigger for some of the projections.
 func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
@@ -352,10 +350,10 @@ func (s *schedule) log(ctx context.Context, t *task, err error) {
 	if undecided := new(undecidedError); errors.As(err, &undecided) {
 		return
 	}
-	level, text := slog.LevelWarn, "a projection tries again"
 	if failure := new(HandlerError); !errors.As(err, &failure) && !t.of.outageDue() {
 		return
 	}
+	level, text := slog.LevelWarn, "a projection tries again"
 	if stuck := new(stuckNowError); errors.As(err, &stuck) {
 		level, text = slog.LevelError, "a persistence id of a projection is stuck"
 	}

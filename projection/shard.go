@@ -42,7 +42,7 @@ type reader struct {
 	// over reports that the shard has ended, and all its records were received.
 	over bool
 
-	// told is when the log was last told that the shard can't be read. The reading alone uses it.
+	// told is the time of the last log record that the shard can't be read. Only read uses it.
 	told time.Time
 }
 
@@ -286,7 +286,7 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 	}
 	r.mu.Unlock()
 	for pid, records := range found {
-		r.to.triggerFor(r.group.members, pid, trigger{records: records, done: func() {
+		r.to.trigger(pid, trigger{records: records, done: func() {
 			r.slots.Release(1)
 			r.drop(records)
 			r.done(page)

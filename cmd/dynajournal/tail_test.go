@@ -80,6 +80,17 @@ func (tail *tailing) next(t *testing.T) string {
 	}
 }
 
+// reads waits until the tail says that it reads the stream.
+func (tail *tailing) reads(t *testing.T) {
+	t.Helper()
+	tail.says = "reads the stream of the table: shows what is written from now on\n"
+	for deadline := time.Now().Add(time.Minute); tail.err.said() != tail.says; {
+		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
+			t.Fatalf("it says %q", tail.err.said())
+		}
+	}
+}
+
 func (tail *tailing) interrupt(t *testing.T) {
 	t.Helper()
 	tail.stop()
@@ -136,12 +147,7 @@ func TestTailReadsTheStream(t *testing.T) {
 	p := newProjecting(t)
 	must(t, p.at("append a --string before")...)
 	tail := startTail(t, p.at("--all --prefix a")...)
-	tail.says = "reads the stream of the table: shows what is written from now on\n"
-	for deadline := time.Now().Add(time.Minute); tail.err.said() != tail.says; {
-		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
-			t.Fatalf("it says %q", tail.err.said())
-		}
-	}
+	tail.reads(t)
 	must(t, p.at("append other --string x")...)
 	must(t, p.at("append a --string 1 --string 2")...)
 	must(t, p.at("append a-new --string 3 --string 4 --atomic")...)
@@ -174,12 +180,7 @@ func TestTailReadsShardsThatAreListedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	tail := startTail(t, p.at("--all")...)
-	tail.says = "reads the stream of the table: shows what is written from now on\n"
-	for deadline := time.Now().Add(time.Minute); tail.err.said() != tail.says; {
-		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
-			t.Fatalf("it says %q", tail.err.said())
-		}
-	}
+	tail.reads(t)
 	for i, id := range []string{"a", "new", "a"} {
 		if err := p.engine.SplitShards("pekko-persistence"); err != nil {
 			t.Fatal(err)

@@ -140,10 +140,10 @@ func (a *AtomicWrite) freeNumbers(ctx context.Context, met map[int64]layout.Slot
 }
 
 // sealParts replaces the members of a refused atomic write that are stored, or may be, by seals. No
-// reader shows them, as the write can't become whole. But if a JVM deletes a part of an atomic
-// write, the rest counts if its last member is stored, because the JVM's low mark does not name
-// what it cuts. And verify could not tell them from what a lost member leaves. After an error they
-// stay as they are.
+// reader shows these members, as the write can't become whole. But if a JVM deletes a part of an
+// atomic write, the rest counts if its last member is stored, because the JVM's low mark does not
+// name the atomic write that it cuts. And verify could not tell these members from an atomic write
+// that has lost a member. A member that can't be sealed stays as it is.
 func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
 	if len(a.items) == 1 || !safeguard.PartsSealed {

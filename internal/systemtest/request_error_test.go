@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The error of an attempt says what that of the operation would say, and has the service's code.
+// The error of an attempt answers errors.Is as the error of the operation does, and Request.Code is
+// the service's error code.
 func TestErrorOfAnAttemptAnswersAsThatOfTheOperation(t *testing.T) {
 	t.Parallel()
 	for effect, want := range map[embedded.Effect]struct {

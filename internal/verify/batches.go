@@ -141,8 +141,13 @@ func (k *check) batchesOver(ctx context.Context, over []*members) error {
 // their numbers were read may have been written since.
 func (k *check) isWhole(ctx context.Context, of *members) (bool, error) {
 	first := k.first(of.batch)
-	if of.dead || of.unreadable || of.count == of.batch.Last-first+1 {
-		return !of.dead && of.count == of.batch.Last-first+1, nil
+	switch {
+	case of.dead:
+		return false, nil
+	case of.count == of.batch.Last-first+1:
+		return true, nil
+	case of.unreadable:
+		return false, nil
 	}
 	there, err := k.Store.Members(ctx, &k.meter, k.pid, of.batch, first, of.batch.Last)
 	if item := new(layout.ItemError); errors.As(err, &item) {
