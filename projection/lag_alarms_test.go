@@ -77,6 +77,15 @@ func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
 				b := streaming(t)
 				config, _ := b.polledEvery(5 * time.Second)
 				g := group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{}))
+				remove := b.inject("hang,operation=DescribeStream")
+				stop := start(t, g)
+				time.Sleep(time.Second)
+				stop() // while it looks at the shards
+				remove()
+				time.Sleep(time.Hour)
+				if delay := g.Lag()[0].StreamDelay; delay != 0 {
+					t.Errorf("the delay is %v an hour after the group has ended", delay)
+				}
 				start(t, g)
 				time.Sleep(time.Minute)
 				if delay := g.Lag()[0].StreamDelay; delay > 6*time.Second {

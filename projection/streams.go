@@ -173,7 +173,9 @@ func (s *streams) follow(ctx context.Context, g *Group, to *schedule, arn string
 	defer fail(nil) // before the readers are waited for
 	for {
 		err := c.pass(ctx)
-		g.streamDelay.looked(g.now(), err)
+		if ctx.Err() == nil { // else the group ends, which is no failure of the stream
+			g.streamDelay.looked(g.now(), err)
+		}
 		switch {
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.Canceled):
 			return context.Cause(ctx)
