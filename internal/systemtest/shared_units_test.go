@@ -113,8 +113,8 @@ func compareUnits(t *testing.T, tables dynajournal.TableOptions, form embedded.E
 	for i := range 2 {
 		w := recoverWriter(t, j, fmt.Sprint("held-", i), 0)
 		all.Go(func() { appendTo(w, 1) })
+		synctest.Wait() // each has a request of its own, which the gate holds
 	}
-	synctest.Wait()
 	var mu sync.Mutex
 	got := map[string]float64{}
 	for pid, w := range writers {
