@@ -15,13 +15,17 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
+// handledWithin is the time after which a patient group has handled what was written.
+const handledWithin = 25 * time.Minute
+
 // patient is a configuration that reads the stream with so few requests that a test of days in
 // virtual time is fast.
 func (b *bundle) patient() projection.Config {
 	config := fast()
+	config.ClaimTimeout = time.Minute
 	client, _ := b.streams()
 	config.Source = projection.Streams(client, projection.StreamsOptions{
-		LeaseTimeout: 6 * time.Minute, PerSecond: -1, Poll: time.Minute,
+		LeaseTimeout: 30 * time.Minute, PerSecond: -1, Poll: handledWithin / 5,
 	})
 	return config
 }
@@ -35,7 +39,7 @@ func (b *bundle) passes(hours int) {
 			b.Fatal(err)
 		}
 	}
-	time.Sleep(5 * time.Minute)
+	time.Sleep(handledWithin)
 }
 
 // wantOwed compares how many sweeps were owed so far.
@@ -46,19 +50,19 @@ func (b *bundle) wantOwed(want int64) {
 	}
 }
 
-// The stream has one shard at a time. After three days there are the leases of it, of those of the
-// last day, and of the sweeps.
+// The stream has one shard at a time. After a day and a half there are the leases of it, of those
+// of the last day, and of the sweeps.
 func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		start(t, group(t, b.open(), b.patient(), projection.AtLeastOnce("all", &recorder{})))
-		b.passes(72)
+		b.passes(36)
 		if got := len(b.items("beat")); got != 1+7+1 {
 			t.Errorf("%d leases, want 9", got)
 		}
 		b.write("a", "x")
-		time.Sleep(5 * time.Minute)
+		time.Sleep(handledWithin)
 		b.await("group/all", "a", 1)
 		b.wantOwed(1) // by the beginning of the group
 	})
@@ -74,9 +78,9 @@ func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 		config := b.patient()
 		config.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{})))
-		b.passes(72)
-		if got := len(b.items("beat")); got != 1+18+1 {
-			t.Errorf("%d leases, want 20", got)
+		b.passes(36)
+		if got := len(b.items("beat")); got != 1+9+1 {
+			t.Errorf("%d leases, want 11", got)
 		}
 		b.wantOwed(1)
 		stop()
@@ -107,7 +111,7 @@ func TestShardTrimmedDuringACall(t *testing.T) {
 				config := b.patient()
 				config.Logger = slog.New(slog.DiscardHandler)
 				stop := start(t, group(t, j, config, projection.AtLeastOnce("all", first)))
-				time.Sleep(5 * time.Minute)
+				time.Sleep(handledWithin)
 				b.settled()
 				b.write("b", "y")
 				b.passes(hours)
