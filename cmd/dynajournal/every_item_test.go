@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -91,6 +93,11 @@ func everyItem() (items *plantedItems, pids []string) {
 		"time": numberValue(1_700_000_000_000_001), "tags": &types.AttributeValueMemberSS{Value: []string{"blue", "red"}},
 		"meta": &types.AttributeValueMemberM{Value: itemValues{"tenant": stringValue("a"), "none": stringValue("")}},
 	})
+	// More metadata and tags than this project writes.
+	p.event("described", 1, itemValues{
+		"time": numberValue(1), "tags": &types.AttributeValueMemberSS{Value: []string{strings.Repeat("t", 3000)}},
+		"meta": &types.AttributeValueMemberM{Value: itemValues{"tenant": stringValue(strings.Repeat("m", 3000))}},
+	})
 	p.event("single", 4, itemValues{"event": bytesValue(""), "writer_uuid": stringValue(""), "ev_ser_id": numberValue(-7)})
 	for i := range int64(3) {
 		p.event("atomic", 1+i, member(i))
@@ -163,7 +170,7 @@ func everyItem() (items *plantedItems, pids []string) {
 	p.event("zero", 1, nil)
 	p.snapshot("zero", 0, nil)
 	return p, []string{
-		"again", "atomic", "closed", "cut", "deleted", "fence", "fenced", "gone", "largest", "old", "purged", "single",
+		"again", "atomic", "closed", "cut", "deleted", "described", "fence", "fenced", "gone", "largest", "old", "purged", "single",
 		"snapshots", "zero",
 	}
 }
@@ -238,6 +245,47 @@ func TestExport_EveryItemIsImportedAndMigrated(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An atomic write that is larger than the default limits of a program is exported, imported and
+// migrated.
+func TestExport_AtomicWriteOverTheDefaultLimitIsImportedAndMigrated(t *testing.T) {
+	clean(t)
+	const events = dynajournal.DefaultMaxBatchEvents + 1
+	data := t.TempDir()
+	engine, err := embedded.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), MaxBatchEvents: events}
+	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	j, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := j.Recover(t.Context(), "p", dynajournal.RecoverOptions{}, func(dynajournal.Event) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Append(t.Context(), slices.Repeat([]any{"x"}, events)...)
+	if err := errors.Join(err, j.Close(), engine.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file, migrated := filepath.Join(t.TempDir(), "f"), t.TempDir()
+	want := must(t, "export", "p", file, "--data", data)[0]
+	if want["events"] != float64(events) {
+		t.Errorf("%v events were exported, want %d", want["events"], events)
+	}
+	if got := must(t, "import", file, "--data", t.TempDir())[0]; got["checksum"] != want["checksum"] {
+		t.Errorf("imported the checksum %v, want %v", got["checksum"], want["checksum"])
+	}
+	got := must(t, "migrate", "--from-layout", "current", "--from-table", dynajournal.DefaultJournalTable,
+		"--data", data, "--to-data", migrated, "p")[0]
+	if got["events"] != float64(events) {
+		t.Errorf("%v events were migrated, want %d", got["events"], events)
 	}
 }
 

@@ -24,7 +24,8 @@ func (*exportCommand) Help() string {
 		"persistence ids that are in it. An existing file is not overwritten. Of two exports to one file " +
 		"at the same time the second fails at once. At the end the file is read back and compared with " +
 		"what was read from the journal, by count and checksum. An import of the same content prints the " +
-		"same checksum."
+		"same checksum. With --all, a persistence id is found by what the journal has of it. Name one that has only " +
+		"snapshots."
 }
 
 // exportedResult has what was exported. The checksum depends only on the content of the archive, so

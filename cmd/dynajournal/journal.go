@@ -48,6 +48,14 @@ const (
 	appending
 )
 
+// Limits of the atomic writes that a copy takes. They are larger than those of a program with the
+// default configuration, because another program may have written the history. A copy holds an
+// atomic write in memory as a whole, as every reader does.
+const (
+	maxCopiedEvents = 1 << 20
+	maxCopiedBytes  = 1 << 30
+)
+
 // journal opens the journal, which may have any layout, and passes it to work.
 func (s *session) journal(ctx context.Context, as access, work func(journal) error) error {
 	if s.location.isLegacy() {
@@ -59,6 +67,9 @@ func (s *session) journal(ctx context.Context, as access, work func(journal) err
 // currentJournal opens the journal, which must have the current layout, and passes it to work.
 func (s *session) currentJournal(ctx context.Context, as access, work func(*dynajournal.Journal) error) error {
 	return s.connect(ctx, as, func(c *connection) (io.Closer, func() error, error) {
+		if as == copying {
+			c.config.MaxBatchEvents, c.config.MaxBatchBytes = maxCopiedEvents, maxCopiedBytes
+		}
 		j, err := dynajournal.Open(ctx, c.config)
 		if lacksTables(err) {
 			j, err = s.withoutTables(ctx, as, c, err)

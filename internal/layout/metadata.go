@@ -48,7 +48,8 @@ var (
 	ErrTimeNegative     = errors.New("its time is before 1970")
 )
 
-// Check returns why the metadata can't be stored, or nil.
+// Check returns why the metadata can't be stored, or nil. ErrMetadataTooLarge means that nothing
+// else is wrong: other programs may store more, and a copy takes it.
 func (m *Metadata) Check() error {
 	size := 0
 	for key, value := range m.Values {
@@ -73,10 +74,10 @@ func (m *Metadata) Check() error {
 		tags += len(tag)
 	}
 	switch {
-	case max(size, tags) > MaxMetadataBytes:
-		return ErrMetadataTooLarge
 	case m.Time < 0:
 		return ErrTimeNegative
+	case max(size, tags) > MaxMetadataBytes:
+		return ErrMetadataTooLarge
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dynajournal/dynajournal/internal/history"
@@ -27,7 +28,7 @@ func (in *Import) takeEvent(ctx context.Context, r *history.Record) error {
 		Enveloped:          in.journal.Enveloped,
 		Metadata:           layout.Metadata{Time: r.Time, Values: r.Metadata, Tags: r.Tags},
 	}
-	if err := e.Metadata.Check(); err != nil {
+	if err := e.Metadata.Check(); err != nil && !errors.Is(err, layout.ErrMetadataTooLarge) {
 		return in.invalid(r.SequenceNumber, err.Error())
 	}
 	if e.Enveloped && !e.Metadata.IsZero() {

@@ -245,11 +245,10 @@ func TestCopiesKeepMetadata(t *testing.T) {
 			}
 		}
 		for what, change := range map[string]func(*dynajournal.Record){
-			"a negative time":      func(r *dynajournal.Record) { r.Time = time.UnixMicro(-1) },
-			"tags out of order":    func(r *dynajournal.Record) { r.Tags = []string{"u", "t"} },
-			"a tag twice":          func(r *dynajournal.Record) { r.Tags = []string{"t", "t"} },
-			"an empty key":         func(r *dynajournal.Record) { r.Metadata = map[string]string{"": "v"} },
-			"metadata of 2,049 B.": func(r *dynajournal.Record) { r.Metadata = map[string]string{"k": strings.Repeat("x", 2048)} },
+			"a negative time":   func(r *dynajournal.Record) { r.Time = time.UnixMicro(-1) },
+			"tags out of order": func(r *dynajournal.Record) { r.Tags = []string{"u", "t"} },
+			"a tag twice":       func(r *dynajournal.Record) { r.Tags = []string{"t", "t"} },
+			"an empty key":      func(r *dynajournal.Record) { r.Metadata = map[string]string{"": "v"} },
 		} {
 			other := append([]dynajournal.Record{}, history...)
 			change(&other[0])
@@ -257,6 +256,12 @@ func TestCopiesKeepMetadata(t *testing.T) {
 				t.Errorf("%s: %s: %v, want ErrInvalidArgument", kind, what, err)
 			}
 		}
+	}
+	// Other programs may have stored more than this one writes.
+	large := append([]dynajournal.Record{}, history...)
+	large[0].Metadata, large[0].Tags = map[string]string{"k": strings.Repeat("x", 3000)}, []string{strings.Repeat("t", 3000)}
+	if _, err := openFresh(t, dynajournal.TableOptions{}).PutRecords(t.Context(), "a", each(large), dynajournal.PutRecordsOptions{}); err != nil {
+		t.Errorf("large metadata and tags: %v", err)
 	}
 	old := openFresh(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) { c.OldEventFormat = true })
 	if _, err := old.PutRecords(t.Context(), "a", each(history), dynajournal.PutRecordsOptions{}); !errors.Is(err, dynajournal.ErrRejected) {
