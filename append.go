@@ -147,19 +147,16 @@ var errManifestNotText = errors.New("its manifest is not valid UTF-8")
 
 // append writes one atomic write. index is the index of its first event in the call.
 func (w *Writer) append(ctx context.Context, events []*layout.Event, index int) (AppendResult, error) {
-	release, err := w.enter(ctx)
-	if err != nil {
-		return AppendResult{}, err
+	if err := w.state.Enter(ctx); err != nil {
+		return AppendResult{}, public(err)
 	}
-	return w.write(ctx, events, index, release)
+	return w.write(ctx, events, index)
 }
 
-// write is append for a caller that has entered the writer's turn. release ends the turn.
-func (w *Writer) write(
-	ctx context.Context, events []*layout.Event, index int, release func(),
-) (AppendResult, error) {
+// write is append for a caller that has entered the writer. It leaves the writer.
+func (w *Writer) write(ctx context.Context, events []*layout.Event, index int) (AppendResult, error) {
 	m := &dynamo.Meter{}
-	if err := w.state.Append(ctx, m, events, index, release); err != nil {
+	if err := w.state.Append(ctx, m, events, index); err != nil {
 		return AppendResult{}, public(err)
 	}
 	return AppendResult{First: events[0].SequenceNr, Last: events[len(events)-1].SequenceNr, Cost: Cost(m.Cost())}, nil

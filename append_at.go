@@ -20,15 +20,14 @@ func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (Appen
 	if err != nil {
 		return AppendResult{}, err
 	}
-	release, err := w.enter(ctx)
-	if err != nil {
-		return AppendResult{}, err
-	}
-	if err := w.state.CheckLast(last); err != nil {
-		release()
+	if err := w.state.Enter(ctx); err != nil {
 		return AppendResult{}, public(err)
 	}
-	return w.write(ctx, encoded, 0, release)
+	if err := w.state.CheckLast(last); err != nil {
+		w.state.Leave()
+		return AppendResult{}, public(err)
+	}
+	return w.write(ctx, encoded, 0)
 }
 
 // Last returns the sequence number of the last visible event, the version of the persistence id: 0
@@ -45,10 +44,9 @@ func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (Appen
 //
 // Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
 func (w *Writer) Last(ctx context.Context) (int64, error) {
-	release, err := w.enter(ctx)
-	if err != nil {
-		return 0, err
+	if err := w.state.Enter(ctx); err != nil {
+		return 0, public(err)
 	}
-	defer release()
+	defer w.state.Leave()
 	return w.state.Last(), nil
 }

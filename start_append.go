@@ -12,10 +12,9 @@ import (
 // startedAppend is an Append of a host of entities whose request has begun. See
 // private.StartAppend.
 type startedAppend struct {
-	write   *protocol.AtomicWrite
-	meter   dynamo.Meter
-	events  []*layout.Event
-	release func()
+	write  *protocol.AtomicWrite
+	meter  dynamo.Meter
+	events []*layout.Event
 }
 
 // startAppend begins Append without a wait. It returns nil if Append may have to wait for another
@@ -25,28 +24,15 @@ func (w *Writer) startAppend(ctx context.Context, events []any) private.StartedA
 	if err != nil {
 		return nil
 	}
-	release, ok := w.tryEnter()
-	if !ok {
+	if !w.state.TryEnter() {
 		return nil
 	}
-	s := &startedAppend{events: encoded, release: release}
+	s := &startedAppend{events: encoded}
 	if s.write = w.state.Start(ctx, &s.meter, encoded); s.write == nil {
-		release()
+		w.state.Leave()
 		return nil
 	}
 	return s
-}
-
-// tryEnter is enter for a caller that does not wait.
-func (w *Writer) tryEnter() (release func(), ok bool) {
-	if w.journal.life.Begin() != nil {
-		return nil, false
-	}
-	if !w.state.TryEnter() {
-		w.journal.life.End()
-		return nil, false
-	}
-	return w.leave, true
 }
 
 // Done returns a channel that is closed when the events have their outcomes.
@@ -57,7 +43,7 @@ func (s *startedAppend) Succeeded() bool { return s.write.Succeeded() }
 
 // Finish is the rest of Append.
 func (s *startedAppend) Finish(ctx context.Context) (first, last int64, cost dynamo.Cost, err error) {
-	if err := s.write.Finish(ctx, s.release); err != nil {
+	if err := s.write.Finish(ctx); err != nil {
 		return 0, 0, dynamo.Cost{}, public(err)
 	}
 	return s.events[0].SequenceNr, s.events[len(s.events)-1].SequenceNr, s.meter.Cost(), nil

@@ -53,30 +53,11 @@ func (w *Writer) Err() error {
 //
 // Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
-	release, err := w.enter(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	return w.state.Next(), nil
-}
-
-// enter begins a call on the writer, for which Close waits, and takes the writer's turn. release
-// ends both.
-func (w *Writer) enter(ctx context.Context) (release func(), err error) {
-	if err := w.journal.life.Begin(); err != nil {
-		return nil, err
-	}
 	if err := w.state.Enter(ctx); err != nil {
-		w.journal.life.End()
-		return nil, public(err)
+		return 0, public(err)
 	}
-	return w.leave, nil
-}
-
-func (w *Writer) leave() {
-	w.state.Leave()
-	w.journal.life.End()
+	defer w.state.Leave()
+	return w.state.Next(), nil
 }
 
 // remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx
@@ -84,10 +65,10 @@ func (w *Writer) leave() {
 func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Meter) error) (Cost, error) {
 	var m dynamo.Meter
 	err := w.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		if err := w.state.Enter(ctx); err != nil {
+		if err := w.state.Turn.Enter(ctx); err != nil {
 			return public(err)
 		}
-		defer w.state.Leave()
+		defer w.state.Turn.Leave()
 		return m.Mark(do(ctx, &m))
 	})
 	return Cost(m.Cost()), err

@@ -16,16 +16,16 @@ import (
 // sets the payload of each event, and Append its number, writer, batch and time. index is the index
 // of the first event in the caller's call, for a *RejectedError.
 //
-// The caller holds the turn. Append calls release when the write has ended, which can be after
+// The caller has entered the writer. Append leaves it when the write has ended, which can be after
 // Append has returned. If nothing was sent because the writer's knowledge of the journal became too
 // old, Append reads the journal again and starts over.
-func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int, release func()) error {
+func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int) error {
 	a, err := w.begin(ctx, m, events, index)
 	if err != nil {
-		release()
+		w.Leave()
 		return err
 	}
-	return a.Finish(ctx, release)
+	return a.Finish(ctx)
 }
 
 // errReread reports that nothing of a write was sent, because the writer must read the journal
@@ -52,47 +52,47 @@ func (w *Writer) begin(
 }
 
 // Finish waits for the outcome of a write that has begun. It is the second half of Append, and has
-// its errors; ctx and release are those of Append.
-func (a *AtomicWrite) Finish(ctx context.Context, release func()) error {
+// its errors, and leaves the writer as Append does.
+func (a *AtomicWrite) Finish(ctx context.Context) error {
 	for {
-		err := a.conclude(ctx, release)
+		err := a.conclude(ctx)
 		if !errors.Is(err, errReread) {
 			return err
 		}
 		again, err := a.writer.begin(ctx, a.meter, a.events, a.index)
 		if err != nil {
-			release()
+			a.writer.Leave()
 			return err
 		}
 		a = again
 	}
 }
 
-func (a *AtomicWrite) conclude(ctx context.Context, release func()) error {
+func (a *AtomicWrite) conclude(ctx context.Context) error {
 	w := a.writer
 	// If ctx ends before anything was sent, the write is withdrawn. After that, the write goes on
 	// in the background.
 	if !a.waitWhile(ctx) {
 		if a.sending.TakeBack() {
 			a.withdraw()
-			release()
+			w.Leave()
 			return fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
 		}
 		err := a.unknown(context.Cause(ctx))
 		w.End(err)
 		go func() {
 			a.wait()
-			release()
+			w.Leave()
 		}()
 		return err
 	}
 	if err := a.finish(ctx); err != nil {
 		if !errors.Is(err, errReread) {
-			release()
+			w.Leave()
 		}
 		return err
 	}
-	defer release()
+	defer w.Leave()
 	// The writer is idle since the write began. The time of the response would also do: both this
 	// write and the next are acknowledged within half the fence window of what was known before, so
 	// no tombstone that was put in between has expired.

@@ -11,8 +11,9 @@ import (
 )
 
 // Writer is the state of one writer of a persistence id. It is returned by a recovery, and ends
-// with the first error that leaves in doubt what is stored. A call enters its Turn first, and
-// leaves it when it is done.
+// with the first error that leaves in doubt what is stored. A call enters the writer first,
+// and leaves it when it is done. An operation of the journal, for which Close waits anyway, enters
+// its Turn alone.
 type Writer struct {
 	lifetime.Turn
 
@@ -40,6 +41,37 @@ type Writer struct {
 	timed bool
 	// expiring reports that the id was purged: its marks expire unless they are put again.
 	expiring bool
+}
+
+// Enter begins a call on the writer, for which Close of the journal waits, and takes the turn. Leave
+// ends both.
+func (w *Writer) Enter(ctx context.Context) error {
+	if err := w.journal.Life.Begin(); err != nil {
+		return err
+	}
+	if err := w.Turn.Enter(ctx); err != nil {
+		w.journal.Life.End()
+		return err
+	}
+	return nil
+}
+
+// TryEnter is Enter for a caller that does not wait. It reports whether the call has begun.
+func (w *Writer) TryEnter() bool {
+	if w.journal.Life.Begin() != nil {
+		return false
+	}
+	if !w.Turn.TryEnter() {
+		w.journal.Life.End()
+		return false
+	}
+	return true
+}
+
+// Leave gives the turn to the next call, and ends the call.
+func (w *Writer) Leave() {
+	w.Turn.Leave()
+	w.journal.Life.End()
 }
 
 // PersistenceID returns the id that the writer writes to.
