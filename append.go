@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // AppendResult is the result of an append.
@@ -40,7 +40,8 @@ func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error
 	if err != nil {
 		return AppendResult{}, err
 	}
-	return w.append(ctx, encoded, 0)
+	result, err := w.core().Append(ctx, encoded, 0)
+	return appendResult(result), err
 }
 
 // Outcome is the outcome of one event of AppendEach.
@@ -83,11 +84,12 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, erro
 }
 
 func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
-	e, err := w.journal.encode(ctx, w.PersistenceID(), event, index)
+	e, err := w.encode(ctx, event, index)
 	if err != nil {
 		return AppendResult{}, err
 	}
-	return w.append(ctx, []*layout.Event{e}, index)
+	result, err := w.core().Append(ctx, []*layout.Event{e}, index)
+	return appendResult(result), err
 }
 
 // encodeAll returns the stored forms of the events of an atomic write, without their numbers.
@@ -98,7 +100,7 @@ func (w *Writer) encodeAll(ctx context.Context, events []any) ([]*layout.Event, 
 	encoded := make([]*layout.Event, len(events))
 	for i, e := range events {
 		var err error
-		if encoded[i], err = w.journal.encode(ctx, w.PersistenceID(), e, i); err != nil {
+		if encoded[i], err = w.encode(ctx, e, i); err != nil {
 			return nil, err
 		}
 	}
@@ -106,58 +108,12 @@ func (w *Writer) encodeAll(ctx context.Context, events []any) ([]*layout.Event, 
 }
 
 // encode returns the stored form of an event, without its number. index is its index in the call.
-func (j *Journal) encode(ctx context.Context, pid string, event any, index int) (*layout.Event, error) {
-	if e, ok := event.(encodedEvent); ok {
-		return e.Event, nil
-	}
+func (w *Writer) encode(ctx context.Context, event any, index int) (*layout.Event, error) {
 	e, ok := event.(NewEvent)
 	if !ok {
 		e = NewEvent{Value: event}
 	}
-	return j.encodeNew(ctx, pid, &e, index)
+	return w.core().Encode(ctx, (*core.New)(&e), index)
 }
 
-// encodeNew is encode for a new event.
-func (j *Journal) encodeNew(ctx context.Context, pid string, e *NewEvent, index int) (*layout.Event, error) {
-	metadata, err := j.metadata(e)
-	var stored any
-	var manifest string
-	if err == nil {
-		stored, manifest, err = j.adapt(e.Value)
-	}
-	var p serialization.Payload
-	if err == nil {
-		p, err = j.config.Serialization.EncodeContext(ctx, stored)
-	}
-	if err == nil && !layout.IsUTF8(p.Manifest, manifest) {
-		err = errManifestNotText
-	}
-	if err != nil {
-		return nil, &RejectedError{PersistenceID: pid, Index: index, Err: err}
-	}
-	return &layout.Event{
-		Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest,
-		Metadata: metadata,
-	}, nil
-}
-
-// errManifestNotText rejects events and states whose manifest would be read otherwise than it was
-// written.
-var errManifestNotText = errors.New("its manifest is not valid UTF-8")
-
-// append writes one atomic write. index is the index of its first event in the call.
-func (w *Writer) append(ctx context.Context, events []*layout.Event, index int) (AppendResult, error) {
-	if err := w.state.Enter(ctx); err != nil {
-		return AppendResult{}, public(err)
-	}
-	return w.write(ctx, events, index)
-}
-
-// write is append for a caller that has entered the writer. It leaves the writer.
-func (w *Writer) write(ctx context.Context, events []*layout.Event, index int) (AppendResult, error) {
-	m := &dynamo.Meter{}
-	if err := w.state.Append(ctx, m, events, index); err != nil {
-		return AppendResult{}, public(err)
-	}
-	return AppendResult{First: events[0].SequenceNr, Last: events[len(events)-1].SequenceNr, Cost: Cost(m.Cost())}, nil
-}
+func appendResult(r core.Result) AppendResult { return AppendResult{r.First, r.Last, Cost(r.Cost)} }

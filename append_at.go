@@ -1,6 +1,10 @@
 package dynajournal
 
-import "context"
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/core"
+)
 
 // AppendAt is [Writer.Append] under the condition that the last visible event has the sequence
 // number last, as [Writer.Last] returns it: 0 for a persistence id without any event. It is for
@@ -14,20 +18,14 @@ import "context"
 // the writer goes on.
 func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (AppendResult, error) {
 	if last < 0 {
-		return AppendResult{}, &ArgumentError{"last", last, mustNotBeNegative}
+		return AppendResult{}, &ArgumentError{"last", last, core.MustNotBeNegative}
 	}
 	encoded, err := w.encodeAll(ctx, events)
 	if err != nil {
 		return AppendResult{}, err
 	}
-	if err := w.state.Enter(ctx); err != nil {
-		return AppendResult{}, public(err)
-	}
-	if err := w.state.CheckLast(last); err != nil {
-		w.state.Leave()
-		return AppendResult{}, public(err)
-	}
-	return w.write(ctx, encoded, 0)
+	result, err := w.core().AppendAt(ctx, last, encoded)
+	return appendResult(result), err
 }
 
 // Last returns the sequence number of the last visible event, the version of the persistence id: 0
@@ -43,10 +41,4 @@ func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (Appen
 // trace of the persistence id has expired.
 //
 // Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
-func (w *Writer) Last(ctx context.Context) (int64, error) {
-	if err := w.state.Enter(ctx); err != nil {
-		return 0, public(err)
-	}
-	defer w.state.Leave()
-	return w.state.Last(), nil
-}
+func (w *Writer) Last(ctx context.Context) (int64, error) { return w.core().Last(ctx) }

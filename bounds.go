@@ -23,14 +23,14 @@ type Bounds struct {
 //
 // Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
 func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
-	if err := j.checkReadable(persistenceID); err != nil {
+	if err := j.core.CheckReadable(persistenceID); err != nil {
 		return Bounds{}, err
 	}
 	var bounds Bounds
-	err := j.admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
-		marks, highest, err := j.store.Bounds(ctx, &dynamo.Meter{}, persistenceID)
+	err := j.core.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
+		marks, highest, err := j.core.Store.Bounds(ctx, &dynamo.Meter{}, persistenceID)
 		bounds = Bounds{Lowest: marks.Low.Seq, Highest: highest}
-		return itemError(j.config.JournalTable, err)
+		return j.core.InTable(j.core.Table, err)
 	})
 	if err != nil {
 		return Bounds{}, fmt.Errorf("read the highest sequence number of %q: %w", persistenceID, err)
@@ -54,14 +54,14 @@ type Listing struct {
 //
 // Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
-	if err := j.checkReadable(persistenceID); err != nil {
+	if err := j.core.CheckReadable(persistenceID); err != nil {
 		return Listing{}, err
 	}
 	var listing Listing
-	err := j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
 		found, err := j.list(ctx, persistenceID)
 		if err != nil {
-			return fmt.Errorf("list %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+			return fmt.Errorf("list %q: %w", persistenceID, j.core.InTable(j.core.Table, err))
 		}
 		listing = found
 		return nil
@@ -72,12 +72,12 @@ func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, erro
 func (j *Journal) list(ctx context.Context, pid string) (Listing, error) {
 	var l Listing
 	var m dynamo.Meter
-	marks, highest, err := j.store.Bounds(ctx, &m, pid)
+	marks, highest, err := j.core.Store.Bounds(ctx, &m, pid)
 	if err != nil {
 		return l, err
 	}
 	l.LowMarks, l.HighMarks = marks.LowMarks, marks.HighMarks
-	all := j.store.WithLeftovers()
+	all := j.core.Store.WithLeftovers()
 	err = all.EachExisting(ctx, &m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
 		slots, err := all.Partition(ctx, &m, pid, p)
 		for _, s := range slots {

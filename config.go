@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -314,6 +314,8 @@ type Config struct {
 	// Defaults to adding nothing.
 	UserAgent string
 
-	// clock is the clock of the machine, unless a test sets another.
-	clock *clock.Clock
+	configParts
 }
+
+// configParts has the clock of the machine, unless a test sets another.
+type configParts = core.ConfigParts

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
@@ -80,7 +81,7 @@ func (c *Config) check() error {
 		return err
 	}
 	if c.SequenceShards < 0 {
-		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, mustNotBeNegative}
+		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, core.MustNotBeNegative}
 	}
 	if err := layout.CheckJournalName(c.JournalName); err != nil {
 		return &ArgumentError{"Config.JournalName", c.JournalName, err.Error()}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -58,8 +59,8 @@ func (c *Config) complete() error {
 	orDefault(&c.Retries, DefaultRetries)
 	orDefault(&c.SnapshotTable, DefaultSnapshotTable)
 	c.Retries = max(c.Retries, 0)
-	if c.clock == nil {
-		c.clock = clock.System()
+	if at := core.ClockIn(&c.configParts); *at == nil {
+		*at = clock.System()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -2,12 +2,14 @@ package dynajournal
 
 import (
 	"context"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
+
+func init() { core.RegisterConnect((*Config).connect) } //nolint:gochecknoinits // a Config can't carry it
 
 // connect fills in the defaults, checks the configuration, and returns the client that it
 // describes. It sends nothing. The caller closes the client.
@@ -16,19 +18,6 @@ func (c *Config) connect() (*dynamo.Client, error) {
 		return nil, err
 	}
 	return c.client()
-}
-
-// connectAhead makes Config.ConnectAhead connections. What fails here fails again where it matters.
-func (j *Journal) connectAhead(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, j.config.AttemptTimeout)
-	defer cancel()
-	var connecting sync.WaitGroup
-	for range j.config.ConnectAhead {
-		connecting.Go(func() {
-			_, _ = j.client.Get(ctx, &dynamo.Meter{}, j.config.JournalTable, j.keys().Header().Attributes())
-		})
-	}
-	connecting.Wait()
 }
 
 // defaultRegion is the region in the signatures of requests to an endpoint that has none.
@@ -63,7 +52,7 @@ func (c *Config) client() (*dynamo.Client, error) {
 		MaxBatchWrite:    c.MaxBatchWrite,
 		SDKCodec:         c.SDKCodec,
 		HedgeReads:       c.HedgeReads,
-		Clock:            c.clock,
+		Clock:            *core.ClockIn(&c.configParts),
 		Observe:          c.observer(),
 	})
 	if err != nil {

@@ -33,8 +33,8 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 		return false, nil
 	}
 	var m dynamo.Meter
-	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		err := j.saved.Copy(ctx, &m, &layout.Snapshot{
+	err = j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		err := j.core.Saved.Copy(ctx, &m, &layout.Snapshot{
 			PersistenceID: s.PersistenceID,
 			SequenceNr:    s.SequenceNumber,
 			Timestamp:     s.Timestamp.UnixMilli(),
@@ -42,7 +42,7 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 			Manifest:      s.SerializerManifest,
 			Bytes:         s.Bytes,
 		})
-		return m.Mark(j.snapshotError("copy a snapshot", s.PersistenceID, err))
+		return m.Mark(j.core.SnapshotError("copy a snapshot", s.PersistenceID, err))
 	})
 	return err == nil, err
 }

@@ -2,9 +2,8 @@ package dynajournal
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // DeleteResult is the result of a deletion.
@@ -35,21 +34,10 @@ type DeleteResult struct {
 // [ErrWriterEnded], [ErrClosed], and those of requests.
 func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResult, error) {
 	if sequenceNumber < 0 {
-		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, mustNotBeNegative}
+		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, core.MustNotBeNegative}
 	}
-	var result DeleteResult
-	cost, err := w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
-		var err error
-		result.Removed, err = w.state.DeleteTo(ctx, m, sequenceNumber)
-		result.Lowest = w.state.Lowest()
-		if err != nil {
-			err = itemError(w.journal.config.JournalTable, err)
-			return fmt.Errorf("delete events of %q to %d: %w", w.PersistenceID(), sequenceNumber, err)
-		}
-		return nil
-	})
-	result.Cost = cost
-	return result, err
+	r, err := w.core().DeleteTo(ctx, sequenceNumber)
+	return DeleteResult{r.Lowest, r.Count, Cost(r.Cost)}, err
 }
 
 // PurgeOptions are the options of Purge.
@@ -89,14 +77,6 @@ type PurgeResult struct {
 // ([MaybeApplied] reports whether): recover, and repeat it with the new writer. Errors are those of
 // [Writer.DeleteTo].
 func (w *Writer) Purge(ctx context.Context, opts PurgeOptions) (PurgeResult, error) {
-	var result PurgeResult
-	cost, err := w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
-		var err error
-		if result.Removed, err = w.state.Purge(ctx, m, opts.Now); err != nil {
-			return fmt.Errorf("purge %q: %w", w.PersistenceID(), itemError(w.journal.config.JournalTable, err))
-		}
-		return nil
-	})
-	result.Cost = cost
-	return result, err
+	r, err := w.core().Purge(ctx, opts.Now)
+	return PurgeResult{r.Count, Cost(r.Cost)}, err
 }

@@ -1,9 +1,9 @@
 package dynajournal
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -123,28 +123,10 @@ type ArgumentError struct {
 	Reason   string
 }
 
-func (e *ArgumentError) Error() string {
-	return fmt.Sprintf("%v: %s = %v: %s", ErrInvalidArgument, e.Argument, quoted(e.Value), e.Reason)
-}
+func (e *ArgumentError) Error() string { return (*core.ArgumentError)(e).Error() }
 
 // Is reports whether target is ErrInvalidArgument.
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
-
-// mustNotBeNegative is the reason of many an ArgumentError.
-const mustNotBeNegative = "it must not be negative"
-
-// quoted returns a string in quotes, shortened if it is long, and any other value as it is.
-func quoted(v any) any {
-	const longest = 60
-	s, ok := v.(string)
-	if !ok {
-		return v
-	}
-	if len(s) > longest {
-		return fmt.Sprintf("%.*q… (%d bytes)", longest, s, len(s))
-	}
-	return fmt.Sprintf("%q", s)
-}
 
 // ItemError names the stored item that can't be read. It is an ErrCorruptItem.
 type ItemError struct {
@@ -178,9 +160,7 @@ type DamagedSnapshotError struct {
 	Err error
 }
 
-func (e *DamagedSnapshotError) Error() string {
-	return fmt.Sprintf("the snapshot of %q at %d is damaged: %v", e.PersistenceID, e.SequenceNumber, e.Err)
-}
+func (e *DamagedSnapshotError) Error() string { return (*core.DamagedSnapshotError)(e).Error() }
 
 // Is reports whether target is ErrCorruptItem.
 func (e *DamagedSnapshotError) Is(target error) bool { return target == ErrCorruptItem }

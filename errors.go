@@ -3,6 +3,7 @@ package dynajournal
 import (
 	"errors"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/provision"
@@ -75,11 +76,11 @@ var (
 // Other errors, for errors.Is.
 var (
 	// ErrClosed: the journal was closed before or during the call.
-	ErrClosed = errors.New("the journal is closed")
+	ErrClosed = core.ErrClosed
 
 	// ErrInvalidArgument: an argument or a field of Config is wrong. The error is an
 	// *ArgumentError. Nothing was sent.
-	ErrInvalidArgument = errors.New("invalid argument")
+	ErrInvalidArgument = core.ErrInvalidArgument
 
 	// ErrTableSchema: the key of the table is not a journal's: par, a string, and num, a number.
 	// The table belongs to something else, or to an older layout.

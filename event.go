@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -36,19 +37,11 @@ type Event struct {
 	Metadata map[string]string
 	Tags     []string
 
-	registry *serialization.Registry
-	// decoded is what Payload returns, if that was known when the event was read.
-	decoded *decoded
-	// part is the place of the event among those that the upcaster or the adapter makes of the
-	// stored one.
-	part int
+	eventParts
 }
 
-// decoded is the value of an event, or why there is none.
-type decoded struct {
-	value any
-	err   error
-}
+// eventParts has the registry that decodes the event, or its value.
+type eventParts = core.EventParts
 
 // Payload returns the value of the event: decoded by Config.Serialization and converted by
 // Config.Adapter, or converted by one of the entity.Type.Upcasters.
@@ -60,10 +53,11 @@ func (e Event) Payload() (any, error) { return e.PayloadContext(context.Backgrou
 
 // PayloadContext is Payload with a context, for a payload in a [serialization.PayloadStore].
 func (e Event) PayloadContext(ctx context.Context) (any, error) {
-	if e.decoded != nil {
-		return e.decoded.value, e.decoded.err
+	parts := core.PartsIn(e.eventParts)
+	if parts.Decoded != nil {
+		return parts.Decoded.Value, parts.Decoded.Err
 	}
-	v, err := e.registry.DecodeContext(ctx, e.Serialized())
+	v, err := parts.Registry.DecodeContext(ctx, e.Serialized())
 	if err != nil {
 		return nil, fmt.Errorf("decode event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
 	}
@@ -92,8 +86,8 @@ func DecodeContext[T any](ctx context.Context, e Event) (T, error) {
 	return t, nil
 }
 
-// event returns the public form of a stored event.
-func (j *Journal) event(e *layout.Event) Event {
+// eventOf returns the public form of an event.
+func eventOf(e core.Delivered) Event {
 	return Event{
 		PersistenceID:      e.PersistenceID,
 		SequenceNumber:     e.SequenceNr,
@@ -102,25 +96,9 @@ func (j *Journal) event(e *layout.Event) Event {
 		SerializerID:       e.SerializerID,
 		SerializerManifest: e.SerializerManifest,
 		Bytes:              e.Bytes,
-		Time:               timeOf(e.Metadata.Time),
+		Time:               layout.TimeOf(e.Metadata.Time),
 		Metadata:           e.Metadata.Values,
 		Tags:               e.Metadata.Tags,
-		registry:           j.config.Serialization,
+		eventParts:         core.NewEventParts(e.Parts),
 	}
-}
-
-// timeOf returns the public form of the time of an event, in UTC.
-func timeOf(microseconds int64) time.Time {
-	if microseconds == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(microseconds).UTC()
-}
-
-// microseconds returns the stored form of the time of an event.
-func microseconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
 }

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"math"
 
-	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
@@ -35,11 +35,11 @@ func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 	}
 	switch {
 	case r.From < 0:
-		return req, false, &ArgumentError{options + ".From", r.From, mustNotBeNegative}
+		return req, false, &ArgumentError{options + ".From", r.From, core.MustNotBeNegative}
 	case r.To < 0:
-		return req, false, &ArgumentError{options + ".To", r.To, mustNotBeNegative}
+		return req, false, &ArgumentError{options + ".To", r.To, core.MustNotBeNegative}
 	case r.Limit != nil && *r.Limit < 0:
-		return req, false, &ArgumentError{options + ".Limit", *r.Limit, mustNotBeNegative}
+		return req, false, &ArgumentError{options + ".Limit", *r.Limit, core.MustNotBeNegative}
 	}
 	return req, req.From <= req.To && req.From <= MaxSequenceNumber && req.Limit != 0, nil
 }
@@ -58,8 +58,8 @@ func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
-			return j.deliver(ctx, e, func(event Event) error {
-				if !yield(event, nil) {
+			return j.core.Deliver(ctx, e, func(event core.Delivered) error {
+				if !yield(eventOf(event), nil) {
 					return protocol.ErrStop
 				}
 				return nil
@@ -78,25 +78,15 @@ func (j *Journal) readEvents(
 ) (protocol.Result, error) {
 	req, some, err := window.request(pid, "Range")
 	req.Wait = wait
-	if err == nil {
-		err = j.checkReadable(pid)
+	if err == nil && !some {
+		if err = j.core.CheckReadable(pid); err == nil {
+			err = j.core.Operate(ctx, func(context.Context, *lifetime.Operation) error { return nil })
+		}
 	}
-	if err != nil {
+	if err != nil || !some {
 		return protocol.Result{}, err
 	}
-	if !some {
-		return protocol.Result{}, j.operate(ctx, func(context.Context, *lifetime.Operation) error { return nil })
-	}
-	var result protocol.Result
-	err = j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
-		req.Begun = begun
-		var err error
-		result, err = j.store.Replay(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
-			return op.Outside(func() error { return emit(e) })
-		})
-		return itemError(j.config.JournalTable, err)
-	})
-	return result, err
+	return j.core.Read(ctx, req, emit)
 }
 
 // EventEnvelope is an event with its offset, as Akka's and Pekko's read journals return it.

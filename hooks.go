@@ -59,14 +59,21 @@ type Hole struct {
 	Passed bool
 }
 
+// holeConfig says how live queries wait for missing numbers, and who is told.
+type holeConfig struct {
+	wait  time.Duration
+	hooks []Hook
+}
+
+func (c *Config) holes() holeConfig { return holeConfig{c.HoleWait, c.Hooks} }
+
 // holeWait returns how a live query waits for missing numbers, nil if it does not.
 func (j *Journal) holeWait(pid string) *protocol.Wait {
-	c := &j.config
-	if j.Native() || c.HoleWait < 0 {
+	if j.Native() || j.holes.wait < 0 {
 		return nil
 	}
-	return &protocol.Wait{Most: c.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
-		for _, hook := range c.Hooks {
+	return &protocol.Wait{Most: j.holes.wait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
+		for _, hook := range j.holes.hooks {
 			if hook.OnHole != nil {
 				hook.OnHole(ctx, Hole{pid, w.First, w.Last, w.For, w.Passed})
 			}
@@ -75,7 +82,7 @@ func (j *Journal) holeWait(pid string) *protocol.Wait {
 		if w.Passed {
 			level, text = slog.LevelWarn, "a live query goes on without events that are missing"
 		}
-		c.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
+		j.core.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
 			slog.Int64("first", w.First), slog.Int64("last", w.Last), slog.Duration("waited", w.For))
 	}}
 }

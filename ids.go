@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -61,7 +62,7 @@ const maxScanSegments = 1000
 func (o IDsOptions) check() error {
 	switch {
 	case o.Limit < 0:
-		return &ArgumentError{"IDsOptions.Limit", o.Limit, mustNotBeNegative}
+		return &ArgumentError{"IDsOptions.Limit", o.Limit, core.MustNotBeNegative}
 	case o.Segments < 0 || o.Segments > maxScanSegments:
 		return &ArgumentError{"IDsOptions.Segments", o.Segments,
 			fmt.Sprintf("it must be from 0 to %d", maxScanSegments)}
@@ -120,7 +121,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 		}
 		err := opts.check()
 		if err == nil {
-			err = poll.poll(ctx, j.life.Reading(), look, func() (time.Duration, bool) { return 0, false })
+			err = poll.poll(ctx, j.core.Life.Reading(), look, func() (time.Duration, bool) { return 0, false })
 		}
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield("", j.listError(err))
@@ -130,15 +131,15 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 
 // listError returns the public form of the error of a listing.
 func (j *Journal) listError(err error) error {
-	err = itemError(j.config.JournalTable, err)
-	return fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, err)
+	err = j.core.InTable(j.core.Table, err)
+	return fmt.Errorf("list the persistence ids of journal %q: %w", j.core.Name, err)
 }
 
 func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string) bool) error {
 	if err := j.checkListing(opts); err != nil {
 		return err
 	}
-	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	return j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
 		return j.listAll(ctx, op, opts, emit)
 	})
 }
@@ -160,7 +161,7 @@ func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, opts IDsO
 		return more && closed == nil
 	}
 	for {
-		known := !opts.Scan && j.hasIndex.Load()
+		known := !opts.Scan && j.core.HasIndex.Load()
 		err := j.listFrom(ctx, opts, known, limited)
 		if closed != nil {
 			return closed
@@ -168,7 +169,7 @@ func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, opts IDsO
 		if !known || listed > 0 || !errors.Is(err, ErrInvalidRequest) {
 			return err
 		}
-		j.hasIndex.Store(false) // the index was removed: find out again
+		j.core.HasIndex.Store(false) // the index was removed: find out again
 	}
 }
 
@@ -196,9 +197,9 @@ func (j *Journal) checkListing(opts IDsOptions) error {
 	if opts.After == "" {
 		return nil
 	}
-	err := j.store.Keys.CheckReadable(opts.After)
+	err := j.core.Store.Keys.CheckReadable(opts.After)
 	if err == nil && j.Native() {
-		err = j.store.Keys.CheckIDsKey(opts.After)
+		err = j.core.Store.Keys.CheckIDsKey(opts.After)
 	}
 	if err != nil {
 		return &ArgumentError{"IDsOptions.After", opts.After, err.Error()}
@@ -208,7 +209,7 @@ func (j *Journal) checkListing(opts IDsOptions) error {
 
 // tooLong reports whether an id with the prefix would be too long for the table or the index.
 func (j *Journal) tooLong(prefix string) bool {
-	keys := j.store.Keys
+	keys := j.core.Store.Keys
 	return errors.Is(keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && keys.CheckIDsKey(prefix) != nil
 }
 
@@ -238,23 +239,23 @@ func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list idsLister,
 // idsSource returns how to list ids, and reports whether that is in their order.
 func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (idsLister, bool, error) {
 	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
-		return j.ids.Scan(ctx, m, w, max(opts.Segments, 1), emit)
+		return j.core.IDs.Scan(ctx, m, w, max(opts.Segments, 1), emit)
 	}
 	if opts.Scan {
 		return scan, false, nil
 	}
 	if !known {
-		found, err := j.config.provision().FindIndex(ctx, j.client, j.Native())
+		found, err := j.core.FindIndex(ctx, j.core.Client, j.Native())
 		if err != nil {
 			return nil, false, err
 		}
 		if !found {
 			return scan, false, nil
 		}
-		j.hasIndex.Store(true)
+		j.core.HasIndex.Store(true)
 	}
 	if j.Native() {
-		return j.ids.Native, true, nil
+		return j.core.IDs.Native, true, nil
 	}
-	return j.ids.SharedByIndex, false, nil
+	return j.core.IDs.SharedByIndex, false, nil
 }

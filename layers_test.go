@@ -137,3 +137,17 @@ func TestNestedModulesImportNothingInternal(t *testing.T) {
 		}
 	}
 }
+
+// The core is what the public packages use. What is below it knows nothing of it.
+func TestNothingInternalImportsTheCore(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".go") {
+		folder := path.Dir(file)
+		if strings.HasSuffix(file, "_test.go") || !below(folder, "internal") {
+			continue
+		}
+		if slices.Contains(projectImports(t, file), "internal/core") {
+			t.Errorf("%s imports internal/core", file)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -36,7 +37,7 @@ func (j *Journal) EventsByPersistenceID(
 	return func(yield func(EventEnvelope, error) bool) {
 		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield,
 			wait: j.holeWait(persistenceID)}
-		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
+		err := poll.poll(ctx, j.core.Life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
 		}
@@ -79,10 +80,10 @@ func (j *Journal) marksOfLook() int {
 // watched reports whether there may be new events.
 func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	found := false
-	err := q.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := q.journal.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
 		var err error
 		found, err = q.watch.Poll(ctx, &dynamo.Meter{})
-		return itemError(q.journal.config.JournalTable, err)
+		return q.journal.core.InTable(q.journal.core.Table, err)
 	})
 	return found, err
 }
@@ -92,9 +93,9 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	q.watch = nil // it is out of date, also after an error
 	window, found := Range{From: q.next, To: q.to}, false
 	result, err := q.journal.readEvents(ctx, q.pid, window, q.wait, func(e *layout.Event) error {
-		err := q.journal.deliver(ctx, e, func(event Event) error {
+		err := q.journal.core.Deliver(ctx, e, func(event core.Delivered) error {
 			q.next, found = e.SequenceNr+1, true // returned, so never again
-			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
+			if q.ended = !q.yield(EventEnvelope{event.SequenceNr, eventOf(event)}, nil); q.ended {
 				return protocol.ErrStop
 			}
 			return nil
@@ -117,7 +118,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	if whole {
 		window.From = q.next
 		req, _, _ := window.request(q.pid, "Range") // it was checked when it was read
-		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
+		q.watch = q.journal.core.Store.Watch(&req, &result, q.journal.marksOfLook())
 	}
 	return found, err
 }

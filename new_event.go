@@ -1,15 +1,5 @@
 package dynajournal
 
-import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/dynajournal/dynajournal/internal/layout"
-)
-
 // MaxMetadataBytes is the largest size of an event's metadata, all keys and values together, and of
 // its tags, in bytes.
 const MaxMetadataBytes = 2048
@@ -28,26 +18,4 @@ type NewEvent struct {
 	// Tags are names by which readers select events. They must not be empty. A tag that is named
 	// twice is stored once. They have at most [MaxMetadataBytes].
 	Tags []string
-}
-
-// reservedPrefix begins the keys of metadata that this project sets.
-const reservedPrefix = "dj."
-
-var errNoMetadata = errors.New("the journal stores no metadata and tags: see Config.EventMetadata")
-
-// metadata returns what is stored with the event.
-func (j *Journal) metadata(e *NewEvent) (layout.Metadata, error) {
-	if len(e.Metadata) == 0 && len(e.Tags) == 0 {
-		return layout.Metadata{}, nil
-	}
-	if !j.protocol.Metadata {
-		return layout.Metadata{}, errNoMetadata
-	}
-	for key := range e.Metadata {
-		if strings.HasPrefix(key, reservedPrefix) {
-			return layout.Metadata{}, fmt.Errorf("the key %q of its metadata: %q is reserved", key, reservedPrefix)
-		}
-	}
-	m := layout.Metadata{Values: maps.Clone(e.Metadata), Tags: slices.Compact(slices.Sorted(slices.Values(e.Tags)))}
-	return m, m.Check()
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // Poll is how often a live query looks for new events or ids. While there are any, it does not
@@ -32,9 +34,9 @@ const (
 func (p *Poll) complete() error {
 	switch {
 	case p.Shortest < 0:
-		return &ArgumentError{"Poll.Shortest", p.Shortest, mustNotBeNegative}
+		return &ArgumentError{"Poll.Shortest", p.Shortest, core.MustNotBeNegative}
 	case p.Longest < 0:
-		return &ArgumentError{"Poll.Longest", p.Longest, mustNotBeNegative}
+		return &ArgumentError{"Poll.Longest", p.Longest, core.MustNotBeNegative}
 	case p.Longest == 0:
 		p.Longest = max(DefaultPollLongest, p.Shortest)
 	}

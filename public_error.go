@@ -3,16 +3,16 @@ package dynajournal
 import (
 	"slices"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
-
-// itemError returns the public form of an error. The error of a stored item that can't be read
-// becomes an *ItemError with the name of the table.
-func itemError(table string, err error) error { return public(protocol.InTable(table, err)) }
 
 // public returns the public form of an error of the protocol. An error that wraps one keeps its
 // text and its chain.
 func public(err error) error {
+	if err == nil {
+		return nil
+	}
 	form, _ := publicForm(err)
 	return form
 }
@@ -32,6 +32,10 @@ func publicForm(err error) (error, bool) { //nolint:revive // the error is the r
 		return (*RejectedError)(e), true
 	case *protocol.ContentConflictError:
 		return (*ContentConflictError)(e), true
+	case *core.ArgumentError:
+		return (*ArgumentError)(e), true
+	case *core.DamagedSnapshotError:
+		return (*DamagedSnapshotError)(e), true
 	case *protocol.RecordError:
 		return &ArgumentError{"records", e.SequenceNumber, e.Reason}, true
 	case *protocol.HoleError:

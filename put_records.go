@@ -50,16 +50,16 @@ type PutRecordsResult struct {
 func (j *Journal) PutRecords(
 	ctx context.Context, persistenceID string, records iter.Seq2[Record, error], opts PutRecordsOptions,
 ) (PutRecordsResult, error) {
-	if err := j.checkID(persistenceID); err != nil {
+	if err := j.core.CheckID(persistenceID); err != nil {
 		return PutRecordsResult{}, err
 	}
 	var result PutRecordsResult
-	err := j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
-		in := j.protocol.NewImport(persistenceID, paceOutside(op, opts.Pace))
+	err := j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		in := j.core.Protocol.NewImport(persistenceID, paceOutside(op, opts.Pace))
 		err := putRecords(ctx, op, in, records)
 		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: Cost(in.Cost())}
 		if err != nil {
-			err = in.Mark(itemError(j.config.JournalTable, err))
+			err = in.Mark(j.core.InTable(j.core.Table, err))
 			return fmt.Errorf("write the history of %q: %w", persistenceID, err)
 		}
 		return nil

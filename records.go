@@ -6,8 +6,10 @@ import (
 	"iter"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
@@ -71,7 +73,7 @@ func publicRecord(r *history.Record) Record {
 		SerializerID:       r.SerializerID,
 		SerializerManifest: r.SerializerManifest,
 		Bytes:              r.Bytes,
-		Time:               timeOf(r.Time),
+		Time:               layout.TimeOf(r.Time),
 		Metadata:           r.Metadata,
 		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
@@ -90,7 +92,7 @@ func (r *Record) history() *history.Record {
 		SerializerID:       r.SerializerID,
 		SerializerManifest: r.SerializerManifest,
 		Bytes:              r.Bytes,
-		Time:               microseconds(r.Time),
+		Time:               layout.Microseconds(r.Time),
 		Metadata:           r.Metadata,
 		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
@@ -140,27 +142,27 @@ func (j *Journal) Records(ctx context.Context, persistenceID string, opts Record
 			return nil
 		})
 		if err != nil {
-			err = itemError(j.config.JournalTable, err)
+			err = j.core.InTable(j.core.Table, err)
 			yield(Record{}, fmt.Errorf("read the history of %q: %w", persistenceID, err))
 		}
 	}
 }
 
 func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptions, emit func(Record) error) error {
-	if err := j.checkReadable(pid); err != nil {
+	if err := j.core.CheckReadable(pid); err != nil {
 		return err
 	}
 	if opts.From < 0 {
-		return &ArgumentError{"RecordsOptions.From", opts.From, mustNotBeNegative}
+		return &ArgumentError{"RecordsOptions.From", opts.From, core.MustNotBeNegative}
 	}
-	return j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+	return j.core.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req := &protocol.ExportRequest{
 			PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace),
 		}
 		if opts.Live {
 			req.Live = LiveWindow
 		}
-		return j.store.Export(ctx, req, func(record history.Record) error {
+		return j.core.Store.Export(ctx, req, func(record history.Record) error {
 			return op.Outside(func() error { return emit(publicRecord(&record)) })
 		})
 	})

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -74,34 +73,17 @@ type RecoverOptions struct {
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {
-	if handler == nil {
-		return j.recoverStored(ctx, persistenceID, opts, nil)
-	}
-	return j.recoverStored(ctx, persistenceID, opts, func(e *layout.Event) error { return j.deliver(ctx, e, handler) })
-}
-
-// recoverStored is Recover with a handler of the events as they are stored.
-func (j *Journal) recoverStored(
-	ctx context.Context, persistenceID string, opts RecoverOptions, handle func(*layout.Event) error,
-) (*Writer, error) {
-	req, err := j.recoverRequest(persistenceID, &opts, handle != nil)
+	req, err := j.recoverRequest(persistenceID, &opts, handler != nil)
 	if err != nil {
 		return nil, err
 	}
-	var w *Writer
-	err = j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
-		ctx = dynamo.Hedged(ctx)
-		req.Begun = begun
-		state, err := j.protocol.Recover(ctx, req, func(e *layout.Event) error {
-			return op.Outside(func() error { return handle(e) })
-		})
-		w = &Writer{j, state}
-		return itemError(j.config.JournalTable, err)
+	w, err := j.core.Recover(ctx, req, func(e *layout.Event) error {
+		return j.core.Deliver(ctx, e, func(event core.Delivered) error { return handler(eventOf(event)) })
 	})
 	if err != nil {
-		return nil, fmt.Errorf("recover %q: %w", persistenceID, err)
+		return nil, err
 	}
-	return w, nil
+	return &Writer{core.NewWriterHandle(w)}, nil
 }
 
 // recoverRequest checks the arguments of Recover, and returns what to read. handled reports whether
@@ -116,10 +98,7 @@ func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool)
 		err = opts.checkBegin()
 	}
 	if err == nil && opts.Expect != nil && *opts.Expect < 0 {
-		err = &ArgumentError{"RecoverOptions.Expect", *opts.Expect, mustNotBeNegative}
-	}
-	if err == nil {
-		err = j.checkID(pid)
+		err = &ArgumentError{"RecoverOptions.Expect", *opts.Expect, core.MustNotBeNegative}
 	}
 	req.From, req.Snapshot = max(opts.After, opts.Snapshot)+1, opts.Snapshot > 0
 	req.Expect, req.Latest, req.Recover = opts.Expect, opts.Latest, true

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -23,9 +24,9 @@ import (
 // repaired without opts.DryRun: a repair may have to put items whose keys would be too long.
 func (j *Journal) checkVerifiable(pid string, opts VerifyOptions) error {
 	if opts.DryRun {
-		return j.checkReadable(pid)
+		return j.core.CheckReadable(pid)
 	}
-	return j.checkID(pid)
+	return j.core.CheckID(pid)
 }
 
 // concernsOneID reports whether an error is about one persistence id alone.
@@ -42,7 +43,7 @@ func (j *Journal) findings(
 	return func(yield func(Finding, error) bool) {
 		var repairs dynamo.Meter
 		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, out *relay, pid string) error {
-			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable, meter: &repairs}
+			r := &repair{checker: c, opts: &opts, journalTable: j.core.Table, meter: &repairs}
 			r.call = func(code func() error) error { return out.call(ctx, code) }
 			r.found = func(f Finding) error {
 				return r.call(func() error {
@@ -64,7 +65,7 @@ func (j *Journal) findings(
 			return err
 		})
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
-			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, repairs.Mark(public(err))))
+			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.core.Name, repairs.Mark(public(err))))
 		}
 	}
 }
@@ -155,12 +156,12 @@ func (j *Journal) eachID(
 	if err := opts.check(); err != nil {
 		return err
 	}
-	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	return j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
 		checker, err := j.checker(ctx, opts)
 		if err != nil {
 			return err
 		}
-		orDefault(&opts.Parallelism, j.config.ReplayParallelism)
+		orDefault(&opts.Parallelism, j.core.Parallelism)
 		return runWithRelay(ctx, op, func(ctx context.Context, r *relay) error {
 			return j.checkEach(ctx, checker, opts, pids, r, check)
 		})
@@ -200,12 +201,12 @@ func (j *Journal) checkEach(
 
 // checker returns what checks persistence ids.
 func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Checker, error) {
-	ttl, err := j.client.TTL(ctx, j.config.JournalTable)
+	ttl, err := j.core.Client.TTL(ctx, j.core.Table)
 	if err != nil {
 		return nil, err
 	}
 	c := &verify.Checker{
-		Store:           j.store,
+		Store:           j.core.Store,
 		TTL:             ttl == layout.AttrExpires,
 		Now:             j.earliest,
 		TombstoneExpiry: j.tombstoneExpiry,
@@ -234,14 +235,14 @@ func pace(unitsPerSecond float64) func(context.Context, float64) error {
 // tombstoneExpiry returns the expiry of a tombstone that is put now, unless the local clock and the
 // service's were too far apart in the last response.
 func (j *Journal) tombstoneExpiry() (int64, error) {
-	return j.protocol.TombstoneExpiry(), j.protocol.CheckClock(clock.Moment{})
+	return j.core.Protocol.TombstoneExpiry(), j.core.Protocol.CheckClock(clock.Moment{})
 }
 
 // earliest returns the time in seconds since 1970 by the slower of the two clocks: a tombstone that
 // has expired by one clock alone may still be needed.
 func (j *Journal) earliest() int64 {
-	now := j.clock.Wall().Unix()
-	if service, ok := j.clock.Service(); ok {
+	now := j.core.Clock.Wall().Unix()
+	if service, ok := j.core.Clock.Service(); ok {
 		now = min(now, service.Unix())
 	}
 	return now
@@ -250,10 +251,9 @@ func (j *Journal) earliest() int64 {
 // checkPayload returns why the payload of an event can't be decoded. A payload whose serializer is
 // not registered is right if its bytes are well formed, and so is a reference if there is no store.
 func (j *Journal) checkPayload(ctx context.Context, e *layout.Event) error {
-	event := j.event(e)
-	_, err := event.PayloadContext(ctx)
+	_, err := j.core.Decode(ctx, e)
 	if isUndecodable(err) {
-		return j.config.Serialization.WellFormed(event.Serialized())
+		return j.core.Serialization.WellFormed(core.Payload(e))
 	}
 	return err
 }
@@ -264,7 +264,7 @@ func (j *Journal) eachSnapshot(
 	ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error,
 ) error {
 	var stopped error
-	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
+	err := j.core.Saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
 		if damage == nil {
 			damage = j.checkState(ctx, j.snapshot(&s))
 		}
@@ -281,7 +281,7 @@ func (j *Journal) eachSnapshot(
 func (j *Journal) checkState(ctx context.Context, s Snapshot) error {
 	_, err := s.StateContext(ctx)
 	if isUndecodable(err) {
-		return j.config.Serialization.WellFormed(s.Serialized())
+		return j.core.Serialization.WellFormed(s.Serialized())
 	}
 	return err
 }

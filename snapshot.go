@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -95,11 +96,11 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 	b := snapshots.Everything()
 	switch {
 	case c.MinSequenceNumber < 0:
-		return b, &ArgumentError{"SnapshotCriteria.MinSequenceNumber", c.MinSequenceNumber, mustNotBeNegative}
+		return b, &ArgumentError{"SnapshotCriteria.MinSequenceNumber", c.MinSequenceNumber, core.MustNotBeNegative}
 	case c.MaxSequenceNumber < 0:
-		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, mustNotBeNegative}
+		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, core.MustNotBeNegative}
 	case c.SequenceNumber != nil && *c.SequenceNumber < 0:
-		return b, &ArgumentError{"SnapshotCriteria.SequenceNumber", *c.SequenceNumber, mustNotBeNegative}
+		return b, &ArgumentError{"SnapshotCriteria.SequenceNumber", *c.SequenceNumber, core.MustNotBeNegative}
 	}
 	b.MinSeq = c.MinSequenceNumber
 	if c.MaxSequenceNumber != 0 {
@@ -134,19 +135,19 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if err := j.checkSnapshot(metadata, 1); err != nil {
 		return Cost{}, err
 	}
-	p, err := j.config.Serialization.EncodeContext(ctx, state)
+	p, err := j.core.Serialization.EncodeContext(ctx, state)
 	if err == nil && !layout.IsUTF8(p.Manifest) {
-		err = errManifestNotText
+		err = core.ErrManifestNotText
 	}
 	if err != nil {
 		return Cost{}, &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
 	}
 	if metadata.Timestamp.IsZero() {
-		metadata.Timestamp = j.clock.Wall()
+		metadata.Timestamp = j.core.Clock.Wall()
 	}
 	var m dynamo.Meter
-	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		err := j.saved.Save(ctx, &m, &layout.Snapshot{
+	err = j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		err := j.core.Saved.Save(ctx, &m, &layout.Snapshot{
 			PersistenceID: metadata.PersistenceID,
 			SequenceNr:    metadata.SequenceNumber,
 			Timestamp:     metadata.Timestamp.UnixMilli(),
@@ -157,7 +158,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		if errors.Is(err, snapshots.ErrTooLarge) {
 			err = &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
 		}
-		return m.Mark(j.snapshotError("save a snapshot", metadata.PersistenceID, err))
+		return m.Mark(j.core.SnapshotError("save a snapshot", metadata.PersistenceID, err))
 	})
 	return Cost(m.Cost()), err
 }
@@ -169,7 +170,7 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata, lowest int64) error {
 		reason := fmt.Sprintf("it must be from %d to %d", lowest, MaxSequenceNumber)
 		return &ArgumentError{"SnapshotMetadata.SequenceNumber", m.SequenceNumber, reason}
 	}
-	return j.checkID(m.PersistenceID)
+	return j.core.CheckID(m.PersistenceID)
 }
 
 // LoadSnapshot loads the snapshot with the highest sequence number among those that the criteria
@@ -184,36 +185,16 @@ func (j *Journal) LoadSnapshot(
 	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
 ) (Snapshot, bool, error) {
 	bounds, err := j.snapshotBounds(persistenceID, criteria)
-	var loaded *layout.Snapshot
-	if err == nil {
-		err = j.admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
-			loaded, err = j.loadSnapshot(dynamo.Hedged(ctx), persistenceID, criteria, bounds)
-			return err
-		})
+	if err != nil {
+		return Snapshot{}, false, j.core.SnapshotError("load a snapshot", persistenceID, err)
 	}
+	newest := j.core.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 &&
+		criteria.SequenceNumber == nil
+	loaded, err := j.core.LoadSnapshot(ctx, persistenceID, bounds, newest)
 	if err != nil || loaded == nil {
-		return Snapshot{}, false, j.snapshotError("load a snapshot", persistenceID, err)
+		return Snapshot{}, false, err
 	}
 	return j.snapshot(loaded), true, nil
-}
-
-// loadSnapshot loads the snapshot that the criteria select, nil if there is none. bounds are those
-// of the criteria.
-func (j *Journal) loadSnapshot(
-	ctx context.Context, pid string, criteria SnapshotCriteria, bounds snapshots.Criteria,
-) (*layout.Snapshot, error) {
-	m := &dynamo.Meter{}
-	if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 &&
-		criteria.SequenceNumber == nil {
-		return j.saved.Newest(ctx, m, pid, bounds)
-	}
-	var loaded *layout.Snapshot
-	var damage error
-	err := j.saved.Each(ctx, m, pid, bounds, 1, func(s layout.Snapshot, damaged error) bool {
-		loaded, damage = &s, damaged
-		return false
-	})
-	return loaded, errors.Join(err, damage)
 }
 
 // Snapshots reads all snapshots that the criteria select, in descending order of their sequence
@@ -228,9 +209,9 @@ func (j *Journal) Snapshots(
 		err := j.withSnapshots(ctx, persistenceID, criteria, func(
 			ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria,
 		) error {
-			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot, damage error) bool {
+			return j.core.Saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot, damage error) bool {
 				op.Leave()
-				more := yield(j.snapshot(&s), j.snapshotError("read a snapshot", persistenceID, damage))
+				more := yield(j.snapshot(&s), j.core.SnapshotError("read a snapshot", persistenceID, damage))
 				if closed = op.Return(); !more {
 					closed = nil // the loop was left, and gets no error
 				}
@@ -241,7 +222,7 @@ func (j *Journal) Snapshots(
 			err = closed
 		}
 		if err != nil {
-			yield(Snapshot{}, j.snapshotError("read snapshots", persistenceID, err))
+			yield(Snapshot{}, j.core.SnapshotError("read snapshots", persistenceID, err))
 		}
 	}
 }
@@ -253,22 +234,11 @@ func (j *Journal) Snapshots(
 // error of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call
 // may be repeated.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
-	return j.deleteSnapshots(ctx, persistenceID, criteria, nil)
-}
-
-// deleteSnapshots is DeleteSnapshots with a check before each attempt.
-func (j *Journal) deleteSnapshots(
-	ctx context.Context, pid string, criteria SnapshotCriteria, before func() error,
-) (int64, error) {
-	deleted := int64(0)
-	err := j.withSnapshots(ctx, pid, criteria, func(
-		ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria,
-	) error {
-		var err error
-		deleted, err = j.saved.While(before).Delete(ctx, m, pid, c)
-		return m.Mark(err)
-	})
-	return deleted, j.snapshotError("delete snapshots", pid, err)
+	bounds, err := criteria.bounds()
+	if err != nil {
+		return 0, j.core.SnapshotError("delete snapshots", persistenceID, err)
+	}
+	return j.core.DeleteSnapshots(ctx, persistenceID, bounds, nil)
 }
 
 // withSnapshots checks the arguments of an operation on snapshots, and runs it.
@@ -280,7 +250,7 @@ func (j *Journal) withSnapshots(
 	if err != nil {
 		return err
 	}
-	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	return j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
 		return do(ctx, op, &dynamo.Meter{}, bounds)
 	})
 }
@@ -289,20 +259,9 @@ func (j *Journal) withSnapshots(
 func (j *Journal) snapshotBounds(pid string, criteria SnapshotCriteria) (snapshots.Criteria, error) {
 	bounds, err := criteria.bounds()
 	if err == nil {
-		err = j.checkReadable(pid)
+		err = j.core.CheckReadable(pid)
 	}
 	return bounds, err
-}
-
-// snapshotError returns the public form of the error of an operation on snapshots.
-func (j *Journal) snapshotError(what, pid string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if damaged, ok := errors.AsType[*snapshots.DamagedError](err); ok {
-		err = &DamagedSnapshotError{pid, damaged.SequenceNr, itemError(j.config.SnapshotTable, damaged.Err)}
-	}
-	return fmt.Errorf("%s of %q: %w", what, pid, itemError(j.config.SnapshotTable, err))
 }
 
 // snapshot returns the public form of a stored snapshot.
@@ -316,6 +275,6 @@ func (j *Journal) snapshot(s *layout.Snapshot) Snapshot {
 		SerializerID:       s.SerializerID,
 		SerializerManifest: s.Manifest,
 		Bytes:              s.Bytes,
-		registry:           j.config.Serialization,
+		registry:           j.core.Serialization,
 	}
 }

@@ -36,11 +36,11 @@ type UpgradeResult struct {
 // After an error some events may be upgraded ([MaybeApplied] reports whether). The call may be
 // repeated.
 func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts UpgradeOptions) (UpgradeResult, error) {
-	if err := j.checkReadable(persistenceID); err != nil {
+	if err := j.core.CheckReadable(persistenceID); err != nil {
 		return UpgradeResult{}, err
 	}
 	var result UpgradeResult
-	err := j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	err := j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
 		left := func(seq int64, reason error) error {
 			if reason == nil {
 				result.Upgraded++
@@ -51,14 +51,14 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 				return nil
 			}
 			return op.Outside(func() error {
-				opts.Left(persistenceID, seq, itemError(j.config.JournalTable, reason))
+				opts.Left(persistenceID, seq, j.core.InTable(j.core.Table, reason))
 				return nil
 			})
 		}
-		cost, err := j.store.UpgradeEvents(ctx, persistenceID, left, paceOutside(op, opts.Pace))
+		cost, err := j.core.Store.UpgradeEvents(ctx, persistenceID, left, paceOutside(op, opts.Pace))
 		result.Cost = Cost(cost)
 		if err != nil {
-			return fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+			return fmt.Errorf("upgrade the events of %q: %w", persistenceID, j.core.InTable(j.core.Table, err))
 		}
 		return nil
 	})

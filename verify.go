@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // FindingKind names what is wrong with stored data.
@@ -196,10 +198,10 @@ func (o *VerifyOptions) asked(option RepairOption) bool {
 
 func (o VerifyOptions) check() error {
 	if o.ReadUnitsPerSecond < 0 {
-		return &ArgumentError{"VerifyOptions.ReadUnitsPerSecond", o.ReadUnitsPerSecond, mustNotBeNegative}
+		return &ArgumentError{"VerifyOptions.ReadUnitsPerSecond", o.ReadUnitsPerSecond, core.MustNotBeNegative}
 	}
 	if o.Parallelism < 0 {
-		return &ArgumentError{"VerifyOptions.Parallelism", o.Parallelism, mustNotBeNegative}
+		return &ArgumentError{"VerifyOptions.Parallelism", o.Parallelism, core.MustNotBeNegative}
 	}
 	if (o.RemoveOrphans || o.RemoveDeleted || o.RemoveIncomplete) && o.Archive == nil && !o.DryRun {
 		return &ArgumentError{"VerifyOptions.Archive", nil, "what is removed has to be archived first"}

@@ -3,9 +3,7 @@ package dynajournal
 import (
 	"context"
 
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // Writer appends events to a persistence id, and deletes them. [Journal.Recover] returns it. It is
@@ -16,24 +14,26 @@ import (
 // [ErrWriterConflict], [ErrOutcomeUnknown], or an error after which a part of an atomic write is
 // stored. [Writer.Purge] ends it, too. Then every call returns [ErrWriterEnded], and [Writer.Err]
 // the cause: recover again. A writer holds no resources and need not be closed.
-type Writer struct {
-	journal *Journal
-	state   *protocol.Writer
-}
+type Writer struct{ writerHandle }
+
+// writerHandle is how the other packages of this module reach the core.
+type writerHandle = core.WriterHandle
+
+func (w *Writer) core() *core.Writer { return core.WriterIn(&w.writerHandle) }
 
 // PersistenceID returns the persistence id of the writer.
-func (w *Writer) PersistenceID() string { return w.state.PersistenceID() }
+func (w *Writer) PersistenceID() string { return w.core().PersistenceID() }
 
 // WriterUUID returns the UUID that is stored with every event of this writer.
-func (w *Writer) WriterUUID() string { return w.state.UUID() }
+func (w *Writer) WriterUUID() string { return w.core().UUID() }
 
 // RecoveryCost returns the cost of the recovery that returned the writer.
-func (w *Writer) RecoveryCost() Cost { return Cost(w.state.RecoveryCost()) }
+func (w *Writer) RecoveryCost() Cost { return Cost(w.core().RecoveryCost()) }
 
 // DeletedTo returns the highest sequence number that was deleted at the time of the recovery, 0 if
 // none was. If it is above RecoverOptions.After or Snapshot, the events between the two were not
 // replayed: the state is incomplete unless it was loaded from a snapshot that contains them.
-func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
+func (w *Writer) DeletedTo() int64 { return w.core().DeletedTo() }
 
 // Err returns why the writer has ended, nil while it may write. It may be called at any time: it
 // does not wait for the calls in flight.
@@ -41,35 +41,10 @@ func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
 // The error is that of the call that ended the writer: [ErrWriterConflict], [ErrOutcomeUnknown], or
 // an error of a request after which a part of an atomic write is stored. After a purge it is
 // another error. After [Journal.Close] it is [ErrClosed], unless the writer had ended before.
-func (w *Writer) Err() error {
-	if err := w.state.Err(); err != nil {
-		return public(err)
-	}
-	return context.Cause(w.journal.life.Reading())
-}
+func (w *Writer) Err() error { return w.core().Err() }
 
 // NextSequenceNumber returns the sequence number of the next event. It waits for the calls in
 // flight.
 //
 // Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
-func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
-	if err := w.state.Enter(ctx); err != nil {
-		return 0, public(err)
-	}
-	defer w.state.Leave()
-	return w.state.Next(), nil
-}
-
-// remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx
-// ends or the journal is closed.
-func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Meter) error) (Cost, error) {
-	var m dynamo.Meter
-	err := w.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		if err := w.state.Turn.Enter(ctx); err != nil {
-			return public(err)
-		}
-		defer w.state.Turn.Leave()
-		return m.Mark(do(ctx, &m))
-	})
-	return Cost(m.Cost()), err
-}
+func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) { return w.core().Next(ctx) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dynajournal/dynajournal/applicationconf"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // FuzzLoad checks that a file is read as a configuration that a journal accepts, or is refused with
@@ -35,7 +35,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		s.Config.AWS.Region = "us-east-1"
-		if client, err := private.Connect(&s.Config); err != nil {
+		if client, err := core.Connect(&s.Config); err != nil {
 			t.Errorf("%+v: %v", s.Config, err)
 		} else {
 			client.Close()

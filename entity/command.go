@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -30,7 +32,7 @@ const (
 type command[S, E any] struct {
 	ctx     context.Context //nolint:containedctx // the caller's, which the command outlives by nothing
 	options commandOptions
-	hash    commandHash
+	hash    commandids.Hash
 	tx      *Tx[S, E]
 	// alone, if set, is what a purge or a drop does in the turn instead of deciding.
 	alone func()
@@ -50,10 +52,10 @@ type command[S, E any] struct {
 
 	// encoded are the events as arguments of Append, size is theirs. created is the event that is
 	// being encoded, and one the place of a single one: both save an allocation.
-	encoded []any
+	encoded []encoded
 	size    int
-	created dynajournal.NewEvent
-	one     [1]any
+	created core.New
+	one     [1]encoded
 	// first is the index of its first event in its write.
 	first int
 	// inPlace reports that Evolve changes the state of the last pending write.
@@ -144,19 +146,19 @@ func (e *entity[S, E]) lastTime() int64 {
 
 // refuse returns why a command is not run on the state, nil if it is. The caller holds mu.
 func (e *entity[S, E]) refuse(c *command[S, E], version int64) error {
-	if c.options.id != "" {
+	if c.options.ID != "" {
 		if done, ok := e.findID(c.hash); ok && safeguard.EntityIDs {
-			return &DuplicateError{PersistenceID: e.pid, CommandID: c.options.id, Version: done}
+			return &DuplicateError{PersistenceID: e.pid, CommandID: c.options.ID, Version: done}
 		}
 	}
-	if c.options.version && c.options.at != version {
-		return &dynajournal.VersionError{PersistenceID: e.pid, Expected: c.options.at, Last: version}
+	if c.options.Demands && c.options.At != version {
+		return &dynajournal.VersionError{PersistenceID: e.pid, Expected: c.options.At, Last: version}
 	}
 	return nil
 }
 
 // findID returns the version that a command has led to, durable or not. The caller holds mu.
-func (e *entity[S, E]) findID(hash commandHash) (int64, bool) {
+func (e *entity[S, E]) findID(hash commandids.Hash) (int64, bool) {
 	if version, ok := e.ids.find(hash); ok || !safeguard.EntityIDsUnderWay {
 		return version, ok
 	}

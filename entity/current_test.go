@@ -9,8 +9,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/explore"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // sealNext seals the next number of an account.
@@ -20,7 +20,7 @@ func sealNext(t *testing.T, j *dynajournal.Journal, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if closed, err := private.CloseNext(t.Context(), w); !closed || err != nil {
+	if closed, err := core.WriterOf(w).CloseNext(t.Context()); !closed || err != nil {
 		t.Fatalf("the next number was sealed: %v, %v", closed, err)
 	}
 }

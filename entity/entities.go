@@ -7,17 +7,22 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/entity/internal/kit"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // Entities hosts the entities of one type. It is safe for concurrent use: a process needs one for
 // each type. Close it before its journal.
 type Entities[S, E any] struct {
-	kind     Type[S, E]
-	options  Options
-	journal  *dynajournal.Journal
-	settings private.Settings
-	storage  storage[S, E]
+	kind    Type[S, E]
+	options Options
+	journal *dynajournal.Journal
+	core    *core.Journal
+	storage storage[S, E]
+	// metadata reports whether ids of commands can be stored.
+	metadata bool
+	// now returns the time, by the service's clock where the machine's is wrong.
+	now func() time.Time
 	// recovering has a token for each entity that is being loaded.
 	recovering chan struct{}
 	// life ends when Close stops waiting. It bounds what runs behind the calls.
@@ -50,30 +55,32 @@ func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Optio
 	if journal == nil {
 		return nil, argument("journal", "nil", "it must be an open journal")
 	}
-	if err := kind.check(); err != nil {
+	if err := kind.Check(); err != nil {
 		return nil, err
 	}
-	settings := private.SettingsOf(journal)
-	if err := options.complete(settings, journal.Native()); err != nil {
+	j := core.Of(journal)
+	if err := options.complete(j, journal.Native()); err != nil {
 		return nil, err
 	}
 	if kind.Snapshots.Keep == 0 {
 		kind.Snapshots.Keep = defaultKeep
 	}
-	if !settings.Metadata && (kind.Tags != nil || options.Metadata != nil) {
+	if !j.Protocol.Metadata && (kind.Tags != nil || options.Metadata != nil) {
 		return nil, argument("Type.Tags or Options.Metadata", "set",
 			"the journal stores no metadata and tags: see Config.EventMetadata")
 	}
 	kind.useUpcasters(journal)
-	return host(journal, kind, options, settings, storage[S, E](eventStorage[S, E]{})), nil
+	return host(journal, kind, options, storage[S, E](eventStorage[S, E]{})), nil
 }
 
 // host returns the entities of a type whose options are complete.
 func host[S, E any](
-	journal *dynajournal.Journal, kind Type[S, E], options Options, settings private.Settings, stored storage[S, E],
+	journal *dynajournal.Journal, kind Type[S, E], options Options, stored storage[S, E],
 ) *Entities[S, E] {
+	j := core.Of(journal)
 	h := &Entities[S, E]{
-		kind: kind, options: options, journal: journal, settings: settings, storage: stored,
+		kind: kind, options: options, journal: journal, core: j, storage: stored,
+		metadata: j.Protocol.Metadata, now: j.Clock.Time,
 		recovering: make(chan struct{}, options.MaxRecoveries),
 		loaded:     map[string]*entity[S, E]{},
 	}
@@ -93,7 +100,7 @@ func host[S, E any](
 // It must not be called by a command, a function of the type or a hook. By a command the error is
 // [ErrReentrant].
 func (h *Entities[S, E]) Close(ctx context.Context) error {
-	if insideCommand() {
+	if kit.Inside() {
 		return ErrReentrant
 	}
 	h.mu.Lock()
@@ -128,10 +135,10 @@ func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error)
 	}
 	e := h.loaded[id]
 	if e == nil {
-		if err := checkID(id); err != nil {
+		if err := kit.CheckID(id); err != nil {
 			return nil, err
 		}
-		e = &entity[S, E]{host: h, stage: stage[S, E]{&h.kind, id, h.kind.PersistenceID(id), h.settings.Time}}
+		e = &entity[S, E]{host: h, stage: stage[S, E]{&h.kind, id, h.kind.PersistenceID(id), h.now}}
 		e.ids.limits = &h.options.CommandIDs
 		h.loaded[id] = e
 		if len(h.loaded) > h.options.MaxEntities {

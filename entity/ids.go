@@ -1,41 +1,22 @@
 package entity
 
 import (
-	"crypto/sha256"
 	"time"
+
+	"github.com/dynajournal/dynajournal/internal/commandids"
 )
-
-// maxRemembered is the largest number of ids that an entity can remember.
-const maxRemembered = 1_000_000
-
-// commandHash identifies the id of a command. Two ids have the same hash with a probability of 2 to
-// the power of -128.
-type commandHash [16]byte
-
-func hashOf(id string) commandHash {
-	sum := sha256.Sum256([]byte(id))
-	return commandHash(sum[:16])
-}
-
-// remembrance is a command that was done.
-type remembrance struct {
-	hash    commandHash
-	version int64
-	// time is that of its first event, in microseconds since 1970.
-	time int64
-}
 
 // remembered are the commands with ids that were done last.
 type remembered struct {
 	// limits points to the limits of the host, or to larger ones that were stored with the ids.
 	limits *CommandIDs
 	// done are in the order of their versions.
-	done     []remembrance
-	versions map[commandHash]int64
+	done     []commandids.Done
+	versions map[commandids.Hash]int64
 }
 
 // find returns the version that a command has led to.
-func (r *remembered) find(hash commandHash) (int64, bool) {
+func (r *remembered) find(hash commandids.Hash) (int64, bool) {
 	version, ok := r.versions[hash]
 	return version, ok
 }
@@ -53,20 +34,20 @@ func (r *remembered) keep(limits CommandIDs) {
 }
 
 // add remembers a command, and forgets those that the limits do not keep.
-func (r *remembered) add(done remembrance) {
-	if _, known := r.versions[done.hash]; known {
+func (r *remembered) add(done commandids.Done) {
+	if _, known := r.versions[done.Hash]; known {
 		return
 	}
 	if r.versions == nil {
-		r.versions = map[commandHash]int64{}
+		r.versions = map[commandids.Hash]int64{}
 	}
-	r.versions[done.hash] = done.version
+	r.versions[done.Hash] = done.Version
 	r.done = append(r.done, done)
 	limits := r.limits
-	oldest := done.time - int64(limits.Period/time.Microsecond)
+	oldest := done.Time - int64(limits.Period/time.Microsecond)
 	n := 0
-	for left := len(r.done); left > limits.Most || left > limits.Last && r.done[n].time < oldest; left-- {
-		delete(r.versions, r.done[n].hash)
+	for left := len(r.done); left > limits.Most || left > limits.Last && r.done[n].Time < oldest; left-- {
+		delete(r.versions, r.done[n].Hash)
 		n++
 	}
 	r.done = r.done[n:]
@@ -74,8 +55,8 @@ func (r *remembered) add(done remembrance) {
 
 // index finds the versions of what was done.
 func (r *remembered) index() {
-	r.versions = make(map[commandHash]int64, len(r.done))
+	r.versions = make(map[commandids.Hash]int64, len(r.done))
 	for _, done := range r.done {
-		r.versions[done.hash] = done.version
+		r.versions[done.Hash] = done.Version
 	}
 }

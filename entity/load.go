@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -29,7 +32,7 @@ type found[S any] struct {
 	next   int64
 	author string
 	time   int64
-	ids    []remembrance
+	ids    []commandids.Done
 	// limits has the limits that were stored with ids, or zeros.
 	limits CommandIDs
 	// full reports that the state was found from the start, not from the one that was known.
@@ -104,7 +107,7 @@ func (e *entity[S, E]) adoptWriter(got *found[S]) {
 // find finds the state from the durable one, which a few events lead to, and from the start if that
 // is not possible. observe, if set, is called with each event after the durable state. The caller
 // runs the job, so that the durable state does not change.
-func (e *entity[S, E]) find(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
+func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], error) {
 	if e.isOld() {
 		return e.fromStart(how, observe)
 	}
@@ -162,7 +165,7 @@ func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*
 // fromDurable finds the state from the durable one. The last event that this contains is read
 // again: if the journal was purged and written anew, its writer is another one.
 func (e *entity[S, E]) fromDurable(
-	ctx context.Context, how mode, observe func(*dynajournal.Event),
+	ctx context.Context, how mode, observe func(*layout.Event),
 ) (*found[S], error) {
 	got := &found[S]{at: e.durable, began: e.host.moment()}
 	replay := &replay[S, E]{entity: e, found: got, frozen: true, observe: observe}
@@ -170,15 +173,15 @@ func (e *entity[S, E]) fromDurable(
 	if e.author != "" || mayLose {
 		after--
 	}
-	err := e.replay(ctx, how, dynajournal.RecoverOptions{After: after}, got, func(event *dynajournal.Event) error {
-		if event.SequenceNumber == e.durable.version {
+	err := e.replay(ctx, how, core.After(e.pid, after, false), got, func(event *layout.Event) error {
+		if event.SequenceNr == e.durable.version {
 			there = true
 			if e.author != "" && event.WriterUUID != e.author && safeguard.EntityAuthor {
 				return errReplaced
 			}
 			return nil
 		}
-		if mayLose && !there && got.events == 0 && event.SequenceNumber > e.durable.version+1 {
+		if mayLose && !there && got.events == 0 && event.SequenceNr > e.durable.version+1 {
 			return dynajournal.ErrDeletedMeanwhile
 		}
 		return replay.apply(ctx, event)
@@ -193,14 +196,14 @@ func (e *entity[S, E]) fromDurable(
 // low mark shows (see Store.JVMLowAround of internal/protocol). If that event is gone, the durable
 // state leads on only if the next event directly follows it. The caller runs a job.
 func (e *entity[S, E]) mayLose() bool {
-	return e.host.settings.Shared && e.lastStays() && safeguard.EntityGone
+	return e.host.core.Store.Shared() && e.lastStays() && safeguard.EntityGone
 }
 
 // mostLoadings is how often an entity is loaded again because events were deleted meanwhile.
 const mostLoadings = 5
 
 // fromStart finds the state from the newest snapshot, and from the first event if there is none.
-func (e *entity[S, E]) fromStart(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
+func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[S], error) {
 	snapshots := e.host.kind.snapshots()
 	for tries := 1; ; tries++ {
 		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
@@ -233,7 +236,7 @@ func (e *entity[S, E]) wantNoneAfter(ctx context.Context, number int64) error {
 }
 
 func (e *entity[S, E]) fromSnapshot(
-	ctx context.Context, how mode, snapshots bool, observe func(*dynajournal.Event),
+	ctx context.Context, how mode, snapshots bool, observe func(*layout.Event),
 ) (*found[S], error) {
 	got := &found[S]{full: true, began: e.host.moment()}
 	got.at.state = e.host.kind.initial(e.id)
@@ -245,7 +248,7 @@ func (e *entity[S, E]) fromSnapshot(
 		}
 	}
 	replay := &replay[S, E]{entity: e, found: got, observe: observe}
-	err := e.replay(ctx, how, dynajournal.RecoverOptions{Snapshot: got.snapshot}, got, func(event *dynajournal.Event) error {
+	err := e.replay(ctx, how, core.After(e.pid, got.snapshot, got.snapshot > 0), got, func(event *layout.Event) error {
 		return replay.apply(ctx, event)
 	})
 	if err == nil && unread != nil && got.deletedTo > got.snapshot && safeguard.EntitySnapshotNeeded {
@@ -254,35 +257,28 @@ func (e *entity[S, E]) fromSnapshot(
 	return got, err
 }
 
-// replay passes the stored events to handle, and completes found.
+// replay passes the stored events of a request to handle, and completes found.
 func (e *entity[S, E]) replay(
-	ctx context.Context, how mode, opts dynajournal.RecoverOptions, got *found[S],
-	handle func(*dynajournal.Event) error,
+	ctx context.Context, how mode, req *protocol.Request, got *found[S], handle func(*layout.Event) error,
 ) error {
-	journal, pid := e.host.journal, e.pid
-	stored := func(event any) error {
-		return handle(event.(*dynajournal.Event)) //nolint:forcetypeassert // see private.ReadEvents
-	}
 	if how == reading {
 		var err error
-		from := max(opts.After, opts.Snapshot) + 1
-		got.next, got.deletedTo, err = private.ReadEvents(ctx, journal, pid, from, stored)
+		got.next, got.deletedTo, err = e.host.core.ReadFrom(ctx, e.pid, req.From, handle)
 		if safeguard.EntityVersionRises {
 			got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
 		}
 		got.next = max(got.next, got.at.version+1)
 		return err
 	}
-	recovered, err := private.Recover(ctx, journal, pid, &opts, stored)
+	writer, err := e.host.core.Recover(ctx, req, handle)
 	if err != nil {
 		return err
 	}
-	writer := recovered.(*dynajournal.Writer) //nolint:forcetypeassert // see private.Recover
 	last, err := writer.Last(ctx)
 	if err == nil {
-		got.next, err = writer.NextSequenceNumber(ctx)
+		got.next, err = writer.Next(ctx)
 	}
-	got.writer, got.deletedTo = writer, writer.DeletedTo()
+	got.writer, got.deletedTo = eventWriter{&writer}, writer.DeletedTo()
 	if err == nil && last > max(got.at.version, got.deletedTo) {
 		err = dynajournal.ErrDeletedMeanwhile // the state lacks an event
 	}

@@ -6,7 +6,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/entity/internal/kit"
+	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -131,7 +133,7 @@ const (
 )
 
 // complete checks the options, and fills in the defaults.
-func (o *Options) complete(journal private.Settings, native bool) error {
+func (o *Options) complete(journal *core.Journal, native bool) error {
 	for _, field := range []struct {
 		name         string
 		value        *int
@@ -139,8 +141,8 @@ func (o *Options) complete(journal private.Settings, native bool) error {
 		lowest, most int
 	}{
 		{"Options.Attempts", &o.Attempts, defaultAttempts, 1, math.MaxInt32},
-		{"CommandIDs.Last", &o.CommandIDs.Last, defaultIDs, 1, maxRemembered},
-		{"CommandIDs.Most", &o.CommandIDs.Most, max(defaultMostIDs, o.CommandIDs.Last), max(1, o.CommandIDs.Last), maxRemembered},
+		{"CommandIDs.Last", &o.CommandIDs.Last, defaultIDs, 1, commandids.Most},
+		{"CommandIDs.Most", &o.CommandIDs.Most, max(defaultMostIDs, o.CommandIDs.Last), max(1, o.CommandIDs.Last), commandids.Most},
 		{"Join.Events", &o.Join.Events, defaultJoinEvents, 1, math.MaxInt32},
 		{"Join.Bytes", &o.Join.Bytes, defaultJoinBytes, 1, math.MaxInt32},
 		{"Options.MaxEntities", &o.MaxEntities, defaultMaxEntities, 1, math.MaxInt32},
@@ -184,14 +186,10 @@ func (o *Options) complete(journal private.Settings, native bool) error {
 	return nil
 }
 
-// commandOptions are the options of one command.
-type commandOptions struct {
-	id      string
-	at      int64
-	version bool // at is set
-	fresh   bool
-	receipt *Receipt
-}
+// commandOptions are the options of one command. Package entitytest reads them.
+type commandOptions struct{ readableOptions }
+
+type readableOptions = kit.Options[Receipt]
 
 // CommandOption is an option of a command.
 type CommandOption func(*commandOptions)
@@ -207,23 +205,23 @@ type CommandOption func(*commandOptions)
 // The id has at most 1,000 bytes. In a journal that stores no metadata it is an error: see
 // Config.EventMetadata.
 func CommandID(id string) CommandOption {
-	return func(o *commandOptions) { o.id = id }
+	return func(o *commandOptions) { o.ID = id }
 }
 
 // At demands that the entity has a version when the command is decided: the sequence number of its
 // last event, 0 if it has none. If it has another one, the error is a *dynajournal.VersionError.
 func At(version int64) CommandOption {
-	return func(o *commandOptions) { o.at, o.version = version, true }
+	return func(o *commandOptions) { o.At, o.Demands = version, true }
 }
 
 // Fresh looks for events of other writers before the command is decided, as [Entities.View] does by
 // default. Without it, a command that records nothing answers from what this process knows. A
 // command that records events does not need it: if another writer was faster, it is decided again.
-func Fresh() CommandOption { return func(o *commandOptions) { o.fresh = true } }
+func Fresh() CommandOption { return func(o *commandOptions) { o.Fresh = true } }
 
 // Into stores the receipt of a command for the caller of [Do].
 func Into(receipt *Receipt) CommandOption {
-	return func(o *commandOptions) { o.receipt = receipt }
+	return func(o *commandOptions) { o.Receipt = receipt }
 }
 
 // ViewOption is an option of [Entities.View].

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -42,9 +43,9 @@ func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 		case at > 0:
 			c.receipt = Receipt{Version: at + int64(c.first+len(c.encoded)) - 1, Events: len(c.encoded)}
 			c.end(nil)
-		case deleted && c.options.id != "" && known:
+		case deleted && c.options.ID != "" && known:
 			// Or it was a repeat, in another process and on another state.
-			c.end(&DuplicateError{PersistenceID: e.pid, CommandID: c.options.id, Version: version})
+			c.end(&DuplicateError{PersistenceID: e.pid, CommandID: c.options.ID, Version: version})
 		case deleted:
 			c.end(&unknownError{e.pid, cause})
 		}
@@ -69,8 +70,8 @@ func firstNumber[S, E any](w *write[S, E], cause error) int64 {
 func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int64, error) {
 	for range mostLooks {
 		stored := false
-		observe := func(event *dynajournal.Event) {
-			stored = stored || event.SequenceNumber == first && event.WriterUUID == author
+		observe := func(event *layout.Event) {
+			stored = stored || event.SequenceNr == first && event.WriterUUID == author
 		}
 		got, err := e.find(recovering, observe)
 		switch {

@@ -1,10 +1,7 @@
 package entity
 
 import (
-	"context"
-
-	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // The write of a command that is alone is done by its caller: the caller waits for it anyway, and
@@ -16,7 +13,7 @@ import (
 // before them and nothing else is in the write. The caller holds mu.
 func (e *entity[S, E]) takeOwn(c *command[S, E]) {
 	alone := c.phase == decided && c.encoded != nil && len(e.pending) == 1 && len(e.pending[0].commands) == 1
-	_, appends := e.writer.(*dynajournal.Writer)
+	_, appends := e.writer.(eventWriter)
 	if !alone || e.busy || e.dropped || e.reload || !appends || !e.mayWrite() {
 		c.mustWait()
 		return
@@ -42,11 +39,11 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	h := e.host
 	e.mu.Lock()
 	w := e.writing
-	writer, _ := e.writer.(*dynajournal.Writer) // takeOwn has found one
+	writer, _ := e.writer.(eventWriter) // takeOwn has found one
 	e.mu.Unlock()
 	began := h.moment()
 	w.sent = h.begun()
-	started := private.StartAppend(h.life, writer, w.events)
+	started := writer.Start(h.life, eventsOf(w.events))
 	if started == nil {
 		e.handOver(c, e.writeAll)
 		return
@@ -58,29 +55,23 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	}
 	if !started.Succeeded() {
 		e.handOver(c, func() {
-			result, err := finishAppend(h.life, started)
+			result, err := started.Finish(h.life)
 			e.settleAndWriteAll(w, writer, began, &result, err)
 		})
 		return
 	}
-	result, err := finishAppend(h.life, started)
+	result, err := started.Finish(h.life)
 	if err != nil {
-		e.handOver(c, func() { e.settleAndWriteAll(w, writer, began, &dynajournal.AppendResult{}, err) })
+		e.handOver(c, func() { e.settleAndWriteAll(w, writer, began, &core.Result{}, err) })
 		return
 	}
 	e.settle(w, writer, began, &result, nil)
 	e.continueAsJob()
 }
 
-// finishAppend is the rest of an append that has begun.
-func finishAppend(ctx context.Context, started private.StartedAppend) (dynajournal.AppendResult, error) {
-	first, last, cost, err := started.Finish(ctx)
-	return dynajournal.AppendResult{First: first, Last: last, Cost: dynajournal.Cost(cost)}, err
-}
-
 // settleAndWriteAll is the job that goes on with a write that its caller has begun.
 func (e *entity[S, E]) settleAndWriteAll(
-	w *write[S, E], by writer, began moment, result *dynajournal.AppendResult, err error,
+	w *write[S, E], by writer, began moment, result *core.Result, err error,
 ) {
 	e.settle(w, by, began, result, err)
 	if e.writeNext() {

@@ -1,10 +1,6 @@
 package entity
 
-import (
-	"context"
-
-	"github.com/dynajournal/dynajournal/internal/private"
-)
+import "context"
 
 // Purge removes an entity: its events, snapshots and marks, as Writer.Purge of the journal does. It
 // waits for the commands before it; those after it begin with the initial state. In a native
@@ -63,7 +59,7 @@ func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S
 
 // closeNext seals the number behind what was found.
 func closeNext[S any](ctx context.Context, got *found[S]) (bool, error) {
-	closed, err := private.CloseNext(ctx, got.writer)
+	closed, err := got.writer.(eventWriter).CloseNext(ctx) //nolint:forcetypeassert // events are looked for by a recovery
 	if closed {
 		got.next++
 	}

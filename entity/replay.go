@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // errWrongType: the journal holds an event of another type.
@@ -20,11 +21,11 @@ type replay[S, E any] struct {
 	// frozen reports that the state belongs to others: Copy is due before the first event.
 	frozen bool
 	// observe, if set, is called with each event before it is applied.
-	observe func(*dynajournal.Event)
+	observe func(*layout.Event)
 }
 
 // apply applies a stored event.
-func (r *replay[S, E]) apply(ctx context.Context, event *dynajournal.Event) error {
+func (r *replay[S, E]) apply(ctx context.Context, event *layout.Event) error {
 	if r.observe != nil {
 		r.observe(event)
 	}
@@ -33,22 +34,20 @@ func (r *replay[S, E]) apply(ctx context.Context, event *dynajournal.Event) erro
 	}
 	got := r.found
 	got.events++
-	got.at.version, got.author = event.SequenceNumber, event.WriterUUID
-	if got.time = 0; !event.Time.IsZero() {
-		got.time = event.Time.UnixMicro()
-	}
-	if mark := private.MarkOf(event); mark.ID != "" {
-		version := event.SequenceNumber + int64(mark.Events) - 1
-		got.ids = append(got.ids, remembrance{hashOf(mark.ID), version, got.time})
+	got.at.version, got.author = event.SequenceNr, event.WriterUUID
+	got.time = event.Metadata.Time
+	if mark := core.MarkOf(event.Metadata.Values); mark.ID != "" {
+		version := event.SequenceNr + int64(mark.Events) - 1
+		got.ids = append(got.ids, commandids.Done{Hash: commandids.HashOf(mark.ID), Version: version, Time: got.time})
 	}
 	return nil
 }
 
 // evolveBy applies the values of a stored event to the state: usually one, but several or none if
 // an upcaster or the journal's adapter converts it.
-func (r *replay[S, E]) evolveBy(ctx context.Context, event *dynajournal.Event) error {
+func (r *replay[S, E]) evolveBy(ctx context.Context, event *layout.Event) error {
 	host := r.entity.host
-	values, converted, err := private.Converted(ctx, host.journal, event)
+	values, converted, err := host.core.Converted(ctx, event)
 	if err != nil {
 		return fmt.Errorf("load %q: %w", r.entity.pid, err)
 	}
@@ -57,7 +56,7 @@ func (r *replay[S, E]) evolveBy(ctx context.Context, event *dynajournal.Event) e
 	}
 	r.frozen = false
 	if !converted {
-		value, err := event.PayloadContext(ctx)
+		value, err := host.core.Decode(ctx, event)
 		if err != nil {
 			return fmt.Errorf("load %q: %w", r.entity.pid, err)
 		}
@@ -72,15 +71,15 @@ func (r *replay[S, E]) evolveBy(ctx context.Context, event *dynajournal.Event) e
 }
 
 // evolve applies a value of a stored event to the state. A panic becomes the error.
-func (r *replay[S, E]) evolve(event *dynajournal.Event, value any) (err error) {
+func (r *replay[S, E]) evolve(event *layout.Event, value any) (err error) {
 	typed, ok := value.(E)
 	if !ok {
-		return fmt.Errorf("load %q: event %d is a %T: %w", r.entity.pid, event.SequenceNumber, value, errWrongType)
+		return fmt.Errorf("load %q: event %d is a %T: %w", r.entity.pid, event.SequenceNr, value, errWrongType)
 	}
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{
-				PersistenceID: r.entity.pid, Event: typed, SequenceNumber: event.SequenceNumber, Value: value,
+				PersistenceID: r.entity.pid, Event: typed, SequenceNumber: event.SequenceNr, Value: value,
 				Stack: debug.Stack(),
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/jvm"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // A JVM's deletion leaves nothing at the numbers that it deletes. A view, and a fresh command, show
@@ -88,7 +88,7 @@ func TestEntityBehindALowMarkThatAJVMHasLowered(t *testing.T) {
 					var elapsed atomic.Int64
 					b := setup(t, dynajournal.TableOptions{SharedWithJVM: true}, func(config *dynajournal.Config) {
 						config.SequenceShards = c.shards
-						private.SetClock(config, clock.New(time.Now, func() time.Duration { return time.Duration(elapsed.Load()) }))
+						core.SetClock(config, clock.New(time.Now, func() time.Duration { return time.Duration(elapsed.Load()) }))
 					})
 					a := b.accounts()
 					for range before {

@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // sleeper is a bundle whose time the test sets, with a machine that sleeps while time passes. The
@@ -42,7 +42,7 @@ func newSleeper(t testing.TB, change ...func(*dynajournal.Config)) *sleeper {
 	t.Helper()
 	s := &sleeper{start: time.Now().Truncate(time.Second)}
 	others := func(c *dynajournal.Config) {
-		private.SetClock(c, clock.New(s.at(&s.service), func() time.Duration { return time.Duration(s.service.Load()) }))
+		core.SetClock(c, clock.New(s.at(&s.service), func() time.Duration { return time.Duration(s.service.Load()) }))
 	}
 	s.bundle = setupOn(t, dynajournal.TableOptions{}, []embedded.Option{embedded.WithClock(s.at(&s.service))},
 		append(change, others)...)
@@ -55,7 +55,7 @@ func (s *sleeper) at(passed *atomic.Int64) func() time.Time {
 
 // machine returns the change of a configuration that makes a journal that of the machine.
 func (s *sleeper) machine(c *dynajournal.Config) {
-	private.SetClock(c, clock.New(s.at(&s.local), func() time.Duration { return 0 }))
+	core.SetClock(c, clock.New(s.at(&s.local), func() time.Duration { return 0 }))
 	inner := c.AWS.HTTPClient
 	c.AWS.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		held := s.held.Load()

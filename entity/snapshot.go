@@ -2,15 +2,15 @@ package entity
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -31,14 +31,14 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 	if !safeguard.EntitySnapshotDurable {
 		at.state = e.current().state
 	}
-	writer, ids, known := e.writer, savedIDs{slices.Clip(e.ids.done), *e.ids.limits}, e.confirmed
+	writer, ids, known := e.writer, commandids.Saved{Done: slices.Clip(e.ids.done), Limits: commandids.Limits(*e.ids.limits)}, e.confirmed
 	e.host.jobs.Go(func() { e.save(at, ids, writer, known) })
 }
 
 // save saves a snapshot of a state that was known to be current at a moment, and deletes what it
 // makes superfluous. If the machine sleeps meanwhile, it deletes nothing: what has lower numbers
 // then may be of the next life of the entity.
-func (e *entity[S, E]) save(at point[S], ids savedIDs, writer writer, known moment) {
+func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, known moment) {
 	h, began, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
@@ -103,10 +103,10 @@ func (e *entity[S, E]) removeBefore(
 	h := e.host
 	var failed error
 	if oldest > 1 {
-		done.DeletedSnapshots, failed = private.DeleteSnapshots(ctx, h.journal, e.pid, oldest-1, fresh)
+		done.DeletedSnapshots, failed = h.core.DeleteSnapshots(ctx, e.pid, snapshots.UpTo(oldest-1), fresh)
 	}
 	settings := &h.kind.Snapshots
-	writer, ok := held.(*dynajournal.Writer)
+	writer, ok := held.(eventWriter)
 	if !settings.DeleteEvents || failed != nil || !ok || writer.Err() != nil {
 		return failed
 	}
@@ -131,85 +131,13 @@ func (e *entity[S, E]) removeBefore(
 	return err
 }
 
-// The stored form of a snapshot with ids of commands: the state as it would be stored without them,
-// and the ids. A snapshot without ids is stored as the state alone, which a JVM reads.
-const (
-	envelopeSerializer int32 = 1_684_668_417
-	envelopeManifest         = "dynajournal.entity/1"
-)
-
-var errEnvelope = errors.New("it is not what was saved")
-
 // encodeState returns the stored form of a state, with the ids of commands.
-func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids savedIDs) (serialization.Payload, error) {
-	p, err := h.settings.Encode(ctx, state)
-	if err != nil || len(ids.done) == 0 || !safeguard.EntityIDsSaved {
+func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandids.Saved) (serialization.Payload, error) {
+	p, err := h.core.Serialization.EncodeContext(ctx, state)
+	if err != nil || len(ids.Done) == 0 || !safeguard.EntityIDsSaved {
 		return p, err
 	}
-	b := make([]byte, 0, len(p.Bytes)+len(p.Manifest)+(1+len(ids.done))*(len(commandHash{})+2*binary.MaxVarintLen64))
-	b = binary.AppendVarint(b, int64(p.SerializerID))
-	b = appendBytes(b, []byte(p.Manifest))
-	b = appendBytes(b, p.Bytes)
-	b = ids.append(b)
-	return serialization.Payload{SerializerID: envelopeSerializer, Manifest: envelopeManifest, Bytes: b}, nil
-}
-
-func appendBytes(b, more []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(more))), more...)
-}
-
-// openEnvelope returns the state and the ids of a snapshot.
-func openEnvelope(p serialization.Payload) (serialization.Payload, savedIDs, error) {
-	if p.SerializerID != envelopeSerializer || p.Manifest != envelopeManifest {
-		return p, savedIDs{}, nil
-	}
-	r := &envelopeReader{rest: p.Bytes}
-	id := r.varint()
-	inner := serialization.Payload{Manifest: string(r.bytes()), Bytes: r.bytes()}
-	ids := r.ids()
-	if r.failed || id != int64(int32(id)) || len(r.rest) > 0 {
-		return p, savedIDs{}, errEnvelope
-	}
-	inner.SerializerID = int32(id)
-	return inner, ids, nil
-}
-
-// envelopeReader reads an envelope. It fails for good at the first part that is cut.
-type envelopeReader struct {
-	rest   []byte
-	failed bool
-}
-
-func (r *envelopeReader) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.failed, r.rest = true, nil
-		return nil
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
-
-func (r *envelopeReader) bytes() []byte { return r.take(r.uvarint()) }
-
-func (r *envelopeReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	return advanced(r, v, n)
-}
-
-func (r *envelopeReader) varint() int64 {
-	v, n := binary.Varint(r.rest)
-	return advanced(r, v, n)
-}
-
-// advanced returns a number of n bytes that was read, and the zero one if it could not be.
-func advanced[T int64 | uint64](r *envelopeReader, v T, n int) T {
-	if n <= 0 {
-		r.failed, r.rest = true, nil
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
+	return commandids.Seal(p, &ids), nil
 }
 
 // loadSnapshot begins found with the newest snapshot that can be decoded, if there is one. unread
@@ -225,7 +153,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 		number := snapshot.SequenceNumber
 		state, ids, failed := h.decodeState(ctx, snapshot.Serialized())
 		if failed == nil {
-			got.snapshot, got.at, got.ids, got.limits = number, point[S]{state, number}, ids.done, ids.limits
+			got.snapshot, got.at, got.ids, got.limits = number, point[S]{state, number}, ids.Done, CommandIDs(ids.Limits)
 			return unread, nil
 		}
 		failed = fmt.Errorf("the snapshot at %d: %w", number, failed)
@@ -245,26 +173,26 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 }
 
 // decodeState returns the state and the ids of a stored snapshot.
-func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payload) (S, savedIDs, error) {
+func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payload) (S, commandids.Saved, error) {
 	var none S
-	inner, ids, err := openEnvelope(p)
+	inner, ids, err := commandids.Open(p)
 	if err != nil {
-		return none, savedIDs{}, err
+		return none, commandids.Saved{}, err
 	}
 	if upcast, ok := h.kind.SnapshotUpcasters[inner.Manifest]; ok {
-		if inner, err = h.settings.Resolve(ctx, inner); err != nil {
-			return none, savedIDs{}, err
+		if inner, err = h.core.Serialization.Resolve(ctx, inner); err != nil {
+			return none, commandids.Saved{}, err
 		}
 		state, err := upcast(inner)
 		return state, ids, err
 	}
-	value, err := h.settings.Decode(ctx, inner)
+	value, err := h.core.Serialization.DecodeContext(ctx, inner)
 	if err != nil {
-		return none, savedIDs{}, err
+		return none, commandids.Saved{}, err
 	}
 	state, ok := value.(S)
 	if !ok {
-		return none, savedIDs{}, fmt.Errorf("it is a %T, not a %T", value, none)
+		return none, commandids.Saved{}, fmt.Errorf("it is a %T, not a %T", value, none)
 	}
 	return state, ids, nil
 }

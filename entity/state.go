@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/states"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -68,7 +68,7 @@ func OpenStates[S any](journal *dynajournal.Journal, kind StateType[S], options 
 		return nil, argument("journal", "nil", "it must be an open journal")
 	}
 	stored := kind.Type()
-	if err := stored.check(); err != nil {
+	if err := stored.Check(); err != nil {
 		return nil, err
 	}
 	if options.Metadata != nil {
@@ -84,12 +84,13 @@ func OpenStates[S any](journal *dynajournal.Journal, kind StateType[S], options 
 	if ids.Most > maxStateIDs {
 		return nil, argument("CommandIDs.Most", ids.Most, "it must be at most 1,000 for states")
 	}
-	settings := private.SettingsOf(journal)
-	if err := options.complete(settings, true); err != nil {
+	j := core.Of(journal)
+	if err := options.complete(j, true); err != nil {
 		return nil, err
 	}
-	settings.Metadata = true // the item has the ids of commands
 	options.Join.Bytes = math.MaxInt
 	storage := &stateStorage[S]{self: states.NewWriter()}
-	return host(journal, stored, options, settings, storage), nil
+	h := host(journal, stored, options, storage)
+	h.metadata = true // the item has the ids of commands
+	return h, nil
 }

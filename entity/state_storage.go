@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/states"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -30,7 +30,7 @@ type stateStorage[S any] struct {
 type recorded struct {
 	payload serialization.Payload
 	// hash is that of the command's id if named is set.
-	hash  commandHash
+	hash  commandids.Hash
 	named bool
 	// time is that of the command, in microseconds since 1970.
 	time int64
@@ -40,11 +40,11 @@ var errManifestNotText = errors.New("the manifest of its serializer is not valid
 
 func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 	recordings := c.tx.events
-	payload, err := e.host.settings.Encode(c.ctx, recordings[len(recordings)-1])
+	payload, err := e.host.core.Serialization.EncodeContext(c.ctx, recordings[len(recordings)-1])
 	if err == nil && !utf8.ValidString(payload.Manifest) {
 		err = errManifestNotText
 	}
-	size, limit := len(payload.Bytes), e.host.settings.MaxStateBytes
+	size, limit := len(payload.Bytes), e.host.core.MaxSnapshotBytes
 	switch {
 	case err != nil:
 		size, limit = 0, 0
@@ -55,11 +55,11 @@ func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 		index := len(recordings) - 1
 		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: index, Size: size, Limit: limit, Err: err}
 	}
-	c.encoded = make([]any, len(recordings))
+	c.encoded = make([]encoded, len(recordings))
 	for i := range c.encoded {
-		c.encoded[i] = &recorded{}
+		c.encoded[i].state = &recorded{}
 	}
-	c.encoded[len(recordings)-1] = &recorded{payload, c.hash, c.options.id != "", c.tx.Now().UnixMicro()}
+	c.encoded[len(recordings)-1].state = &recorded{payload, c.hash, c.options.ID != "", c.tx.Now().UnixMicro()}
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	h := e.host
 	got := &found[S]{full: true, began: h.moment()}
 	var stored *layout.State
-	_, err := private.OnState(ctx, h.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+	_, err := h.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		var err error
 		stored, err = store.Read(ctx, m, e.pid)
 		return err
@@ -88,7 +88,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	}
 	w := &stateWriter[S]{entity: e, storage: s, self: s.writer(), base: stored}
 	w.ids.limits = &h.options.CommandIDs
-	got.writer, got.author = w, w.WriterUUID()
+	got.writer, got.author = w, w.UUID()
 	got.at.state = h.kind.initial(e.id)
 	if stored != nil {
 		got.at.version, got.time = stored.Version, stored.Time
@@ -97,10 +97,10 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	if stored == nil || stored.Purged {
 		return got, nil
 	}
-	var saved savedIDs
-	if saved, err = decodeIDs(stored.IDs); err == nil {
-		got.ids, got.limits = saved.done, saved.limits
-		got.limits.Last, got.limits.Most = min(saved.limits.Last, maxStateIDs), min(saved.limits.Most, maxStateIDs)
+	var saved commandids.Saved
+	if saved, err = commandids.Decode(stored.IDs); err == nil {
+		got.ids, got.limits = saved.Done, CommandIDs(saved.Limits)
+		got.limits.Last, got.limits.Most = min(got.limits.Last, maxStateIDs), min(got.limits.Most, maxStateIDs)
 		w.ids.done = got.ids
 		if safeguard.EntityIDLimitsKept {
 			w.ids.keep(got.limits)
@@ -113,19 +113,6 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	}
 	stored.Bytes = nil // the state has them
 	return got, nil
-}
-
-// decodeIDs returns the ids of commands of an item.
-func decodeIDs(b []byte) (savedIDs, error) {
-	if len(b) == 0 {
-		return savedIDs{}, nil
-	}
-	r := &envelopeReader{rest: b}
-	ids := r.ids()
-	if r.failed || len(r.rest) > 0 {
-		return savedIDs{}, errEnvelope
-	}
-	return ids, nil
 }
 
 // writer returns the writer of new puts.
@@ -168,7 +155,7 @@ func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, l
 			return nil, 0, err
 		}
 		if fenced {
-			got.author = w.WriterUUID()
+			got.author = w.UUID()
 			return got, 0, nil
 		}
 	}
@@ -177,7 +164,7 @@ func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, l
 
 func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64, _ moment) (news, error) {
 	var head *layout.State
-	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+	_, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		var err error
 		head, err = store.Head(ctx, m, e.pid)
 		return err
@@ -202,7 +189,7 @@ func authorOf(s *layout.State) string {
 }
 
 func (s *stateStorage[S]) purge(ctx context.Context, e *entity[S, S]) error {
-	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+	_, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		return m.Mark(store.Purge(ctx, m, e.pid))
 	})
 	if errors.Is(err, states.ErrConflict) {

@@ -7,9 +7,10 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/states"
 )
@@ -32,18 +33,18 @@ type stateWriter[S any] struct {
 
 func (w *stateWriter[S]) Err() error { return w.ended }
 
-func (w *stateWriter[S]) WriterUUID() string { return authorOf(w.base) }
+func (w *stateWriter[S]) UUID() string { return authorOf(w.base) }
 
 // isOld reports whether the last put began so long ago that what it has stored may have expired.
 func (w *stateWriter[S]) isOld() bool {
-	settings := &w.entity.host.settings
-	return states.IsOld(settings.Clock, settings.FenceWindow, w.began)
+	j := w.entity.host.core
+	return states.IsOld(j.Clock, j.FenceWindow, w.began)
 }
 
 // Append puts the last recorded state.
-func (w *stateWriter[S]) Append(ctx context.Context, encoded ...any) (dynajournal.AppendResult, error) {
+func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result, error) {
 	e := w.entity
-	last := encoded[len(encoded)-1].(*recorded) //nolint:forcetypeassert // see encode
+	last := all[len(all)-1].state
 	next := &layout.State{
 		PersistenceID: e.pid, Time: last.time,
 		SerializerID: last.payload.SerializerID, Manifest: last.payload.Manifest, Bytes: last.payload.Bytes,
@@ -55,18 +56,19 @@ func (w *stateWriter[S]) Append(ctx context.Context, encoded ...any) (dynajourna
 		first += w.base.Version
 		next.IDs = w.base.IDs
 	}
-	next.Version = first + int64(len(encoded)) - 1
-	ids := w.idsAfter(encoded, first)
+	next.Version = first + int64(len(all)) - 1
+	ids := w.idsAfter(all, first)
 	if ids != nil && safeguard.StateIDsKept {
-		next.IDs = savedIDs{ids.done, *ids.limits}.append(nil)
+		saved := commandids.Saved{Done: ids.done, Limits: commandids.Limits(*ids.limits)}
+		next.IDs = saved.Append(nil)
 	}
-	w.self, w.began = self, e.host.settings.Clock.Now()
-	cost, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+	w.self, w.began = self, e.host.core.Clock.Now()
+	cost, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		return store.Put(ctx, m, w.base, next, self)
 	})
-	result := dynajournal.AppendResult{Cost: dynajournal.Cost(cost)}
+	result := core.Result{Cost: cost}
 	if err != nil {
-		return result, w.failed(err, first, next, len(encoded)-1)
+		return result, w.failed(err, first, next, len(all)-1)
 	}
 	w.cleanBehind(next)
 	next.Bytes = nil // the entity has the state
@@ -80,10 +82,10 @@ func (w *stateWriter[S]) Append(ctx context.Context, encoded ...any) (dynajourna
 
 // idsAfter returns the ids of commands after a put, nil if they are the same as before. first is
 // the version of the first recorded state.
-func (w *stateWriter[S]) idsAfter(encoded []any, first int64) *remembered {
+func (w *stateWriter[S]) idsAfter(all []encoded, first int64) *remembered {
 	var after *remembered
-	for i, value := range encoded {
-		r := value.(*recorded) //nolint:forcetypeassert // see encode
+	for i := range all {
+		r := all[i].state
 		if !r.named {
 			continue
 		}
@@ -91,7 +93,7 @@ func (w *stateWriter[S]) idsAfter(encoded []any, first int64) *remembered {
 			after = &remembered{limits: w.ids.limits, done: slices.Clone(w.ids.done)}
 			after.index()
 		}
-		after.add(remembrance{r.hash, first + int64(i), r.time})
+		after.add(commandids.Done{Hash: r.hash, Version: first + int64(i), Time: r.time})
 	}
 	return after
 }
@@ -123,7 +125,7 @@ func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 	w.swept = true
 	h := w.entity.host
 	h.jobs.Go(func() {
-		_, err := private.OnState(h.saves, h.journal, next.PersistenceID, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+		_, err := h.core.OnState(h.saves, next.PersistenceID, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 			return store.Clean(ctx, m, replaced, next, sweep, began)
 		})
 		if err != nil {
@@ -136,7 +138,7 @@ func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 // another writer has replaced the item.
 func (w *stateWriter[S]) fence(ctx context.Context) (bool, error) {
 	e := w.entity
-	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+	_, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		fenced, err := store.Fence(ctx, m, e.pid, []byte(authorOf(w.base)))
 		if err == nil {
 			w.base = fenced

@@ -5,7 +5,8 @@ import (
 	"errors"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -51,15 +52,37 @@ const (
 	gone
 )
 
-// writer writes what commands have recorded. A *dynajournal.Writer is one.
+// encoded is what a command has recorded, as it is written: a stored event, or a state.
+type encoded struct {
+	event *layout.Event
+	state *recorded
+}
+
+// writer writes what commands have recorded.
 type writer interface {
-	// Append writes what encode has returned, as one write. The error tells what became of it, as
-	// that of Append of a *dynajournal.Writer.
-	Append(ctx context.Context, encoded ...any) (dynajournal.AppendResult, error)
+	// Append writes what encode has returned, as one write. Errors are those documented on Append
+	// of a *dynajournal.Writer.
+	Append(ctx context.Context, all []encoded) (core.Result, error)
 	// Err returns why the writer has ended, nil if it has not.
 	Err() error
-	// WriterUUID identifies what is stored after a write: see entity.author.
-	WriterUUID() string
+	// UUID identifies what is stored after a write: see entity.author.
+	UUID() string
+}
+
+// eventWriter writes events.
+type eventWriter struct{ *core.Writer }
+
+func (w eventWriter) Append(ctx context.Context, all []encoded) (core.Result, error) {
+	return w.Writer.Append(ctx, eventsOf(all), 0)
+}
+
+// eventsOf returns the stored forms of the events that commands have recorded.
+func eventsOf(all []encoded) []*layout.Event {
+	events := make([]*layout.Event, len(all))
+	for i := range all {
+		events[i] = all[i].event
+	}
+	return events
 }
 
 // eventStorage stores entities as their events.
@@ -85,11 +108,11 @@ func (eventStorage[S, E]) catchUp(e *entity[S, E], what news) (*found[S], error)
 }
 
 func (eventStorage[S, E]) lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error) {
-	return e.lookFor(lost.WriterUUID(), first, last)
+	return e.lookFor(lost.UUID(), first, last)
 }
 
 func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error) {
-	taken, nothingBefore, err := private.Taken(ctx, e.host.journal, e.pid, next)
+	taken, nothingBefore, err := e.host.core.Taken(ctx, e.pid, next)
 	switch {
 	case err != nil:
 		return noNews, err
@@ -105,18 +128,18 @@ func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64,
 
 func (eventStorage[S, E]) purge(ctx context.Context, e *entity[S, E]) error {
 	e.mu.Lock()
-	writer, ok := e.writer.(*dynajournal.Writer)
+	writer, ok := e.writer.(eventWriter)
 	e.mu.Unlock()
 	if ok && writer.Err() == nil {
-		_, err := writer.Purge(ctx, dynajournal.PurgeOptions{})
+		_, err := writer.Purge(ctx, false)
 		if !errors.Is(err, dynajournal.ErrWriterConflict) {
 			return err
 		}
 		// Another process has written since this one did.
 	}
-	writer, err := e.host.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true}, nil)
+	last, err := e.host.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true}, nil)
 	if err == nil {
-		_, err = writer.Purge(ctx, dynajournal.PurgeOptions{})
+		_, err = last.Purge(ctx, dynajournal.PurgeOptions{})
 	}
 	return err
 }
@@ -126,7 +149,7 @@ func (eventStorage[S, E]) encode(e *entity[S, E], c *command[S, E]) error {
 	h := e.host
 	c.encoded, c.size = nil, 0
 	events := c.tx.events
-	if most := h.settings.MaxBatchEvents; len(events) > most {
+	if most := h.core.MaxBatchEvents; len(events) > most {
 		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: -1, Size: len(events), Limit: most, Err: errTooMany}
 	}
 	var metadata map[string]string
@@ -135,28 +158,28 @@ func (eventStorage[S, E]) encode(e *entity[S, E], c *command[S, E]) error {
 	}
 	now, pid := c.tx.Now(), e.pid
 	if c.encoded = c.one[:]; len(events) > 1 {
-		c.encoded = make([]any, len(events))
+		c.encoded = make([]encoded, len(events))
 	}
 	for i, event := range events {
-		c.created = dynajournal.NewEvent{Value: event, Metadata: metadata}
+		c.created = core.New{Value: event, Metadata: metadata}
 		if h.kind.Tags != nil {
 			c.created.Tags = h.kind.Tags(event)
 		}
-		mark := private.CommandMark{}
-		if i == 0 && c.options.id != "" {
-			mark = private.CommandMark{ID: c.options.id, Events: len(events)}
+		mark := core.CommandMark{}
+		if i == 0 && c.options.ID != "" {
+			mark = core.CommandMark{ID: c.options.ID, Events: len(events)}
 		}
-		encoded, size, err := private.EncodeEvent(c.ctx, h.journal, pid, &c.created, now, mark)
+		stored, size, err := h.core.EncodeCommand(c.ctx, pid, &c.created, now, mark)
 		if err != nil {
 			if rejected, ok := err.(*dynajournal.RejectedError); ok { //nolint:errorlint // it is the error itself
 				rejected.Index = i
 			}
 			return err
 		}
-		c.encoded[i] = encoded
+		c.encoded[i].event = stored
 		c.size += size
 	}
-	if most := h.settings.MaxBatchBytes; c.size > most {
+	if most := h.core.MaxBatchBytes; c.size > most {
 		return &dynajournal.RejectedError{PersistenceID: pid, Index: -1, Size: c.size, Limit: most, Err: errTooLarge}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/dynajournal/dynajournal/entity/internal/kit"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -115,6 +116,11 @@ func (tx *Tx[S, E]) evolve(event E) {
 	tx.state = tx.stage.kind.Evolve(tx.state, event)
 }
 
+// decision is a Tx as kit.Decide takes it.
+type decision[S, E any] struct{ tx *Tx[S, E] }
+
+func (d decision[S, E]) Decide() { d.tx.decide() }
+
 // decide runs the command.
 func (tx *Tx[S, E]) decide() {
 	if err := tx.command(tx); tx.err == nil {
@@ -130,7 +136,7 @@ func (tx *Tx[S, E]) run() {
 			tx.err = panicked(tx.stage.pid, value)
 		}
 	}()
-	decideInTurn(tx)
+	kit.Decide(decision[S, E]{tx})
 }
 
 // panicked returns the error of a panic of a function of the program.

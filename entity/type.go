@@ -5,12 +5,9 @@ import (
 	"strings"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity/internal/kit"
 	"github.com/dynajournal/dynajournal/serialization"
 )
-
-// separator is between the name of a type and the id of an entity in a persistence id, as in those
-// of Akka and Pekko.
-const separator = "|"
 
 // Type is a kind of entities: how the state of one follows from its events. S is the state, E the
 // event, usually an interface. The types of both are registered in Config.Serialization of the
@@ -106,12 +103,12 @@ type Snapshots struct {
 const defaultKeep = 2
 
 // PersistenceID returns the persistence id of an entity.
-func (t *Type[S, E]) PersistenceID(id string) string { return t.Name + separator + id }
+func (t *Type[S, E]) PersistenceID(id string) string { return t.Name + kit.Separator + id }
 
-// check returns an error if the type can't be used.
-func (t *Type[S, E]) check() error {
+// Check returns an error if the type can't be used, as [Open] does: a *dynajournal.ArgumentError.
+func (t *Type[S, E]) Check() error {
 	switch {
-	case t.Name == "" || strings.Contains(t.Name, separator):
+	case t.Name == "" || strings.Contains(t.Name, kit.Separator):
 		return argument("Type.Name", t.Name, `it must not be empty or contain "|"`)
 	case t.Evolve == nil:
 		return argument("Type.Evolve", "nil", "it must be set")
@@ -133,14 +130,6 @@ func (t *Type[S, E]) initial(id string) S {
 		return zero
 	}
 	return t.Initial(id)
-}
-
-// checkID returns an error if no entity can have an id.
-func checkID(id string) error {
-	if id == "" || strings.Contains(id, separator) {
-		return argument("id", id, `it must not be empty or contain "|"`)
-	}
-	return nil
 }
 
 func argument(name string, value any, reason string) error {

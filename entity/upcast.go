@@ -2,7 +2,7 @@ package entity
 
 import (
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -18,7 +18,7 @@ func UseUpcasters[S, E any](journal *dynajournal.Journal, kind Type[S, E]) error
 	if journal == nil {
 		return argument("journal", "nil", "it must be an open journal")
 	}
-	if err := kind.check(); err != nil {
+	if err := kind.Check(); err != nil {
 		return err
 	}
 	kind.useUpcasters(journal)
@@ -26,7 +26,7 @@ func UseUpcasters[S, E any](journal *dynajournal.Journal, kind Type[S, E]) error
 }
 
 func (t *Type[S, E]) useUpcasters(journal *dynajournal.Journal) {
-	byManifest := make(map[string]private.Upcaster, len(t.Upcasters))
+	byManifest := make(map[string]core.Upcaster, len(t.Upcasters))
 	for manifest, upcast := range t.Upcasters {
 		byManifest[manifest] = func(stored serialization.Payload) ([]any, error) {
 			events, err := upcast(stored)
@@ -40,5 +40,5 @@ func (t *Type[S, E]) useUpcasters(journal *dynajournal.Journal) {
 			return values, nil
 		}
 	}
-	private.SetUpcasters(journal, t.PersistenceID(""), byManifest)
+	core.Of(journal).Upcasters.Set(t.PersistenceID(""), byManifest)
 }

@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity/internal/kit"
+	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
-
-// maxCommandID is the largest length of a command's id, in bytes.
-const maxCommandID = 1000
 
 // Update runs a command on an entity, and returns when its events are durable. A command that
 // returns an error, or records nothing, writes nothing; its result still waits for the events that
@@ -36,8 +35,11 @@ func (h *Entities[S, E]) Update(
 	for _, opt := range opts {
 		opt(&c.options)
 	}
-	if err := h.checkOptions(c); err != nil {
+	if err := c.options.Check(h.metadata); err != nil {
 		return Receipt{}, err
+	}
+	if c.options.ID != "" {
+		c.hash = commandids.HashOf(c.options.ID)
 	}
 	if ctx.Err() != nil {
 		return Receipt{}, &unwritten{h.kind.PersistenceID(id), context.Cause(ctx)}
@@ -50,7 +52,7 @@ func (h *Entities[S, E]) Update(
 	defer h.calls.Done()
 	h.counts.waiting.Add(1)
 	defer h.counts.waiting.Add(-1)
-	if c.options.fresh {
+	if c.options.Fresh {
 		_, err = h.refresh(ctx, e)
 	}
 	if err == nil {
@@ -60,8 +62,8 @@ func (h *Entities[S, E]) Update(
 	if err != nil {
 		return Receipt{}, err
 	}
-	if c.options.receipt != nil {
-		*c.options.receipt = c.receipt
+	if c.options.Receipt != nil {
+		*c.options.Receipt = c.receipt
 	}
 	return c.receipt, nil
 }
@@ -182,23 +184,7 @@ func (c *command[S, E]) mayBeBehind(err error) bool {
 	case *dynajournal.VersionError:
 		return e.Expected > e.Last
 	}
-	return c.options.id != "" && c.encoded == nil && safeguard.EntityIDAsked
-}
-
-// checkOptions checks the options of a command.
-func (h *Entities[S, E]) checkOptions(c *command[S, E]) error {
-	switch o := &c.options; {
-	case o.at < 0:
-		return argument("At", o.at, "it must not be negative")
-	case o.id == "":
-		return nil
-	case len(o.id) > maxCommandID:
-		return argument("CommandID", len(o.id), "it must have at most 1,000 bytes")
-	case !h.settings.Metadata:
-		return argument("CommandID", o.id, "the journal stores no metadata: see Config.EventMetadata")
-	}
-	c.hash = hashOf(c.options.id)
-	return nil
+	return c.options.ID != "" && c.encoded == nil && safeguard.EntityIDAsked
 }
 
 // begun returns the time if hooks need it.
@@ -287,7 +273,7 @@ func (h *Entities[S, E]) enter(e *entity[S, E], c *command[S, E]) (*entity[S, E]
 			e.startJob()
 		}
 		return e, nil
-	case e.deciding != nil && insideCommand():
+	case e.deciding != nil && kit.Inside():
 		return nil, ErrReentrant
 	case len(e.waiting) >= h.options.MaxWaiting:
 		return nil, ErrBusy

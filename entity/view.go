@@ -16,16 +16,16 @@ type moment struct {
 	order  int64
 }
 
-func (h *Entities[S, E]) moment() moment { return moment{h.settings.Clock.Now(), h.moments.Add(1)} }
+func (h *Entities[S, E]) moment() moment { return moment{h.core.Clock.Now(), h.moments.Add(1)} }
 
 // isOld reports whether what was known to be current at a moment may be of an entity that was
 // purged since, without a trace that is left. Then its numbers can be those of other events.
 func (h *Entities[S, E]) isOld(m moment) bool {
-	return states.IsOld(h.settings.Clock, h.settings.FenceWindow, m.clocks)
+	return states.IsOld(h.core.Clock, h.core.FenceWindow, m.clocks)
 }
 
 // since returns the time since a moment, the longest by the clocks of the journal.
-func (h *Entities[S, E]) since(m moment) time.Duration { return h.settings.Clock.Since(m.clocks) }
+func (h *Entities[S, E]) since(m moment) time.Duration { return h.core.Clock.Since(m.clocks) }
 
 // View calls show with the state of an entity, and returns the version of the state: the sequence
 // number of its last event, 0 if it has none. The state is durable: it never has events of commands

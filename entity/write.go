@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 var (
@@ -24,7 +26,7 @@ type write[S, E any] struct {
 	one      [1]*command[S, E]
 	// recorders is how many of them have events.
 	recorders int
-	events    []any
+	events    []encoded
 	decided   []E
 	size      int
 	// time is that of the last event, in microseconds since 1970.
@@ -68,9 +70,9 @@ func (w *write[S, E]) fits(c *command[S, E], limits *Join) bool {
 }
 
 // findID returns the version that a command of the write leads to.
-func (w *write[S, E]) findID(hash commandHash) (int64, bool) {
+func (w *write[S, E]) findID(hash commandids.Hash) (int64, bool) {
 	for _, c := range w.commands {
-		if c.encoded != nil && c.options.id != "" && c.hash == hash {
+		if c.encoded != nil && c.options.ID != "" && c.hash == hash {
 			return c.receipt.Version, true
 		}
 	}
@@ -113,7 +115,7 @@ func (e *entity[S, E]) writeOne() {
 	}
 	began := h.moment()
 	w.sent = h.begun()
-	result, err := writer.Append(h.life, w.events...)
+	result, err := writer.Append(h.life, w.events)
 	e.settle(w, writer, began, &result, err)
 }
 
@@ -162,7 +164,7 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 
 // settle ends a write.
 func (e *entity[S, E]) settle(
-	w *write[S, E], writer writer, began moment, result *dynajournal.AppendResult, err error,
+	w *write[S, E], writer writer, began moment, result *core.Result, err error,
 ) {
 	e.host.wrote(e, w, result, err)
 	if err == nil {
@@ -183,20 +185,20 @@ func (e *entity[S, E]) settle(
 }
 
 // written ends a write that is durable.
-func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, result *dynajournal.AppendResult) {
+func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, result *core.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.durable = point[S]{w.end.state, result.Last}
-	e.author, e.time, e.confirmed, e.next = writer.WriterUUID(), w.time, began, result.Last+1
+	e.author, e.time, e.confirmed, e.next = writer.UUID(), w.time, began, result.Last+1
 	e.writing, e.conflicts = nil, 0
 	for _, c := range w.commands {
 		if c.encoded != nil {
 			c.receipt = Receipt{
 				Version: result.First + int64(c.first+len(c.encoded)) - 1, Events: len(c.encoded),
-				Cost: result.Cost, Commands: w.recorders,
+				Cost: dynajournal.Cost(result.Cost), Commands: w.recorders,
 			}
-			if c.options.id != "" {
-				e.ids.add(remembrance{c.hash, c.receipt.Version, w.time})
+			if c.options.ID != "" {
+				e.ids.add(commandids.Done{Hash: c.hash, Version: c.receipt.Version, Time: w.time})
 			}
 		}
 		c.end(c.tx.err)
@@ -311,7 +313,7 @@ func (e *entity[S, E]) fail(err error) {
 
 // wrote counts a write that has ended, and tells the hooks.
 func (h *Entities[S, E]) wrote(
-	e *entity[S, E], w *write[S, E], result *dynajournal.AppendResult, err error,
+	e *entity[S, E], w *write[S, E], result *core.Result, err error,
 ) {
 	if err == nil {
 		h.counts.writes.Add(1)
@@ -321,7 +323,7 @@ func (h *Entities[S, E]) wrote(
 		if hook.OnWrite != nil {
 			hook.OnWrite(Write{
 				PersistenceID: e.pid, Commands: w.recorders, Events: len(w.events), Version: result.Last,
-				Duration: time.Since(w.sent), Cost: result.Cost, Err: err,
+				Duration: time.Since(w.sent), Cost: dynajournal.Cost(result.Cost), Err: err,
 			})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // A machine whose clock is a day ahead stores no times that all others then keep.
@@ -16,7 +16,7 @@ func TestNow_WrongClockDoesNotStick(t *testing.T) {
 	b := setup(t, dynajournal.TableOptions{}, single)
 	began := time.Now()
 	config := b.config
-	private.SetClock(&config, clock.New(
+	core.SetClock(&config, clock.New(
 		func() time.Time { return time.Now().Add(25 * time.Hour) }, func() time.Duration { return time.Since(began) },
 	))
 	wrong, err := dynajournal.Open(t.Context(), config)

@@ -2,9 +2,9 @@ package legacy
 
 import (
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // DefaultSequenceShards is the default number of shards of the marks in the hash-key-only layouts.
@@ -39,7 +39,7 @@ func (c Config) connect() (Config, *dynamo.Client, error) {
 			Argument: "Config.Journal.Adapter", Value: "set", Reason: "the older layouts do not store its manifest",
 		}
 	}
-	client, err := private.Connect(&c.Journal)
+	client, err := core.Connect(&c.Journal)
 	if err != nil {
 		return c, nil, err
 	}

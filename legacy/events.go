@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/dynajournal/dynajournal/internal/private"
-
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
@@ -93,7 +92,7 @@ func (j *Journal) replay(
 		case !isEvent:
 			return nil
 		}
-		private.SetSerialization(&e.Event, j.config.Journal.Serialization)
+		core.PartsOf(&e.Event).Registry = j.config.Journal.Serialization
 		if j.config.Journal.DecodeEagerly {
 			if _, err := e.PayloadContext(ctx); err != nil {
 				return err //nolint:wrapcheck // it names the event

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -73,18 +73,18 @@ type Found struct {
 //
 // Errors: dynajournal.ErrInvalidArgument, those of the store, and those of requests.
 func Leftovers(ctx context.Context, journal *dynajournal.Journal, store Store, opts Options) (Found, error) {
-	settings := private.SettingsOf(journal)
-	if err := opts.complete(settings.MaxItemSize); err != nil {
+	j := core.Of(journal)
+	if err := opts.complete(j.MaxItemSize); err != nil {
 		return Found{}, err
 	}
 	var found Found
-	unreferred, err := list(ctx, store, settings.Wall().Add(-opts.MinAge), &found)
+	unreferred, err := list(ctx, store, j.Clock.Wall().Add(-opts.MinAge), &found)
 	if err != nil {
 		return Found{}, fmt.Errorf("list the payloads: %w", err)
 	}
 	m := &dynamo.Meter{}
-	tables := append([]string{settings.JournalTable, settings.SnapshotTable}, opts.Tables...)
-	err = private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+	tables := append([]string{j.Table, j.SnapshotTable}, opts.Tables...)
+	err = j.Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		for _, table := range tables {
 			if err := strike(ctx, client, m, table, opts.Segments, unreferred); err != nil {
 				return fmt.Errorf("read the references in table %q: %w", table, err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -65,7 +65,7 @@ const maxCommandID = 1000
 // and used again. The name has no slash, and the writer is quoted, so different commands have
 // different ids.
 func commandID(name string, event *dynajournal.Event, place int) string {
-	part, writer := private.PartOf(event), event.WriterUUID
+	part, writer := core.PartsOf(event).Part, event.WriterUUID
 	if !safeguard.ProcessPartNamed {
 		part = 0
 	}

@@ -97,9 +97,9 @@ func (r *run) handle(ctx context.Context, steps []step, state *row, before offse
 		return r.send(ctx, s, state, before)
 	}
 	if h, ok := r.of.handler.(BatchHandler); ok {
-		return handleBatch(ctx, h, steps)
+		return r.handleBatch(ctx, h, steps)
 	}
-	return eachEvent(ctx, s, func(event dynajournal.Event) error { return r.of.handler.Handle(ctx, event) })
+	return r.eachEvent(ctx, s, func(event dynajournal.Event) error { return r.of.handler.Handle(ctx, event) })
 }
 
 // settle stores how far the handler has come, releases the claim, and returns the failure of the

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // one looks at a persistence id for all projections. What it finds is looked at again, until the
@@ -95,7 +95,7 @@ func (a *auditor) look(ctx context.Context, info Info, pid string, state audited
 		return f, nil //nolint:nilerr // it is what was found
 	}
 	const both = 2 // the event at the offset, and the next
-	page, err := private.ReadPage(ctx, a.journal, pid, max(state.seq, 1), both)
+	page, err := core.Of(a.journal).ReadPage(ctx, pid, max(state.seq, 1), both)
 	if errors.Is(err, dynajournal.ErrCorruptItem) {
 		f.Kind, f.Detail = FindingUnreadable, err.Error()
 		return f, nil
@@ -127,13 +127,13 @@ func (a *auditor) look(ctx context.Context, info Info, pid string, state audited
 }
 
 // age returns the age of the first event that is not handled, 0 if it is not known.
-func (a *auditor) age(ctx context.Context, page *private.Page, steps []step) time.Duration {
+func (a *auditor) age(ctx context.Context, page *core.Page, steps []step) time.Duration {
 	var at time.Time
-	note := func(event any) error {
-		at = event.(*dynajournal.Event).Time //nolint:forcetypeassert // see private.StoredEvent
+	note := func(event dynajournal.Event) error {
+		at = event.Time
 		return nil
 	}
-	var event *private.StoredEvent
+	var event *core.StoredEvent
 	switch {
 	case len(steps) > 0 && steps[0].event != nil:
 		event = steps[0].event
@@ -142,10 +142,10 @@ func (a *auditor) age(ctx context.Context, page *private.Page, steps []step) tim
 	default:
 		return 0
 	}
-	if err := event.Deliver(ctx, note); err != nil || at.IsZero() {
+	if err := core.DeliverEvents(ctx, a.journal, event, note); err != nil || at.IsZero() {
 		return 0 // the adapter refuses it
 	}
-	return max(private.SettingsOf(a.journal).Wall().Sub(at), 1)
+	return max(core.Of(a.journal).Clock.Wall().Sub(at), 1)
 }
 
 // count counts the numbers behind the offset, up to the highest.

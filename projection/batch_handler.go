@@ -33,10 +33,10 @@ func (r *run) together(steps []step) int {
 }
 
 // handleBatch calls the handler for steps that are events.
-func handleBatch(ctx context.Context, handler BatchHandler, steps []step) error {
+func (r *run) handleBatch(ctx context.Context, handler BatchHandler, steps []step) error {
 	events := make([]dynajournal.Event, 0, len(steps))
 	for i := range steps {
-		err := eachEvent(ctx, &steps[i], func(event dynajournal.Event) error {
+		err := r.eachEvent(ctx, &steps[i], func(event dynajournal.Event) error {
 			events = append(events, event)
 			return nil
 		})

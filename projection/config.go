@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // Config configures a group. Only Name is required.
@@ -111,7 +111,7 @@ const (
 )
 
 // complete checks the configuration, and fills in the defaults.
-func (c *Config) complete(journal private.Settings) error {
+func (c *Config) complete(journal *core.Journal) error {
 	if err := checkName("Config.Name", c.Name); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // The attributes of a dead letter: the message as a list of one in its stored form, and when it was
@@ -52,7 +52,7 @@ func (t *table) putDeadLetter(ctx context.Context, projection string, m Message,
 	item := t.letterKey(projection, m.ID)
 	item[attrLetter] = &types.AttributeValueMemberB{Value: encoded}
 	item[attrReason], item[attrRefused] = text(shorten(refusal.Error())), number(time.Now().UnixMilli())
-	err = private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err = core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{
 			Table: t.name, Item: item, Condition: "attribute_not_exists(" + attrPar + ")",
 		})
@@ -96,7 +96,7 @@ func (t *table) deadLetter(ctx context.Context, projection, id string) (DeadLett
 
 // deleteDeadLetter deletes a dead letter. The error is errAgain if there is none.
 func (t *table) deleteDeadLetter(ctx context.Context, projection, id string) error {
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 			Table: t.name, Key: t.letterKey(projection, id), Condition: "attribute_exists(" + attrPar + ")",
 		})

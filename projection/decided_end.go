@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // endSpan is how many numbers from the highest one down are read first for the decided end. It
@@ -45,7 +45,7 @@ func (g *Group) decidedEnd(ctx context.Context, pid string) (offset, error) {
 // the low mark.
 func (g *Group) lastDecided(ctx context.Context, pid string, from, highest int64) (end offset, low int64, err error) {
 	for {
-		page, err := private.ReadPage(ctx, g.journal, pid, from, g.config.BatchSize)
+		page, err := core.Of(g.journal).ReadPage(ctx, pid, from, g.config.BatchSize)
 		if err != nil {
 			return end, 0, err
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -95,7 +95,7 @@ func (o *operator) handled(
 	if state.seq == 0 || !safeguard.ProjectionDeletionOfLife {
 		return true, nil
 	}
-	page, err := private.ReadPage(ctx, journal, pid, state.seq, 1)
+	page, err := core.Of(journal).ReadPage(ctx, pid, state.seq, 1)
 	if err != nil {
 		return false, err
 	}

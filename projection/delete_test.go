@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -109,7 +109,7 @@ func TestDeletionDoesNotWaitForASeal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		w := b.write("a", "x", "y")
-		if closed, err := private.CloseNext(t.Context(), w); err != nil || !closed {
+		if closed, err := core.WriterOf(w).CloseNext(t.Context()); err != nil || !closed {
 			t.Fatal(closed, err)
 		}
 		start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))

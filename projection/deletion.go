@@ -3,8 +3,8 @@ package projection
 import (
 	"context"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // deletion deletes items of the projections table, as many at once as a request can.
@@ -41,7 +41,7 @@ func (d *deletion) flush(ctx context.Context) error {
 	if len(d.pending) == 0 {
 		return nil
 	}
-	err := private.Operate(ctx, d.table.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(d.table.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.BatchDelete(ctx, &dynamo.Meter{}, d.table.name, d.pending, nil)
 	})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // mostEstimated is how many pages of a persistence id an estimate reads. The rest is taken to be
@@ -34,7 +34,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 			most++ // the event at the offset
 		}
 		var reading dynamo.Meter
-		page, err := private.ReadPage(dynamo.WithMeter(ctx, &reading), e.journal, pid, max(at.seq, 1), most)
+		page, err := core.Of(e.journal).ReadPage(dynamo.WithMeter(ctx, &reading), pid, max(at.seq, 1), most)
 		if errors.Is(err, dynajournal.ErrCorruptItem) {
 			return found, nil // a persistence id that gets stuck
 		}

@@ -102,7 +102,7 @@ func (r *run) produce(ctx context.Context, s *step, state *row) ([]types.Transac
 		return nil, nil
 	}
 	var all []types.TransactWriteItem
-	err := eachEvent(ctx, s, func(event dynajournal.Event) error {
+	err := r.eachEvent(ctx, s, func(event dynajournal.Event) error {
 		items, err := r.of.transactional.Handle(ctx, event)
 		all = slices.Concat(all, items)
 		return err

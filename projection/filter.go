@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -51,7 +51,7 @@ func (f *filter) ids() string {
 }
 
 // takesEvent reports whether the projection takes an event of a persistence id that it takes.
-func (f *filter) takesEvent(e *private.StoredEvent) bool {
+func (f *filter) takesEvent(e *core.StoredEvent) bool {
 	tagged := !f.tagged || slices.ContainsFunc(e.Tags, func(tag string) bool { return slices.Contains(f.tags, tag) })
 	typed := !f.typed || slices.Contains(f.types, e.SerializerManifest) || slices.Contains(f.types, e.Manifest)
 	return tagged && typed && (!f.anyTag || len(e.Tags) > 0)

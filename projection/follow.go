@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // FollowOptions are the options of Follow. The zero value has the defaults.
@@ -194,7 +194,7 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 	const most = 100
 	last, known := f.last[id.pid]
 	if !known { // nothing before the first record is new
-		page, err := private.ReadPage(ctx, f.journal, id.pid, id.start, most)
+		page, err := core.Of(f.journal).ReadPage(ctx, id.pid, id.start, most)
 		if err != nil {
 			return false, err
 		}
@@ -205,7 +205,7 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 		}
 		return page.More, nil
 	}
-	page, err := private.ReadPage(ctx, f.journal, id.pid, max(last.seq, 1), most)
+	page, err := core.Of(f.journal).ReadPage(ctx, id.pid, max(last.seq, 1), most)
 	if err != nil {
 		return false, err
 	}
@@ -225,10 +225,10 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 
 // deliver returns an event.
 func (f *follower) deliver(
-	ctx context.Context, pid string, stored *private.StoredEvent, yield func(dynajournal.Event) bool,
+	ctx context.Context, pid string, stored *core.StoredEvent, yield func(dynajournal.Event) bool,
 ) error {
 	f.last[pid] = offset{stored.SequenceNumber, stored.Writer}
-	return eachEvent(ctx, &step{event: stored}, func(e dynajournal.Event) error {
+	return core.DeliverEvents(ctx, f.journal, stored, func(e dynajournal.Event) error {
 		if !yield(e) {
 			return errLeft
 		}

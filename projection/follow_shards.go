@@ -15,7 +15,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -97,7 +97,7 @@ func newFollower(
 			streams: &streams{client: client, StreamsOptions: StreamsOptions{Poll: opts.Poll}},
 			group:   &Group{journal: journal, table: openTable(journal)}, arn: arn,
 		},
-		journal: journal, clock: private.SettingsOf(journal).Clock,
+		journal: journal, clock: core.Of(journal).Clock,
 		pages: make(chan []types.Record), failed: make(chan error), started: make(chan struct{}),
 		positioned: make(chan struct{}), over: make(chan endOfShard), last: map[string]offset{},
 	}

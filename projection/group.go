@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // Group is a group of projections of one journal. It is safe for concurrent use.
@@ -62,7 +62,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 	if journal == nil {
 		return nil, argument("journal", nil, "it must be an open journal")
 	}
-	if err := config.complete(private.SettingsOf(journal)); err != nil {
+	if err := config.complete(core.Of(journal)); err != nil {
 		return nil, err
 	}
 	g := &Group{config: config, journal: journal, table: openTable(journal), holes: newHoles()}

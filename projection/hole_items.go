@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // The attributes of a hole in a row. attrFirst and attrLast are its numbers, attrBehind is the
@@ -69,7 +69,7 @@ func decodeHole(value types.AttributeValue) (hole, error) {
 	}
 	d := decoder{item: m.Value}
 	h := hole{
-		Span:   private.Span{First: d.number(attrFirst), Last: d.number(attrLast)},
+		Span:   core.Span{First: d.number(attrFirst), Last: d.number(attrLast)},
 		writer: d.text(attrBehind),
 	}
 	age := d.number(attrAge)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -31,7 +31,7 @@ func (r *run) stillMissing(ctx context.Context) error {
 	if left <= 0 {
 		return nil
 	}
-	stored, err := private.StoredAt(ctx, r.group.journal, r.pid, private.Span{First: first, Last: first})
+	stored, err := core.Of(r.group.journal).StoredAt(ctx, r.pid, core.Span{First: first, Last: first})
 	if err != nil || len(stored) > 0 {
 		return nil //nolint:nilerr // the reading has the same error, and deals with it
 	}
@@ -122,13 +122,13 @@ func (r *run) findLate(ctx context.Context, state *row, low int64) error {
 		if h.First = max(h.First, low); h.First > h.Last {
 			continue
 		}
-		stored, err := private.StoredAt(ctx, r.group.journal, r.pid, h.Span)
+		stored, err := core.Of(r.group.journal).StoredAt(ctx, r.pid, h.Span)
 		if err != nil {
 			return err
 		}
 		for seq := h.First; seq <= h.Last; seq++ {
 			if !stored[seq] || !safeguard.ProjectionLateTold {
-				left = append(left, hole{Span: private.Span{First: seq, Last: seq}})
+				left = append(left, hole{Span: core.Span{First: seq, Last: seq}})
 				continue
 			}
 			found++

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -22,7 +22,7 @@ import (
 // hole is a span of missing numbers before an event. If it is waited for, some in the span may be
 // there, as members of incomplete atomic writes.
 type hole struct {
-	private.Span
+	core.Span
 
 	// writer is that of the event behind it. If the persistence id was purged and is used again,
 	// that is another one: the hole is not the same.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // What was read long ago does not show that a number is missing now.
@@ -17,7 +17,7 @@ func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		key, all := taskKey{"group/all", "a"}, newHoles()
-		h := hole{Span: private.Span{First: 2, Last: 3}, writer: "w"}
+		h := hole{Span: core.Span{First: 2, Last: 3}, writer: "w"}
 		check := func(what string, h hole, stored []hole, began time.Time, want time.Duration) {
 			t.Helper()
 			if got := all.age(key, &h, stored, began); got != want {
@@ -31,8 +31,8 @@ func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 		began := time.Now()
 		time.Sleep(time.Hour)
 		check("a long reading", h, nil, began, time.Minute)
-		check("a part of it", hole{Span: private.Span{First: 3, Last: 3}, writer: "w"}, nil, began, time.Minute)
-		check("more than it", hole{Span: private.Span{First: 2, Last: 4}, writer: "w"}, nil, began, 0)
+		check("a part of it", hole{Span: core.Span{First: 3, Last: 3}, writer: "w"}, nil, began, time.Minute)
+		check("more than it", hole{Span: core.Span{First: 2, Last: 4}, writer: "w"}, nil, began, 0)
 		check("of another life", hole{Span: h.Span, writer: "w2"}, nil, began, 0)
 		check("the row knows it longer", h, []hole{{h.Span, "w", 2 * time.Minute}}, began, 2*time.Minute)
 		check("the row knows another", h, []hole{{h.Span, "w2", 2 * time.Minute}}, began, time.Minute)
@@ -44,7 +44,7 @@ func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 // Holes of a row are read as they were stored. What can't be one is an error.
 func TestStoredHoles(t *testing.T) {
 	t.Parallel()
-	stored := []hole{{private.Span{First: 1, Last: 1}, "w", time.Second}, {private.Span{First: 5, Last: 9}, "", 0}}
+	stored := []hole{{core.Span{First: 1, Last: 1}, "w", time.Second}, {core.Span{First: 5, Last: 9}, "", 0}}
 	d := decoder{item: dynamo.Attributes{attrHoles: encodeHoles(stored)}}
 	if got := d.holes(attrHoles); d.err != nil || len(got) != 2 || got[0] != stored[0] || got[1] != stored[1] {
 		t.Errorf("%v, %v", got, d.err)

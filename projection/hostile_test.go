@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -23,7 +23,7 @@ func ahead(service func() time.Time, by time.Duration) func(*dynajournal.Config)
 	began := time.Now()
 	return func(c *dynajournal.Config) {
 		wall := func() time.Time { return service().Add(by) }
-		private.SetClock(c, clock.New(wall, func() time.Duration { return time.Since(began) }))
+		core.SetClock(c, clock.New(wall, func() time.Duration { return time.Since(began) }))
 	}
 }
 

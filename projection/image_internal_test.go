@@ -14,8 +14,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // fuzzed is an attribute value in the JSON of DynamoDB.
@@ -161,7 +161,7 @@ func FuzzRecord(f *testing.F) {
 		got := r.recordOf(&stream, pid)
 		partition, err := strconv.ParseInt(par[strings.LastIndex(par, "-")+1:], 10, 64)
 		canonical := err == nil && par == fmt.Sprintf("journal-P-%s-%d", pid, partition)
-		want, event, err := private.ReadItem(journal, pid, partition, stored)
+		want, event, err := core.Of(journal).ReadItem(pid, partition, stored)
 		switch {
 		case err != nil || !event || !canonical:
 			if got != (record{}) {
@@ -169,17 +169,17 @@ func FuzzRecord(f *testing.F) {
 			}
 		case got.seq != want.SequenceNumber || got.writer != want.Writer || (got.event != nil) != want.Single:
 			t.Errorf("%+v, want %+v", got, want)
-		case got.event != nil && !reflect.DeepEqual(delivered(t, got.event), delivered(t, &want)): //nolint:govet // no error is decoded
-			t.Errorf("%+v, want %+v", delivered(t, got.event), delivered(t, &want))
+		case got.event != nil && !reflect.DeepEqual(delivered(t, journal, got.event), delivered(t, journal, &want)): //nolint:govet // no error is decoded
+			t.Errorf("%+v, want %+v", delivered(t, journal, got.event), delivered(t, journal, &want))
 		}
 	})
 }
 
-func delivered(t *testing.T, e *private.StoredEvent) []dynajournal.Event {
+func delivered(t *testing.T, journal *dynajournal.Journal, e *core.StoredEvent) []dynajournal.Event {
 	t.Helper()
 	var all []dynajournal.Event
-	if err := e.Deliver(t.Context(), func(event any) error {
-		all = append(all, *event.(*dynajournal.Event))
+	if err := core.DeliverEvents(t.Context(), journal, e, func(event dynajournal.Event) error {
+		all = append(all, event)
 		return nil
 	}); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // EventError reports what is wrong with an event of Lambda. It is an ErrInvalidEvent.
@@ -93,7 +93,7 @@ func (g *Group) parse(event json.RawMessage) (*batch, error) {
 
 // parseRecord adds a record to the batch if it can be of an event.
 func (g *Group) parseRecord(b *batch, ids map[string]*batchID, r *lambdaRecord) error {
-	table := private.SettingsOf(g.journal).JournalTable
+	table := core.Of(g.journal).Table
 	switch {
 	case r.EventSource != "aws:dynamodb":
 		return fmt.Errorf("its eventSource is %q", r.EventSource)

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -203,7 +203,7 @@ func (c *consumer) heal(ctx context.Context, l *lease, damage error) error {
 	item := c.leaseKey(l.shard)
 	item[attrWorker], item[attrBeat] = text(""), number(0)
 	item[attrCheckpoint], item[attrAt] = text(""), number(l.at)
-	return private.Operate(ctx, c.group.journal, func(ctx context.Context, client *dynamo.Client) error {
+	return core.Of(c.group.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.group.table.name, Item: item})
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // settlement is what a process knows of the lease of a shard.
@@ -90,7 +90,7 @@ func (c *consumer) removeEnded(ctx context.Context, ended []lease) error {
 			continue
 		}
 		only := l.unchanged()
-		err := private.Operate(ctx, c.group.journal, func(ctx context.Context, client *dynamo.Client) error {
+		err := core.Of(c.group.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 			return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 				Table: c.group.table.name, Key: c.leaseKey(l.shard), Condition: only.expression, Values: only.values,
 			})

@@ -47,7 +47,7 @@ func messageIDOf(journal, projection, pid string, of offset, index int) string {
 // of makes the messages of a step, and returns them in their stored form as well.
 func (o *outbox) of(ctx context.Context, r *run, s *step) ([]Message, []byte, error) {
 	var all []Message
-	err := eachEvent(ctx, s, func(event dynajournal.Event) error {
+	err := r.eachEvent(ctx, s, func(event dynajournal.Event) error {
 		messages, err := o.make(ctx, event)
 		if err == nil && len(messages) > maxMessages-len(all) {
 			err = fmt.Errorf("%w: an event has more than %d", ErrInvalidMessage, maxMessages)

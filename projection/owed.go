@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -54,7 +54,7 @@ func (c *consumer) away(at int64) bool {
 func (g *Group) now() time.Time { return g.table.now() }
 
 func (t *table) now() time.Time {
-	clock := private.SettingsOf(t.journal).Clock
+	clock := core.Of(t.journal).Clock
 	if service, known := clock.Service(); known && safeguard.ProjectionServiceTime {
 		return service
 	}

@@ -1,7 +1,7 @@
 package projection
 
 import (
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -10,7 +10,7 @@ type step struct {
 	// to is the offset when the step is done.
 	to offset
 	// event is nil for a gap, a purge, and events that are left out.
-	event *private.StoredEvent
+	event *core.StoredEvent
 	// first and last are the numbers of a gap.
 	first, last int64
 	// purge reports whether the step is a purge.
@@ -25,7 +25,7 @@ type step struct {
 // above the offset, the row and the journal are of the same life of the persistence id. Otherwise
 // it was purged, and everything that was read belongs to another life: the only step is a purge,
 // and reading begins again at 1. A mark that vanishes resets nothing, as the event is there.
-func plan(at offset, page private.Page) []step {
+func plan(at offset, page core.Page) []step {
 	anchored := at.seq == 0 || !safeguard.ProjectionLife
 	from := at
 	var steps []step

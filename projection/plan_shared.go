@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -24,7 +24,7 @@ type planned struct {
 //
 // Members of an incomplete atomic write are no events of the page. Its missing members are missing
 // before the next event, if there is one.
-func planShared(at offset, page private.Page, age func(*hole) time.Duration, wait time.Duration) planned {
+func planShared(at offset, page core.Page, age func(*hole) time.Duration, wait time.Duration) planned {
 	var p planned
 	low := page.Low
 	anchored := at.seq == 0 || low > at.seq || !safeguard.ProjectionLife
@@ -45,7 +45,7 @@ func planShared(at offset, page private.Page, age func(*hole) time.Duration, wai
 		}
 		spans := missingFrom(e, at.seq+1)
 		if len(spans) > 0 {
-			h := hole{private.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, e.Writer, 0}
+			h := hole{core.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, e.Writer, 0}
 			h.age = age(&h)
 			far := page.Highest-h.Last >= dynajournal.LiveWindow
 			if !far && h.age < wait && safeguard.ProjectionHoleAwaited || len(p.open) > 0 {
@@ -73,8 +73,8 @@ func planShared(at offset, page private.Page, age func(*hole) time.Duration, wai
 const mostHoles = 50
 
 // missingFrom returns the missing numbers before an event, from a number on.
-func missingFrom(e *private.StoredEvent, first int64) []private.Span {
-	var all []private.Span
+func missingFrom(e *core.StoredEvent, first int64) []core.Span {
+	var all []core.Span
 	for _, span := range e.Missing {
 		if span.First = max(span.First, first); span.First <= span.Last {
 			all = append(all, span)

@@ -7,8 +7,8 @@ import (
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -19,7 +19,7 @@ type record struct {
 	// writer is the writer of the event, empty if the record does not name it.
 	writer string
 	// event is the event, nil if it can't be handled without a read.
-	event *private.StoredEvent
+	event *core.StoredEvent
 	// bytes is the size of the image if event is set.
 	bytes int64
 }
@@ -72,7 +72,7 @@ func (g *Group) recordOf(par, pid string, image dynamo.Attributes) record {
 	if err != nil || strconv.FormatInt(partition, 10) != number { // no reading finds 007
 		return record{}
 	}
-	event, ok, err := private.ReadItem(g.journal, pid, partition, image)
+	event, ok, err := core.Of(g.journal).ReadItem(pid, partition, image)
 	if err != nil || !ok {
 		return record{}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -236,7 +236,7 @@ func (t *table) removeStanding(ctx context.Context, projection string, read dyna
 	if !safeguard.ProjectionRemovedAlone {
 		only = condition{always, nil}
 	}
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 			Table: t.name, Key: t.standingKey(projection), Condition: only.expression, Values: only.values,
 		})

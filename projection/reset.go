@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -165,7 +165,7 @@ func (o *operator) oweSweeps(ctx context.Context, sets []dynamo.Attributes) erro
 			return err
 		}
 	}
-	return private.Operate(ctx, o.table.journal, func(ctx context.Context, client *dynamo.Client) error {
+	return core.Of(o.table.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		key := sweepKey(o.table.journalName, o.group)
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{Table: o.table.name, Key: key})
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/provision"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
@@ -25,14 +25,14 @@ type table struct {
 }
 
 func openTable(journal *dynajournal.Journal) *table {
-	settings := private.SettingsOf(journal)
-	return &table{journal, provision.ProjectionsTable(settings.JournalTable), settings.JournalName}
+	j := core.Of(journal)
+	return &table{journal, provision.ProjectionsTable(j.Table), j.Name}
 }
 
 // check checks that the table exists and has the right key.
 func (t *table) check(ctx context.Context) error {
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
-		return provision.CheckProjectionsTable(ctx, client, private.SettingsOf(t.journal).JournalTable)
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		return provision.CheckProjectionsTable(ctx, client, core.Of(t.journal).Table)
 	})
 	switch {
 	case errors.Is(err, dynajournal.ErrTableNotFound), errors.Is(err, dynajournal.ErrTableSchema):
@@ -46,7 +46,7 @@ func (t *table) check(ctx context.Context) error {
 // get reads an item, nil if there is none.
 func (t *table) get(ctx context.Context, key dynamo.Attributes) (dynamo.Attributes, error) {
 	var item dynamo.Attributes
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		item, err = client.Get(ctx, &dynamo.Meter{}, t.name, key)
 		return err
@@ -57,7 +57,7 @@ func (t *table) get(ctx context.Context, key dynamo.Attributes) (dynamo.Attribut
 // batch reads items in the order of their keys: nil for one that there is not.
 func (t *table) batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.Attributes, error) {
 	var items []dynamo.Attributes
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		items, err = client.BatchGet(ctx, &dynamo.Meter{}, t.name, keys)
 		return err
@@ -205,7 +205,7 @@ func (t *table) again(ctx context.Context, key dynamo.Attributes) error {
 }
 
 func (t *table) send(ctx context.Context, update dynamo.Update) error {
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		_, err := client.Update(ctx, &dynamo.Meter{}, update)
 		return err
 	})
@@ -232,7 +232,7 @@ func (t *table) transact(
 // together writes items in one transaction. The error is errAgain if the condition of the first
 // does not hold.
 func (t *table) together(ctx context.Context, items []types.TransactWriteItem) error {
-	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Transact(ctx, &dynamo.Meter{}, dynamo.Transaction{
 			Table: t.name, Items: items, Token: uuid.NewString(),
 		})

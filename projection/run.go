@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -172,7 +172,7 @@ func (r *run) find(ctx context.Context, state *row) (found, error) {
 		most++ // the event at the offset
 	}
 	began := time.Now()
-	page, err := private.ReadPage(ctx, r.group.journal, r.pid, max(state.seq, 1), most)
+	page, err := core.Of(r.group.journal).ReadPage(ctx, r.pid, max(state.seq, 1), most)
 	if err != nil {
 		return found{}, r.unreadable(ctx, state, err)
 	}
@@ -190,7 +190,7 @@ func (r *run) find(ctx context.Context, state *row) (found, error) {
 
 // plan returns what follows from what was read, and notes the holes. began is when the reading
 // began.
-func (r *run) plan(ctx context.Context, state *row, page private.Page, began time.Time) planned {
+func (r *run) plan(ctx context.Context, state *row, page core.Page, began time.Time) planned {
 	if r.group.journal.Native() {
 		r.state, r.passed = state, nil
 		return planned{steps: plan(state.offset, page)}
@@ -284,8 +284,6 @@ func (r *run) failure(s *step, err error) *HandlerError {
 }
 
 // eachEvent calls handle with the events that the adapter makes of a stored one.
-func eachEvent(ctx context.Context, s *step, handle func(dynajournal.Event) error) error {
-	return s.event.Deliver(ctx, func(event any) error {
-		return handle(*event.(*dynajournal.Event)) //nolint:forcetypeassert // see private.StoredEvent
-	})
+func (r *run) eachEvent(ctx context.Context, s *step, handle func(dynajournal.Event) error) error {
+	return core.DeliverEvents(ctx, r.group.journal, s.event, handle)
 }

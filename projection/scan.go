@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // ScanOptions are the options of a scan of the projections table. The zero value has the defaults.
@@ -47,7 +47,7 @@ func (t *table) scan(ctx context.Context, in dynamodb.ScanInput, opts ScanOption
 		for {
 			var page dynamo.Page
 			var meter dynamo.Meter
-			err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+			err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 				var err error
 				page, err = client.Scan(ctx, &meter, &in)
 				return err

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -98,7 +98,7 @@ func (o *operator) skip(
 		return Skipped{seq, seq}, o.retry(ctx, pid)
 	}
 	const both = 2 // the event at the offset, and the next
-	page, err := private.ReadPage(ctx, journal, pid, max(state.seq, 1), both)
+	page, err := core.Of(journal).ReadPage(ctx, pid, max(state.seq, 1), both)
 	if err != nil {
 		return Skipped{}, err
 	}
@@ -131,7 +131,7 @@ func (o *operator) skip(
 
 // at returns the offset of an event.
 func (o *operator) at(ctx context.Context, journal *dynajournal.Journal, pid string, seq int64) (offset, error) {
-	page, err := private.ReadPage(ctx, journal, pid, seq, 1)
+	page, err := core.Of(journal).ReadPage(ctx, pid, seq, 1)
 	if err != nil {
 		return offset{}, err
 	}

@@ -198,5 +198,5 @@ func (r *run) handleSQL(ctx context.Context, t *transaction, s *step, at stored)
 		}
 		return nil
 	}
-	return eachEvent(ctx, s, func(event dynajournal.Event) error { return t.handler.Handle(ctx, t.tx, event) })
+	return r.eachEvent(ctx, s, func(event dynajournal.Event) error { return t.handler.Handle(ctx, t.tx, event) })
 }

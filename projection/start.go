@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -51,7 +51,7 @@ func (g *Group) check(ctx context.Context) error {
 	case errors.Is(err, dynajournal.ErrDenied):
 		return nil // the policy may lack DescribeTable
 	case err == nil && found.Replicas > 0:
-		return fmt.Errorf("table %q: %w", private.SettingsOf(g.journal).JournalTable, ErrReplicated)
+		return fmt.Errorf("table %q: %w", core.Of(g.journal).Table, ErrReplicated)
 	}
 	return err
 }

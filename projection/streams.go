@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/provision"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
@@ -205,9 +205,9 @@ func denied(err error) bool {
 // findStream describes the stream of a journal's table.
 func findStream(ctx context.Context, journal *dynajournal.Journal) (provision.Stream, error) {
 	var found provision.Stream
-	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
-		found, err = provision.FindStream(ctx, client, private.SettingsOf(journal).JournalTable)
+		found, err = provision.FindStream(ctx, client, core.Of(journal).Table)
 		return err
 	})
 	return found, err
@@ -217,7 +217,7 @@ func findStream(ctx context.Context, journal *dynajournal.Journal) (provision.St
 func streamOf(ctx context.Context, journal *dynajournal.Journal) (string, error) {
 	found, err := findStream(ctx, journal)
 	if err == nil && found.ARN == "" {
-		err = fmt.Errorf("table %q: %w", private.SettingsOf(journal).JournalTable, ErrNoStream)
+		err = fmt.Errorf("table %q: %w", core.Of(journal).Table, ErrNoStream)
 	}
 	return found.ARN, err
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -110,7 +110,7 @@ func (p *position) save(ctx context.Context, after string) error {
 	t := p.group.table
 	item := maps.Clone(p.key)
 	item[attrAfter], item[attrFor] = text(after), text(p.names)
-	err := private.Operate(ctx, p.group.journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(p.group.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: t.name, Item: item})
 	})
 	if err == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
@@ -82,9 +82,9 @@ func CreateTagIndex(ctx context.Context, journal *dynajournal.Journal, table str
 	if err := opts.complete(); err != nil {
 		return err
 	}
-	want := tagHeader{private.SettingsOf(journal).JournalName, uuid.NewString()[:8], opts.Lanes}
+	want := tagHeader{core.Of(journal).Name, uuid.NewString()[:8], opts.Lanes}
 	var stored tagHeader
-	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		units := provision.Options{ReadUnits: opts.ReadUnits, WriteUnits: opts.WriteUnits}
 		if err := provision.CreateTagIndexTable(ctx, client, table, units); err != nil {
 			return err
@@ -116,12 +116,12 @@ func OpenTagIndex(ctx context.Context, journal *dynajournal.Journal, table strin
 		return nil, err
 	}
 	var header tagHeader
-	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		header, err = readTagHeader(ctx, client, table)
 		return err
 	})
-	name := private.SettingsOf(journal).JournalName
+	name := core.Of(journal).Name
 	switch {
 	case errors.Is(err, dynajournal.ErrTableNotFound):
 		err = fmt.Errorf("%w: %w", ErrNoTagIndex, err)
@@ -142,7 +142,7 @@ func checkTagIndex(journal *dynajournal.Journal, table string) error {
 	if journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
-	of := private.SettingsOf(journal).JournalTable
+	of := core.Of(journal).Table
 	switch table {
 	case "":
 		return argument("table", table, "it is empty")
@@ -203,5 +203,5 @@ func delayed(err error) error {
 
 // operate runs a function that sends requests.
 func (x *TagIndex) operate(ctx context.Context, do func(context.Context, *dynamo.Client) error) error {
-	return private.Operate(ctx, x.journal, do)
+	return core.Of(x.journal).Requests(ctx, do)
 }

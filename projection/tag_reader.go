@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -118,7 +118,7 @@ func withoutGap(entries []tagEntry, from int64) []tagEntry {
 
 // read reads the events of entries, and the last ones of their persistence ids where an entry may
 // be a repeat.
-func (r *tagReader) read(ctx context.Context, entries []tagEntry) (map[tagRef]private.StoredEvent, error) {
+func (r *tagReader) read(ctx context.Context, entries []tagEntry) (map[tagRef]core.StoredEvent, error) {
 	var refs []tagRef
 	for _, e := range entries {
 		if e.pid == "" {
@@ -134,7 +134,7 @@ func (r *tagReader) read(ctx context.Context, entries []tagEntry) (map[tagRef]pr
 
 // pass passes the event of an entry on, if it exists, has the tag, and was not passed on before.
 func (r *tagReader) pass(
-	ctx context.Context, lane int, e tagEntry, stored map[tagRef]private.StoredEvent,
+	ctx context.Context, lane int, e tagEntry, stored map[tagRef]core.StoredEvent,
 ) error {
 	event, ok := stored[e.tagRef]
 	if e.pid == "" || !ok || !slices.Contains(event.Tags, r.tag) {
@@ -146,7 +146,7 @@ func (r *tagReader) pass(
 		return nil
 	}
 	var events []dynajournal.Event
-	err := eachEvent(ctx, &step{event: &event}, func(event dynajournal.Event) error {
+	err := core.DeliverEvents(ctx, r.index.journal, &event, func(event dynajournal.Event) error {
 		events = append(events, event)
 		return nil
 	})

@@ -3,16 +3,16 @@ package projection
 import (
 	"context"
 
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // read reads the events that entries name from the journal, as far as they exist: strongly
 // consistent, 1 read unit each up to 4 KB. An entry names only events that were committed, so
 // nothing else needs to be read.
-func (x *TagIndex) read(ctx context.Context, refs []tagRef) (map[tagRef]private.StoredEvent, error) {
+func (x *TagIndex) read(ctx context.Context, refs []tagRef) (map[tagRef]core.StoredEvent, error) {
 	named := map[layout.Key]tagRef{}
 	var keys []dynamo.Attributes
 	for _, ref := range refs {
@@ -22,11 +22,11 @@ func (x *TagIndex) read(ctx context.Context, refs []tagRef) (map[tagRef]private.
 			keys = append(keys, key.Attributes())
 		}
 	}
-	stored := map[tagRef]private.StoredEvent{}
+	stored := map[tagRef]core.StoredEvent{}
 	if len(keys) == 0 {
 		return stored, nil
 	}
-	table := private.SettingsOf(x.journal).JournalTable
+	table := core.Of(x.journal).Table
 	var items []dynamo.Attributes
 	err := x.operate(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
@@ -42,7 +42,7 @@ func (x *TagIndex) read(ctx context.Context, refs []tagRef) (map[tagRef]private.
 		if !ok {
 			continue
 		}
-		event, ok, err := private.ReadItem(x.journal, ref.pid, ref.seq/layout.PartitionSize, item)
+		event, ok, err := core.Of(x.journal).ReadItem(ref.pid, ref.seq/layout.PartitionSize, item)
 		if err != nil {
 			return nil, err
 		}

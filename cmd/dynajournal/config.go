@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 type configCommand struct{}
@@ -63,7 +63,7 @@ func (configCommand) Run(ctx context.Context, s *session) error {
 // settings returns the settings of a location that is resolved to a configuration: those of the
 // flags, then the fields of the configuration that the flags do not have.
 func (l *location) settings(c dynajournal.Config) ([]settingResult, error) {
-	client, err := private.Connect(&c) // which fills in the defaults
+	client, err := core.Connect(&c) // which fills in the defaults
 	if err != nil {
 		return nil, err
 	}

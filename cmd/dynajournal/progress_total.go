@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // idsProgress shows the progress of work on the persistence ids of a journal: all of them if none
@@ -36,7 +36,7 @@ func countIDs(ctx context.Context, j *dynajournal.Journal) int64 {
 // countItems returns about how many items the journal table has, unknownTotal if it can't be told.
 // DynamoDB counts them every few hours.
 func countItems(ctx context.Context, config dynajournal.Config) int64 {
-	client, err := private.Connect(&config)
+	client, err := core.Connect(&config)
 	if err != nil {
 		return unknownTotal
 	}

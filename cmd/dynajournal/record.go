@@ -3,15 +3,43 @@ package main
 import (
 	"github.com/dynajournal/dynajournal"
 	records "github.com/dynajournal/dynajournal/internal/history"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // archivedRecord returns the form of a record in an archive.
-func archivedRecord(r *dynajournal.Record) *records.Record { return private.HistoryRecord(r) }
+func archivedRecord(r *dynajournal.Record) *records.Record {
+	return &records.Record{
+		Kind:               records.Kind(r.Kind),
+		SequenceNumber:     r.SequenceNumber,
+		Last:               r.Last,
+		WriterUUID:         r.WriterUUID,
+		Manifest:           r.Manifest,
+		SerializerID:       r.SerializerID,
+		SerializerManifest: r.SerializerManifest,
+		Bytes:              r.Bytes,
+		Time:               layout.Microseconds(r.Time),
+		Metadata:           r.Metadata,
+		Tags:               r.Tags,
+		BatchFirst:         r.BatchFirst,
+		BatchLast:          r.BatchLast,
+	}
+}
 
 // recordOf returns the journal's form of a record of an archive.
 func recordOf(r *records.Record) dynajournal.Record {
-	var record dynajournal.Record
-	private.SetRecord(&record, r)
-	return record
+	return dynajournal.Record{
+		Kind:               dynajournal.RecordKind(r.Kind),
+		SequenceNumber:     r.SequenceNumber,
+		Last:               r.Last,
+		WriterUUID:         r.WriterUUID,
+		Manifest:           r.Manifest,
+		SerializerID:       r.SerializerID,
+		SerializerManifest: r.SerializerManifest,
+		Bytes:              r.Bytes,
+		Time:               layout.TimeOf(r.Time),
+		Metadata:           r.Metadata,
+		Tags:               r.Tags,
+		BatchFirst:         r.BatchFirst,
+		BatchLast:          r.BatchLast,
+	}
 }

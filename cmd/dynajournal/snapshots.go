@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -93,8 +93,8 @@ func newSnapshotResult(s dynajournal.Snapshot, payloads *payloadDecoder) snapsho
 		PayloadBase64:      base64.StdEncoding.EncodeToString(s.Bytes),
 		state:              s.Serialized(),
 	}
-	if state, ids, ok := private.OpenSnapshot(s.Serialized()); ok {
-		r.state, r.CommandIDs = state, &ids
+	if state, ids, err := commandids.Open(s.Serialized()); err == nil && commandids.IsSealed(s.Serialized()) {
+		r.state, r.CommandIDs = state, new(len(ids.Done))
 	}
 	r.Payload = payloads.decode(r.state)
 	return r

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -88,7 +88,7 @@ func (j *Journal) Conflict(persistenceID string, events ...any) {
 	if err == nil && len(events) > 0 {
 		_, err = writer.Append(ctx, events...)
 	} else if err == nil {
-		_, err = private.CloseNext(ctx, writer)
+		_, err = core.WriterOf(writer).CloseNext(ctx)
 	}
 	if err != nil {
 		j.t.Fatalf("write %q as another writer: %v", persistenceID, err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/entity/internal/kit"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -46,7 +46,7 @@ func (h *history[S, E]) version() int64 { return int64(len(h.events)) }
 // the journal. What is wrong is reported to tb.
 func New[S, E any](tb testing.TB, kind entity.Type[S, E], registry *serialization.Registry) *Kit[S, E] {
 	tb.Helper()
-	if err := private.CheckType(&kind); err != nil {
+	if err := kind.Check(); err != nil {
 		tb.Fatal(err)
 	}
 	if registry == nil {
@@ -73,14 +73,14 @@ func (k *Kit[S, E]) View(
 	ctx context.Context, id string, show func(S) error, _ ...entity.ViewOption,
 ) (version int64, err error) {
 	k.t.Helper()
-	if private.InsideCommand() {
+	if kit.Inside() {
 		k.t.Errorf("a command views entity %q: it must be a function of its Tx alone", id)
 		return 0, entity.ErrReentrant
 	}
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
 	}
-	if err := private.CheckEntityID(id); err != nil {
+	if err := kit.CheckID(id); err != nil {
 		return 0, err
 	}
 	k.mu.Lock()
@@ -147,16 +147,17 @@ func (k *Kit[S, E]) run(
 	ctx context.Context, id string, command func(*entity.Tx[S, E]) error, opts []entity.CommandOption,
 ) *ran[S, E] {
 	k.t.Helper()
-	if private.InsideCommand() {
+	if kit.Inside() {
 		k.t.Errorf("a command runs another command, on entity %q: it must be a function of its Tx alone", id)
 		return &ran[S, E]{err: entity.ErrReentrant}
 	}
 	if command == nil {
 		return &ran[S, E]{err: &dynajournal.ArgumentError{Argument: "command", Value: "nil", Reason: "it must be a function"}}
 	}
-	options, err := private.ReadCommandOptions(opts)
+	options := kit.Read[entity.Receipt](opts)
+	err := options.Check(true)
 	if err == nil {
-		err = private.CheckEntityID(id)
+		err = kit.CheckID(id)
 	}
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("command of %q: %w", k.kind.PersistenceID(id), context.Cause(ctx))
@@ -177,20 +178,20 @@ func (k *Kit[S, E]) run(
 	if options.ID != "" && len(r.events) > 0 {
 		h.done[options.ID] = h.version()
 	}
-	if into, ok := options.Receipt.(*entity.Receipt); ok {
-		*into = r.receipt
+	if options.Receipt != nil {
+		*options.Receipt = r.receipt
 	}
 	return r
 }
 
 // refuse returns why a command is not run on a state, nil if it is. The caller holds mu.
-func (k *Kit[S, E]) refuse(id string, h *history[S, E], options private.CommandOptions) error {
+func (k *Kit[S, E]) refuse(id string, h *history[S, E], options *kit.Options[entity.Receipt]) error {
 	pid := k.kind.PersistenceID(id)
 	if version, ok := h.done[options.ID]; ok {
 		return &entity.DuplicateError{PersistenceID: pid, CommandID: options.ID, Version: version}
 	}
-	if options.At != nil && *options.At != h.version() {
-		return &dynajournal.VersionError{PersistenceID: pid, Expected: *options.At, Last: h.version()}
+	if options.Demands && options.At != h.version() {
+		return &dynajournal.VersionError{PersistenceID: pid, Expected: options.At, Last: h.version()}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 var (
@@ -322,7 +322,7 @@ func compare(t *testing.T, engine *embedded.Engine, b *bank, requests [][]*reque
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := private.MarkOf(&stored).ID
+			key := core.MarkOf(stored.Metadata).ID
 			balance, version = event.apply(Account{balance}).Balance, stored.SequenceNumber
 			sent := byKey[key]
 			switch {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -137,4 +138,20 @@ func texts(v types.AttributeValue) map[string]string {
 		values[key] = text.Value
 	}
 	return values
+}
+
+// TimeOf returns the time of an event in UTC, the zero Time for 0.
+func TimeOf(microseconds int64) time.Time {
+	if microseconds == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(microseconds).UTC()
+}
+
+// Microseconds returns the stored form of the time of an event, 0 for the zero Time.
+func Microseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
 }

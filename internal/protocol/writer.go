@@ -11,9 +11,9 @@ import (
 )
 
 // Writer is the state of one writer of a persistence id. It is returned by a recovery, and ends
-// with the first error that leaves in doubt what is stored. A call enters the writer first,
-// and leaves it when it is done. An operation of the journal, for which Close waits anyway, enters
-// its Turn alone.
+// with the first error that leaves in doubt what is stored. A call enters the writer first, and
+// leaves it when it is done. An operation of the journal, for which Close waits anyway, enters the
+// Turn alone.
 type Writer struct {
 	lifetime.Turn
 
@@ -43,8 +43,8 @@ type Writer struct {
 	expiring bool
 }
 
-// Enter begins a call on the writer, for which Close of the journal waits, and takes the turn. Leave
-// ends both.
+// Enter begins a call on the writer, for which Close of the journal waits, and takes the turn.
+// Leave ends both.
 func (w *Writer) Enter(ctx context.Context) error {
 	if err := w.journal.Life.Begin(); err != nil {
 		return err

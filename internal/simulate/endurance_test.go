@@ -23,8 +23,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/explore"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 var (
@@ -105,7 +105,7 @@ func TestEndurance(t *testing.T) {
 	defer func() { _ = service.current().Close() }()
 	config := dynajournal.Config{AWS: service.engine.AWSConfig(), FenceWindow: time.Hour, AttemptTimeout: time.Second}
 	config.AWS.HTTPClient = service
-	private.SetClock(&config, clock.New(wall, elapsed))
+	core.SetClock(&config, clock.New(wall, elapsed))
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}

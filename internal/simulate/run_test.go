@@ -15,8 +15,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/explore"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 const (
@@ -200,7 +200,7 @@ func (g *simulation) journal(process string, m *explore.Machine) *dynajournal.Jo
 }
 
 func (g *simulation) openJournal(config dynajournal.Config, m *explore.Machine) *dynajournal.Journal {
-	private.SetClock(&config, m.Clock())
+	core.SetClock(&config, m.Clock())
 	j, err := dynajournal.Open(g.Context(), config)
 	if err != nil {
 		g.Fatal(err)

@@ -53,6 +53,13 @@ func Everything() Criteria {
 	return Criteria{MaxSeq: math.MaxInt64, MinTS: math.MinInt64, MaxTS: math.MaxInt64}
 }
 
+// UpTo returns the criteria that every snapshot up to a sequence number meets.
+func UpTo(seq int64) Criteria {
+	c := Everything()
+	c.MaxSeq = seq
+	return c
+}
+
 // limitsTime reports whether the criteria limit the timestamp.
 func (c Criteria) limitsTime() bool { return c.MinTS != math.MinInt64 || c.MaxTS != math.MaxInt64 }
 

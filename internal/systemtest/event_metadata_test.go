@@ -11,7 +11,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -22,7 +22,7 @@ func metadataOn(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMeta
 func wall(at *atomic.Int64) func(*dynajournal.Config) {
 	began := time.Now()
 	return func(c *dynajournal.Config) {
-		private.SetClock(c, clock.New(
+		core.SetClock(c, clock.New(
 			func() time.Time { return time.UnixMicro(at.Load()) }, func() time.Duration { return time.Since(began) },
 		))
 	}

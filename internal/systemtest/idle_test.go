@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // hands are clocks that the test moves: those of the machine, and that of the engine.
@@ -36,7 +36,7 @@ func openIdle(t *testing.T) (*dynajournal.Journal, *embedded.Engine, *hands) {
 		t.Fatal(err)
 	}
 	config := dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: time.Hour}
-	private.SetClock(&config, h.clock())
+	core.SetClock(&config, h.clock())
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // sleeper is a machine whose clocks the test sets, with a journal, and an engine whose clock the
@@ -51,9 +51,9 @@ func newSleeper(t *testing.T, options dynajournal.TableOptions, change ...func(*
 	}
 	createTables(t, config, options)
 	others := config
-	private.SetClock(&others, clock.New(at(&s.service), func() time.Duration { return time.Duration(s.service.Load()) }))
+	core.SetClock(&others, clock.New(at(&s.service), func() time.Duration { return time.Duration(s.service.Load()) }))
 	s.other = openJournal(t, others)
-	private.SetClock(&config, clock.New(at(&s.local), func() time.Duration { return time.Duration(s.elapsed.Load()) }))
+	core.SetClock(&config, clock.New(at(&s.local), func() time.Duration { return time.Duration(s.elapsed.Load()) }))
 	credentials := config.AWS.Credentials
 	config.AWS.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 		if signs := s.signs.Swap(nil); signs != nil {

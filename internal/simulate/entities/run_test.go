@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/explore"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 const (
@@ -130,7 +130,7 @@ func (g *simulation) config(process string) dynajournal.Config {
 
 func (g *simulation) journal(process string, m *explore.Machine) *dynajournal.Journal {
 	config := g.config(process)
-	private.SetClock(&config, m.Clock())
+	core.SetClock(&config, m.Clock())
 	j, err := dynajournal.Open(g.Context(), config)
 	if err != nil {
 		g.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 const (
@@ -120,7 +120,7 @@ func (s *simulation) config(ahead time.Duration) dynajournal.Config {
 		AttemptTimeout: 500 * time.Millisecond, OperationTimeout: operationTimeout, FenceWindow: time.Hour,
 	}
 	began := time.Now()
-	private.SetClock(&config, clock.New(func() time.Time { return s.now().Add(ahead) }, func() time.Duration { return time.Since(began) }))
+	core.SetClock(&config, clock.New(func() time.Time { return s.now().Add(ahead) }, func() time.Duration { return time.Since(began) }))
 	return config
 }
 

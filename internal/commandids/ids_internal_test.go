@@ -1,4 +1,4 @@
-package entity
+package commandids
 
 import (
 	"encoding/binary"
@@ -12,17 +12,16 @@ import (
 func TestSavedIDsAreReadAsTheyWere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		saved := savedIDs{limits: CommandIDs{
-			Last:   rapid.IntRange(1, maxRemembered).Draw(t, "last"),
-			Most:   rapid.IntRange(1, maxRemembered).Draw(t, "most"),
+		saved := Saved{Limits: Limits{
+			Last:   rapid.IntRange(1, Most).Draw(t, "last"),
+			Most:   rapid.IntRange(1, Most).Draw(t, "most"),
 			Period: time.Duration(rapid.Int64Range(0, 1<<40).Draw(t, "period")) * time.Microsecond,
 		}}
 		for i := range rapid.IntRange(1, 5).Draw(t, "ids") {
-			saved.done = append(saved.done, remembrance{hashOf(rapid.String().Draw(t, "id")), int64(i), 1 << 50})
+			saved.Done = append(saved.Done, Done{HashOf(rapid.String().Draw(t, "id")), int64(i), 1 << 50})
 		}
-		r := &envelopeReader{rest: saved.append(nil)}
-		if got := r.ids(); r.failed || len(r.rest) > 0 || !reflect.DeepEqual(got, saved) {
-			t.Errorf("%+v is read as %+v", saved, got)
+		if got, err := Decode(saved.Append(nil)); err != nil || !reflect.DeepEqual(got, saved) {
+			t.Errorf("%+v is read as %+v (%v)", saved, got, err)
 		}
 	})
 }
@@ -31,13 +30,11 @@ func TestSavedIDsAreReadAsTheyWere(t *testing.T) {
 func TestSavedIDsWithoutLimits(t *testing.T) {
 	t.Parallel()
 	b := binary.AppendUvarint(nil, 1)
-	hash := hashOf("c-1")
+	hash := HashOf("c-1")
 	b = append(b, hash[:]...)
 	b = binary.AppendVarint(binary.AppendVarint(b, 7), 9)
-	r := &envelopeReader{rest: b}
-	got := r.ids()
-	if r.failed || !reflect.DeepEqual(got, savedIDs{done: []remembrance{{hash, 7, 9}}}) {
-		t.Errorf("%+v", got)
+	if got, err := Decode(b); err != nil || !reflect.DeepEqual(got, Saved{Done: []Done{{hash, 7, 9}}}) {
+		t.Errorf("%+v (%v)", got, err)
 	}
 }
 
@@ -47,8 +44,7 @@ func TestSavedLimitsAreBounded(t *testing.T) {
 	b := binary.AppendUvarint(nil, 1)
 	b = append(b, limitsMark+"\xff\xff\xff\xff\xff\xff\xff\xff"...)
 	b = binary.AppendVarint(binary.AppendVarint(b, 0), -1)
-	got := (&envelopeReader{rest: b}).ids()
-	if len(got.done) > 0 || got.limits != (CommandIDs{Last: maxRemembered, Most: maxRemembered}) {
-		t.Errorf("%+v", got)
+	if got, err := Decode(b); err != nil || len(got.Done) > 0 || got.Limits != (Limits{Last: Most, Most: Most}) {
+		t.Errorf("%+v (%v)", got, err)
 	}
 }

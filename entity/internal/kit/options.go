@@ -1,0 +1,72 @@
+// Package kit has the rules of commands that entities and their test kit share.
+package kit
+
+import (
+	"strings"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Separator separates the name of a type from the id of an entity in a persistence id.
+const Separator = "|"
+
+// maxCommandID is the largest length of the id of a command, in bytes.
+const maxCommandID = 1000
+
+// CheckID returns an error if no entity can have an id.
+func CheckID(id string) error {
+	if id == "" || strings.Contains(id, Separator) {
+		return argument("id", id, `it must not be empty or contain "|"`)
+	}
+	return nil
+}
+
+// Options are the options of one command. R is entity.Receipt.
+type Options[R any] struct {
+	// ID is that of entity.CommandID, empty if there is none.
+	ID string
+	// At is the version that entity.At demands, if Demands is set.
+	At      int64
+	Demands bool
+	// Fresh is set by entity.Fresh.
+	Fresh bool
+	// Receipt is that of entity.Into, nil if there is none.
+	Receipt *R
+}
+
+// Check returns an error if no command can have the options. metadata reports whether an id can be
+// stored.
+func (o *Options[R]) Check(metadata bool) error {
+	switch {
+	case o.At < 0:
+		return argument("At", o.At, "it must not be negative")
+	case o.ID == "":
+		return nil
+	case len(o.ID) > maxCommandID:
+		return argument("CommandID", len(o.ID), "it must have at most 1,000 bytes")
+	case !metadata:
+		return argument("CommandID", o.ID, "the journal stores no metadata: see Config.EventMetadata")
+	}
+	return nil
+}
+
+func (o *Options[R]) options() *Options[R] { return o }
+
+// Holder is the type that a command option changes. It embeds Options.
+type Holder[R, O any] interface {
+	*O
+	options() *Options[R]
+}
+
+// Read returns what command options ask for. R is inferred from the type that they change.
+func Read[R, O any, P Holder[R, O], F ~func(P)](all []F) *Options[R] {
+	holder := P(new(O))
+	for _, option := range all {
+		option(holder)
+	}
+	return holder.options()
+}
+
+func argument(name string, value any, reason string) error {
+	return &dynajournal.ArgumentError{Argument: name, Value: value, Reason: reason}
+}

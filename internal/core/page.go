@@ -1,0 +1,171 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// LiveWindow is the root's LiveWindow.
+const LiveWindow = 1000
+
+// Page is the first events from a sequence number on, in order.
+type Page struct {
+	Events []StoredEvent
+	// Low is the first number that is not deleted, 0 if none is. It was read when all events were
+	// read, or nothing was deleted meanwhile.
+	Low int64
+	// More reports whether there may be more events.
+	More bool
+	// Highest is at least the number of the last event that was read. If that is far below the
+	// highest one that is stored, it is the latter. It is 0 in a native journal.
+	Highest int64
+}
+
+// Span is a range of sequence numbers.
+type Span struct{ First, Last int64 }
+
+// StoredEvent is an event of a page.
+type StoredEvent struct {
+	SequenceNumber int64
+	// Writer is the UUID of the writer.
+	Writer string
+	// Manifest, SerializerManifest and Tags are those of a dynajournal.Event.
+	Manifest, SerializerManifest string
+	Tags                         []string
+	// Single reports whether the event is not a member of an atomic write.
+	Single bool
+	// Low is the first number that was not deleted, as known when the event was read.
+	Low int64
+	// Missing are the numbers before the event, and after the event before it, at which nothing is
+	// stored, and nothing was deleted. A JVM may still be writing there. There are none in a native
+	// journal, where a writer closes them first.
+	Missing []Span
+
+	event *layout.Event
+}
+
+// ReadPage reads the first events of a persistence id from a number on, which is at least 1, for a
+// projection. None of the caller's code runs meanwhile, so the events are of one moment: between
+// two requests a persistence id is not purged and used again.
+func (j *Journal) ReadPage(ctx context.Context, pid string, from int64, most int) (Page, error) {
+	if err := j.CheckReadable(pid); err != nil {
+		return Page{}, err
+	}
+	req := From(pid, from)
+	req.Limit = int64(most)
+	var page Page
+	var low int64
+	var missing []Span
+	req.Low = func(mark layout.LowMark) { low = mark.Seq }
+	if !j.Native() {
+		req.Missing = func(span protocol.Span) { missing = append(missing, Span(span)) }
+	}
+	err := j.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, begun func()) error {
+		req.Begun = begun
+		var m dynamo.Meter
+		result, err := j.Store.Replay(ctx, &m, req, func(e *layout.Event) error {
+			stored := storedEvent(e)
+			stored.Low, stored.Missing = low, missing
+			page.Events = append(page.Events, stored)
+			missing = nil
+			return nil
+		})
+		if err == nil && !j.Native() {
+			low, err = j.finishShared(ctx, &m, pid, &page, &result)
+		}
+		return j.InTable(j.Table, err)
+	})
+	if err != nil {
+		return Page{}, fmt.Errorf("read events of %q: %w", pid, err)
+	}
+	page.Low, page.More = low, len(page.Events) == most
+	return page, nil
+}
+
+// finishShared reads what follows the events of a page in a journal that is shared with a JVM, and
+// returns the low mark. A JVM leaves nothing where it deletes. So only a low mark that is read
+// after the events shows which of them were deleted, and which were not read for that reason.
+func (j *Journal) finishShared(
+	ctx context.Context, m *dynamo.Meter, pid string, page *Page, result *protocol.Result,
+) (int64, error) {
+	first := int64(0)
+	for i := range page.Events {
+		e := &page.Events[i]
+		page.Highest = e.SequenceNumber
+		if len(e.Missing) > 0 && first == 0 {
+			first = e.Missing[0].First
+		}
+	}
+	if first > 0 && page.Highest-first < LiveWindow && result.Marks.High-first >= LiveWindow {
+		// The mark can be damaged.
+		end, err := j.Store.End(ctx, m, pid, result.Marks, result.FarMark)
+		if err != nil {
+			return 0, err
+		}
+		page.Highest = max(page.Highest, end.Highest)
+	}
+	if !safeguard.ProjectionLowLast {
+		return result.Marks.Low.Seq, nil
+	}
+	marks, err := j.Store.LowMark(ctx, m, pid)
+	return marks.Low.Seq, err
+}
+
+// StoredAt reads the numbers of a span, and returns for each at which an item is stored whether it
+// is an event.
+func (j *Journal) StoredAt(ctx context.Context, pid string, span Span) (map[int64]bool, error) {
+	found := map[int64]bool{}
+	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		for first := span.First; first <= span.Last; {
+			last := min(span.Last, first-first%layout.PartitionSize+layout.PartitionSize-1)
+			slots, err := j.Store.Span(ctx, &dynamo.Meter{}, pid, first, last)
+			if err != nil {
+				return j.InTable(j.Table, err)
+			}
+			for i := range slots {
+				found[slots[i].SequenceNr] = slots[i].Event != nil
+			}
+			first = last + 1
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read numbers of %q again: %w", pid, err)
+	}
+	return found, nil
+}
+
+// ReadItem decodes an item of a partition of a persistence id as ReadPage does. It reports false if
+// the item is no event: a deleted one, or a seal. It sends nothing.
+func (j *Journal) ReadItem(pid string, partition int64, item dynamo.Attributes) (StoredEvent, bool, error) {
+	slot, err := j.Store.Keys.DecodeSlot(pid, partition, item)
+	switch {
+	case err != nil:
+		return StoredEvent{}, false, j.InTable(j.Table, err)
+	case slot.Event == nil:
+		return StoredEvent{}, false, nil
+	}
+	return storedEvent(slot.Event), true, nil
+}
+
+// storedEvent returns the form of an event for a projection.
+func storedEvent(e *layout.Event) StoredEvent {
+	return StoredEvent{
+		SequenceNumber: e.SequenceNr, Writer: e.WriterUUID, Single: !e.Batch.IsBatch(),
+		Manifest: e.Manifest, SerializerManifest: e.SerializerManifest, Tags: e.Metadata.Tags,
+		event: e,
+	}
+}
+
+// DeliverEvents passes a stored event to read, or the events to which it is converted, as Deliver
+// does, in the form of the root.
+func DeliverEvents[E any](ctx context.Context, journal Opened[E], e *StoredEvent, read func(E) error) error {
+	j, public := journal.opened()
+	return j.Deliver(ctx, e.event, func(event Delivered) error { return read(public(event)) })
+}

@@ -1,0 +1,106 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// From returns a request for all events of a persistence id from a sequence number on.
+func From(pid string, seq int64) protocol.Request {
+	return protocol.Request{PersistenceID: pid, From: max(seq, 1), To: math.MaxInt64, Limit: protocol.Unlimited}
+}
+
+// Read passes the events of a request to emit, outside of the operation. The result is the zero
+// Result if emit has stopped the reading.
+func (j *Journal) Read(
+	ctx context.Context, req protocol.Request, emit func(*layout.Event) error,
+) (protocol.Result, error) {
+	if err := j.CheckReadable(req.PersistenceID); err != nil {
+		return protocol.Result{}, err
+	}
+	var result protocol.Result
+	err := j.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+		req.Begun = begun
+		var err error
+		result, err = j.Store.Replay(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
+			return op.Outside(func() error { return emit(e) })
+		})
+		return j.InTable(j.Table, err)
+	})
+	return result, err
+}
+
+// ReadFrom passes the stored events from a sequence number on to handle, each once and not
+// converted: a host of entities also has to see an event that is converted to no event. It returns
+// the number after the last one that is decided for good, and the last one that is deleted.
+func (j *Journal) ReadFrom(
+	ctx context.Context, pid string, from int64, handle func(*layout.Event) error,
+) (next, deletedTo int64, err error) {
+	result, err := j.Read(ctx, From(pid, from), handle)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read events of %q: %w", pid, err)
+	}
+	deletedTo = max(result.Marks.Low.Seq-1, 0)
+	return max(result.Decided, deletedTo) + 1, deletedTo, nil
+}
+
+// After returns a request for the recovery of a persistence id whose state is known up to a
+// sequence number. snapshot reports whether it was loaded from a snapshot with that number.
+func After(pid string, seq int64, snapshot bool) *protocol.Request {
+	req := From(pid, seq+1)
+	req.Snapshot, req.Recover = snapshot, true
+	return &req
+}
+
+// Recover passes the stored events of a request to handle, as ReadFrom does, and returns a writer.
+func (j *Journal) Recover(
+	ctx context.Context, req *protocol.Request, handle func(*layout.Event) error,
+) (Writer, error) {
+	if err := j.CheckID(req.PersistenceID); err != nil {
+		return Writer{}, err
+	}
+	var w Writer
+	err := j.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+		ctx = dynamo.Hedged(ctx)
+		req.Begun = begun
+		state, err := j.Protocol.Recover(ctx, req, func(e *layout.Event) error {
+			return op.Outside(func() error { return handle(e) })
+		})
+		w = Writer{j, state}
+		return j.InTable(j.Table, err)
+	})
+	if err != nil {
+		return Writer{}, fmt.Errorf("recover %q: %w", req.PersistenceID, err)
+	}
+	return w, nil
+}
+
+// Taken reports whether anything is, or was, stored at a sequence number. In a native journal a
+// deleted event leaves a tombstone. In a shared one a JVM may have deleted it, which leaves nothing
+// there, but has put the low mark before: the low marks are read after the number was found free.
+//
+// gone reports that nothing is stored at the number before, either.
+func (j *Journal) Taken(ctx context.Context, pid string, seq int64) (there, gone bool, err error) {
+	err = j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		meter := &dynamo.Meter{}
+		item, err := j.Store.Stored(ctx, meter, pid, seq)
+		there = item != nil
+		if err != nil || there || !j.Store.Shared() || !safeguard.TakenByJVM {
+			return err
+		}
+		low, before, err := j.Store.JVMLowAround(ctx, meter, pid, seq)
+		there, gone = low > seq, !before
+		return err
+	})
+	if err != nil {
+		return false, false, fmt.Errorf("read number %d of %q: %w", seq, pid, err)
+	}
+	return there, gone, nil
+}

@@ -1,0 +1,202 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+)
+
+// Writer appends events to a persistence id, and deletes them. It is safe for concurrent use. A
+// copy is the same writer.
+type Writer struct {
+	journal *Journal
+	state   *protocol.Writer
+}
+
+// Result is the result of an append.
+type Result struct {
+	// First and Last are the sequence numbers of the first and the last event.
+	First, Last int64
+	Cost        dynamo.Cost
+}
+
+// Removed is the result of a deletion. After an error it is the result of the part that was done.
+type Removed struct {
+	// Count is how many sequence numbers were removed, and snapshots by a purge.
+	Count int64
+	// Lowest is the lowest number that is not deleted. It is 0 after a purge.
+	Lowest int64
+	Cost   dynamo.Cost
+}
+
+// PersistenceID returns the persistence id of the writer.
+func (w *Writer) PersistenceID() string { return w.state.PersistenceID() }
+
+// UUID returns the UUID that is stored in every event of the writer.
+func (w *Writer) UUID() string { return w.state.UUID() }
+
+// RecoveryCost returns the cost of the recovery that returned the writer.
+func (w *Writer) RecoveryCost() dynamo.Cost { return w.state.RecoveryCost() }
+
+// DeletedTo returns the last sequence number that was deleted when the writer recovered, or 0.
+func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
+
+// Err returns why the writer has ended, nil while it may write.
+func (w *Writer) Err() error {
+	if err := w.state.Err(); err != nil {
+		return w.journal.PublicError(err)
+	}
+	return context.Cause(w.journal.Life.Reading())
+}
+
+// Next returns the sequence number of the next event. It waits for the calls in flight.
+func (w *Writer) Next(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Next) }
+
+// Last returns the sequence number of the last visible event, 0 if there never was one. It waits
+// for the calls in flight.
+func (w *Writer) Last(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Last) }
+
+// look returns a number that belongs to the writer's turn.
+func (w *Writer) look(ctx context.Context, number func() int64) (int64, error) {
+	if err := w.state.Enter(ctx); err != nil {
+		return 0, w.journal.PublicError(err)
+	}
+	defer w.state.Leave()
+	return number(), nil
+}
+
+// Encode returns the stored form of an event, without its number. index is its index in the call.
+func (w *Writer) Encode(ctx context.Context, e *New, index int) (*layout.Event, error) {
+	return w.journal.Encode(ctx, w.PersistenceID(), e, index)
+}
+
+// Append writes events as one atomic write. index is the index of its first event in the call.
+func (w *Writer) Append(ctx context.Context, events []*layout.Event, index int) (Result, error) {
+	if err := w.state.Enter(ctx); err != nil {
+		return Result{}, w.journal.PublicError(err)
+	}
+	return w.write(ctx, events, index)
+}
+
+// AppendAt is Append under the condition that the last visible event has the number last.
+func (w *Writer) AppendAt(ctx context.Context, last int64, events []*layout.Event) (Result, error) {
+	if err := w.state.Enter(ctx); err != nil {
+		return Result{}, w.journal.PublicError(err)
+	}
+	if err := w.state.CheckLast(last); err != nil {
+		w.state.Leave()
+		return Result{}, w.journal.PublicError(err)
+	}
+	return w.write(ctx, events, 0)
+}
+
+// write is Append for a caller that has entered the writer. It leaves the writer.
+func (w *Writer) write(ctx context.Context, events []*layout.Event, index int) (Result, error) {
+	m := &dynamo.Meter{}
+	if err := w.state.Append(ctx, m, events, index); err != nil {
+		return Result{}, w.journal.PublicError(err)
+	}
+	return Result{events[0].SequenceNr, events[len(events)-1].SequenceNr, m.Cost()}, nil
+}
+
+// Started is an Append that Start has begun. It must not be used concurrently.
+type Started struct {
+	write   *protocol.AtomicWrite
+	journal *Journal
+	meter   dynamo.Meter
+	events  []*layout.Event
+}
+
+// Start begins Append without a wait. It returns nil if Append may have to wait for another call or
+// another request, or has an error. Nothing is written then.
+func (w *Writer) Start(ctx context.Context, events []*layout.Event) *Started {
+	if !w.state.TryEnter() {
+		return nil
+	}
+	s := &Started{journal: w.journal, events: events}
+	if s.write = w.state.Start(ctx, &s.meter, events); s.write == nil {
+		w.state.Leave()
+		return nil
+	}
+	return s
+}
+
+// Done returns a channel that is closed when the events have their outcomes.
+func (s *Started) Done() <-chan struct{} { return s.write.Done() }
+
+// Succeeded reports whether all events are stored. Then Finish does not wait.
+func (s *Started) Succeeded() bool { return s.write.Succeeded() }
+
+// Finish is the rest of Append, and must be called once. ctx is the context of Start.
+func (s *Started) Finish(ctx context.Context) (Result, error) {
+	if err := s.write.Finish(ctx); err != nil {
+		return Result{}, s.journal.PublicError(err)
+	}
+	return Result{s.events[0].SequenceNr, s.events[len(s.events)-1].SequenceNr, s.meter.Cost()}, nil
+}
+
+// CloseNext seals the next sequence number, so that no write of an earlier writer that is still in
+// flight can take it. It reports false if the number is taken: then the writer has ended.
+func (w *Writer) CloseNext(ctx context.Context) (bool, error) {
+	closed := false
+	_, err := w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+		var err error
+		closed, err = w.state.CloseNext(ctx, m)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("seal the next number of %q: %w", w.PersistenceID(), err)
+	}
+	return closed, nil
+}
+
+// DeleteTo deletes all events up to a sequence number.
+func (w *Writer) DeleteTo(ctx context.Context, to int64) (Removed, error) {
+	var r Removed
+	var err error
+	r.Cost, err = w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+		var err error
+		r.Count, err = w.state.DeleteTo(ctx, m, to)
+		r.Lowest = w.state.Lowest()
+		if err != nil {
+			return fmt.Errorf("delete events of %q to %d: %w", w.PersistenceID(), to, w.journal.InTable(w.journal.Table, err))
+		}
+		return nil
+	})
+	return r, err
+}
+
+// Purge removes the snapshots, the events and the marks of the persistence id, and ends the writer.
+// With now it removes every item at once.
+func (w *Writer) Purge(ctx context.Context, now bool) (Removed, error) {
+	var r Removed
+	var err error
+	r.Cost, err = w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+		var err error
+		if r.Count, err = w.state.Purge(ctx, m, now); err != nil {
+			return fmt.Errorf("purge %q: %w", w.PersistenceID(), w.journal.InTable(w.journal.Table, err))
+		}
+		return nil
+	})
+	return r, err
+}
+
+// remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx
+// ends or the journal is closed.
+func (w *Writer) remove(
+	ctx context.Context, do func(context.Context, *dynamo.Meter) error,
+) (dynamo.Cost, error) {
+	var m dynamo.Meter
+	err := w.journal.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		if err := w.state.Turn.Enter(ctx); err != nil {
+			return w.journal.PublicError(err)
+		}
+		defer w.state.Turn.Leave()
+		return m.Mark(do(ctx, &m))
+	})
+	return m.Cost(), err
+}
