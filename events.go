@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -23,25 +21,25 @@ type Range struct {
 	Limit *int64
 }
 
-// request checks the window, and returns what to read. It reports false if that is nothing. options
-// is the name of the type in the error of a wrong field.
-func (r Range) request(pid, options string) (protocol.Request, bool, error) {
-	req := protocol.Request{PersistenceID: pid, From: max(r.From, 1), To: r.To, Limit: protocol.Unlimited}
-	if req.To == 0 {
-		req.To = math.MaxInt64
+// request checks the window, and returns what to read. options is the name of the type in the error
+// of a wrong field.
+func (r Range) request(pid, options string) (protocol.Request, error) {
+	req := core.From(pid, r.From)
+	if r.To != 0 {
+		req.To = r.To
 	}
 	if r.Limit != nil {
 		req.Limit = *r.Limit
 	}
 	switch {
 	case r.From < 0:
-		return req, false, &ArgumentError{options + ".From", r.From, core.MustNotBeNegative}
+		return req, &ArgumentError{options + ".From", r.From, core.MustNotBeNegative}
 	case r.To < 0:
-		return req, false, &ArgumentError{options + ".To", r.To, core.MustNotBeNegative}
+		return req, &ArgumentError{options + ".To", r.To, core.MustNotBeNegative}
 	case r.Limit != nil && *r.Limit < 0:
-		return req, false, &ArgumentError{options + ".Limit", *r.Limit, core.MustNotBeNegative}
+		return req, &ArgumentError{options + ".Limit", *r.Limit, core.MustNotBeNegative}
 	}
-	return req, req.From <= req.To && req.From <= MaxSequenceNumber && req.Limit != 0, nil
+	return req, nil
 }
 
 // Events reads the events of a window of sequence numbers that are not deleted, in order, each
@@ -57,36 +55,21 @@ func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 // and those of requests. After an error the sequence ends.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
-			return j.core.Deliver(ctx, e, func(event core.Delivered) error {
-				if !yield(eventOf(event), nil) {
-					return protocol.ErrStop
-				}
-				return nil
+		req, err := window.request(persistenceID, "Range")
+		if err == nil {
+			_, err = j.core.Read(ctx, req, func(e *layout.Event) error {
+				return j.core.Deliver(ctx, e, func(event core.Delivered) error {
+					if !yield(eventOf(event), nil) {
+						return protocol.ErrStop
+					}
+					return nil
+				})
 			})
-		})
+		}
 		if err != nil {
 			yield(Event{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
 		}
 	}
-}
-
-// readEvents reads the events of a window. wait is that of protocol.Request. The result is that of
-// a reading that was not stopped; the zero Result if there was nothing to read.
-func (j *Journal) readEvents(
-	ctx context.Context, pid string, window Range, wait *protocol.Wait, emit func(*layout.Event) error,
-) (protocol.Result, error) {
-	req, some, err := window.request(pid, "Range")
-	req.Wait = wait
-	if err == nil && !some {
-		if err = j.core.CheckReadable(pid); err == nil {
-			err = j.core.Operate(ctx, func(context.Context, *lifetime.Operation) error { return nil })
-		}
-	}
-	if err != nil || !some {
-		return protocol.Result{}, err
-	}
-	return j.core.Read(ctx, req, emit)
 }
 
 // EventEnvelope is an event with its offset, as Akka's and Pekko's read journals return it.

@@ -59,32 +59,15 @@ type Hole struct {
 	Passed bool
 }
 
-// holeConfig says how live queries wait for missing numbers, and who is told.
-type holeConfig struct {
-	wait  time.Duration
-	hooks []Hook
-}
-
-func (c *Config) holes() holeConfig { return holeConfig{c.HoleWait, c.Hooks} }
-
-// holeWait returns how a live query waits for missing numbers, nil if it does not.
-func (j *Journal) holeWait(pid string) *protocol.Wait {
-	if j.Native() || j.holes.wait < 0 {
-		return nil
-	}
-	return &protocol.Wait{Most: j.holes.wait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
-		for _, hook := range j.holes.hooks {
+// onHole returns the function that passes each hole to the hooks.
+func (c *Config) onHole() func(context.Context, string, protocol.Waited) {
+	return func(ctx context.Context, pid string, w protocol.Waited) {
+		for _, hook := range c.Hooks {
 			if hook.OnHole != nil {
 				hook.OnHole(ctx, Hole{pid, w.First, w.Last, w.For, w.Passed})
 			}
 		}
-		level, text := slog.LevelDebug, "a live query has waited for missing events"
-		if w.Passed {
-			level, text = slog.LevelWarn, "a live query goes on without events that are missing"
-		}
-		j.core.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
-			slog.Int64("first", w.First), slog.Int64("last", w.Last), slog.Duration("waited", w.For))
-	}}
+	}
 }
 
 // observer returns the function that passes each attempt to the hooks and to the log, nil if there
@@ -116,3 +99,18 @@ func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 		}
 	}
 }
+
+// Cost is what an operation has used up.
+type Cost struct {
+	// Requests is how many requests were sent to DynamoDB, failed attempts included.
+	Requests int
+	// ReadUnits and WriteUnits are the capacity units that DynamoDB reported as consumed. Failed
+	// attempts report none.
+	ReadUnits, WriteUnits float64
+}
+
+// Add returns the sum of two costs.
+func (c Cost) Add(other Cost) Cost { return Cost(dynamo.Cost(c).Add(dynamo.Cost(other))) }
+
+// Sub returns the difference between c and an earlier cost of the same operation.
+func (c Cost) Sub(earlier Cost) Cost { return Cost(dynamo.Cost(c).Sub(dynamo.Cost(earlier))) }

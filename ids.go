@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -85,7 +81,7 @@ func (o IDsOptions) check() error {
 func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := j.listIDs(ctx, opts, func(pid string) bool { return yield(pid, nil) }); err != nil {
-			yield("", j.listError(err))
+			yield("", j.core.ListError(err))
 		}
 	}
 }
@@ -120,71 +116,24 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 			return found, err
 		}
 		err := opts.check()
+		var pauses core.Pauses
 		if err == nil {
-			err = poll.poll(ctx, j.core.Life.Reading(), look, func() (time.Duration, bool) { return 0, false })
+			pauses, err = poll.pauses()
+		}
+		if err == nil {
+			err = j.core.Poll(ctx, pauses, look, func() (time.Duration, bool) { return 0, false })
 		}
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
-			yield("", j.listError(err))
+			yield("", j.core.ListError(err))
 		}
 	}
-}
-
-// listError returns the public form of the error of a listing.
-func (j *Journal) listError(err error) error {
-	err = j.core.InTable(j.core.Table, err)
-	return fmt.Errorf("list the persistence ids of journal %q: %w", j.core.Name, err)
 }
 
 func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string) bool) error {
 	if err := j.checkListing(opts); err != nil {
 		return err
 	}
-	return j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
-		return j.listAll(ctx, op, opts, emit)
-	})
-}
-
-// listAll lists ids in the operation op, until emit returns false.
-func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, opts IDsOptions, emit func(string) bool) error {
-	if j.tooLong(opts.Prefix) {
-		return nil
-	}
-	listed := 0
-	var closed error
-	limited := func(pid string) bool {
-		listed++
-		op.Leave()
-		more := emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
-		if closed = op.Return(); !more {
-			closed = nil // the loop was left, and gets no error
-		}
-		return more && closed == nil
-	}
-	for {
-		known := !opts.Scan && j.core.HasIndex.Load()
-		err := j.listFrom(ctx, opts, known, limited)
-		if closed != nil {
-			return closed
-		}
-		if !known || listed > 0 || !errors.Is(err, ErrInvalidRequest) {
-			return err
-		}
-		j.core.HasIndex.Store(false) // the index was removed: find out again
-	}
-}
-
-// listFrom lists ids by the index or by a scan. known reports that the index is known to exist.
-func (j *Journal) listFrom(ctx context.Context, opts IDsOptions, known bool, emit func(string) bool) error {
-	list, sorted, err := j.idsSource(ctx, opts, known)
-	if err != nil {
-		return err
-	}
-	var m dynamo.Meter
-	w := ids.Window{After: opts.After, Prefix: opts.Prefix}
-	if sorted || !opts.Sorted {
-		return list(ctx, &m, w, emit)
-	}
-	return sortIDs(ctx, &m, w, list, emit)
+	return j.core.List(ctx, (*core.Listing)(&opts), emit)
 }
 
 func (j *Journal) checkListing(opts IDsOptions) error {
@@ -197,65 +146,8 @@ func (j *Journal) checkListing(opts IDsOptions) error {
 	if opts.After == "" {
 		return nil
 	}
-	err := j.core.Store.Keys.CheckReadable(opts.After)
-	if err == nil && j.Native() {
-		err = j.core.Store.Keys.CheckIDsKey(opts.After)
-	}
-	if err != nil {
+	if err := j.core.CheckListed(opts.After); err != nil {
 		return &ArgumentError{"IDsOptions.After", opts.After, err.Error()}
 	}
 	return nil
-}
-
-// tooLong reports whether an id with the prefix would be too long for the table or the index.
-func (j *Journal) tooLong(prefix string) bool {
-	keys := j.core.Store.Keys
-	return errors.Is(keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && keys.CheckIDsKey(prefix) != nil
-}
-
-// idsLister lists ids.
-type idsLister func(context.Context, *dynamo.Meter, ids.Window, func(string) bool) error
-
-// sortIDs lists ids in their order. It holds all in memory.
-func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list idsLister, emit func(string) bool) error {
-	var all []string
-	if err := list(ctx, m, ids.Window{Prefix: w.Prefix}, func(pid string) bool {
-		if pid > w.After || w.After == "" {
-			all = append(all, pid)
-		}
-		return true
-	}); err != nil {
-		return err
-	}
-	slices.Sort(all)
-	for _, pid := range all {
-		if !emit(pid) {
-			break
-		}
-	}
-	return nil
-}
-
-// idsSource returns how to list ids, and reports whether that is in their order.
-func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (idsLister, bool, error) {
-	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
-		return j.core.IDs.Scan(ctx, m, w, max(opts.Segments, 1), emit)
-	}
-	if opts.Scan {
-		return scan, false, nil
-	}
-	if !known {
-		found, err := j.core.FindIndex(ctx, j.core.Client, j.Native())
-		if err != nil {
-			return nil, false, err
-		}
-		if !found {
-			return scan, false, nil
-		}
-		j.core.HasIndex.Store(true)
-	}
-	if j.Native() {
-		return j.core.IDs.Native, true, nil
-	}
-	return j.core.IDs.SharedByIndex, false, nil
 }

@@ -13,8 +13,6 @@ type Journal struct {
 	handle
 
 	core *core.Journal
-	// holes says how live queries wait for missing numbers.
-	holes holeConfig
 }
 
 // handle is how the other packages of this module reach the core.
@@ -35,7 +33,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		client.Close()
 		return nil, err
 	}
-	j := &Journal{handle: core.NewHandle(opened, eventOf), core: opened, holes: config.holes()}
+	j := &Journal{handle: core.NewHandle(opened, eventOf), core: opened}
 	if config.LogConfig {
 		j.logConfig(ctx, &config)
 	}
@@ -56,6 +54,8 @@ func (c *Config) options() *core.Options {
 		AttemptTimeout:            c.AttemptTimeout,
 		OperationTimeout:          c.OperationTimeout,
 		HandoverTime:              c.HandoverTime,
+		HoleWait:                  c.HoleWait,
+		OnHole:                    c.onHole(),
 		Enveloped:                 c.OldEventFormat,
 		EnvelopedSnapshots:        c.OldSnapshotFormat,
 		CompressedSnapshots:       c.SnapshotCompression,

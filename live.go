@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -35,90 +33,56 @@ func (j *Journal) EventsByPersistenceID(
 	ctx context.Context, persistenceID string, from, to int64, poll Poll,
 ) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
-		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield,
-			wait: j.holeWait(persistenceID)}
-		err := poll.poll(ctx, j.core.Life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
+		pauses, err := poll.pauses()
+		if err == nil {
+			_, err = Range{From: from, To: to}.request(persistenceID, "Range")
+		}
+		if err == nil {
+			err = j.core.Follow(ctx, persistenceID, from, to, pauses, func(e core.Delivered) bool {
+				return yield(EventEnvelope{e.SequenceNr, eventOf(e)}, nil)
+			})
+		}
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
 		}
 	}
 }
 
-// liveEvents is a live query of events.
-type liveEvents struct {
-	journal  *Journal
-	pid      string
-	next, to int64
-	yield    func(EventEnvelope, error) bool
-	ended    bool
-	// watch finds out whether there may be new events; nil if a whole reading is needed.
-	watch *protocol.Watch
-	// wait is for missing numbers; nil if the query does not wait for them.
-	wait *protocol.Wait
+// Poll is how often a live query looks for new events or ids. While there are any, it does not
+// pause. The first pause without any is Shortest; it doubles with each further one, up to Longest.
+// Shorter pauses return events sooner, longer ones cost fewer requests.
+type Poll struct {
+	// Longest is the longest pause. It must not be below Shortest.
+	//
+	// Defaults to 3 seconds, or to Shortest if that is longer.
+	Longest time.Duration
+
+	// Shortest is the first pause. It must not be negative.
+	//
+	// Defaults to 50 milliseconds, or to Longest if that is shorter.
+	Shortest time.Duration
 }
 
-// look reads new events, if there may be any. It reports whether it has returned an event, or begun
-// to wait for a number.
-func (q *liveEvents) look(ctx context.Context) (bool, error) {
-	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
-		if some, err := q.watched(ctx); !some || err != nil {
-			return false, err
-		}
-	}
-	return q.read(ctx)
-}
+// Defaults of Poll.
+const (
+	DefaultPollShortest = 50 * time.Millisecond
+	DefaultPollLongest  = 3 * time.Second
+)
 
-// marksOfLook returns how many marks a poll without new events may read, each for 1 read unit.
-func (j *Journal) marksOfLook() int {
-	if j.Native() {
-		return 1
+// pauses fills in the defaults, and checks the pauses.
+func (p Poll) pauses() (core.Pauses, error) {
+	switch {
+	case p.Shortest < 0:
+		return core.Pauses{}, &ArgumentError{"Poll.Shortest", p.Shortest, core.MustNotBeNegative}
+	case p.Longest < 0:
+		return core.Pauses{}, &ArgumentError{"Poll.Longest", p.Longest, core.MustNotBeNegative}
+	case p.Longest == 0:
+		p.Longest = max(DefaultPollLongest, p.Shortest)
 	}
-	const shared = 3
-	return shared
-}
-
-// watched reports whether there may be new events.
-func (q *liveEvents) watched(ctx context.Context) (bool, error) {
-	found := false
-	err := q.journal.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		var err error
-		found, err = q.watch.Poll(ctx, &dynamo.Meter{})
-		return q.journal.core.InTable(q.journal.core.Table, err)
-	})
-	return found, err
-}
-
-// read reads all events from the next number on, up to a number that is waited for.
-func (q *liveEvents) read(ctx context.Context) (bool, error) {
-	q.watch = nil // it is out of date, also after an error
-	window, found := Range{From: q.next, To: q.to}, false
-	result, err := q.journal.readEvents(ctx, q.pid, window, q.wait, func(e *layout.Event) error {
-		err := q.journal.core.Deliver(ctx, e, func(event core.Delivered) error {
-			q.next, found = e.SequenceNr+1, true // returned, so never again
-			if q.ended = !q.yield(EventEnvelope{event.SequenceNr, eventOf(event)}, nil); q.ended {
-				return protocol.ErrStop
-			}
-			return nil
-		})
-		if err == nil { // also if the adapter returns no events
-			q.next, found = e.SequenceNr+1, true
-		}
-		return err
-	})
-	if q.ended {
-		return found, protocol.ErrStop
+	orDefault(&p.Shortest, min(DefaultPollShortest, p.Longest))
+	if p.Shortest > p.Longest {
+		return core.Pauses{}, &ArgumentError{"Poll.Shortest", p.Shortest,
+			fmt.Sprintf("it must not be above Poll.Longest, %v", p.Longest)}
 	}
-	whole := err == nil && result.Behind > 0
-	if whole {
-		found = q.wait.Read(ctx, &result, q.next) || found // a missing event may come at once
-	}
-	if err == nil && q.to != 0 && (q.next > q.to || result.Closed(q.to, q.wait)) {
-		return found, protocol.ErrStop
-	}
-	if whole {
-		window.From = q.next
-		req, _, _ := window.request(q.pid, "Range") // it was checked when it was read
-		q.watch = q.journal.core.Store.Watch(&req, &result, q.journal.marksOfLook())
-	}
-	return found, err
+	return core.Pauses{Shortest: p.Shortest, Longest: p.Longest}, nil
 }

@@ -93,7 +93,7 @@ func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool)
 	if !handled || opts.Latest {
 		window.Limit = new(int64(0))
 	}
-	req, _, err := window.request(pid, "RecoverOptions")
+	req, err := window.request(pid, "RecoverOptions")
 	if err == nil {
 		err = opts.checkBegin()
 	}

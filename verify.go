@@ -3,10 +3,13 @@ package dynajournal
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/verify"
 )
 
 // FindingKind names what is wrong with stored data.
@@ -256,4 +259,53 @@ func oneID(pid string) iter.Seq2[string, error] {
 // allIDs returns the sequence of all persistence ids.
 func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 	return j.CurrentPersistenceIDs(ctx, IDsOptions{Scan: true})
+}
+
+// findings checks persistence ids, and repairs them unless opts.DryRun is set. If all is true, an
+// id that can't be checked is a finding, and does not end the checking of the others.
+func (j *Journal) findings(
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool,
+) iter.Seq2[Finding, error] {
+	return func(yield func(Finding, error) bool) {
+		err := opts.check()
+		if err != nil {
+			err = fmt.Errorf("verify journal %q: %w", j.core.Name, err)
+		} else {
+			orDefault(&opts.Parallelism, j.core.Parallelism)
+			err = j.core.Verify(ctx, &core.Verification{
+				Repair:             !opts.DryRun,
+				Asked:              func(option verify.Option) bool { return opts.asked(RepairOption(option)) },
+				All:                all,
+				Parallelism:        opts.Parallelism,
+				ReadUnitsPerSecond: opts.ReadUnitsPerSecond,
+				Found: func(f *verify.Finding, repaired bool) error {
+					if !yield(opts.finding(f, repaired), nil) {
+						return protocol.ErrStop
+					}
+					return nil
+				},
+				Archive: func(r *verify.Removed, item json.RawMessage) error {
+					return opts.Archive(RemovedItem{r.PersistenceID, FindingKind(r.Kind), r.SequenceNr, j.core.Table, item})
+				},
+				Progress: opts.Progress,
+			}, pids)
+		}
+		if err != nil {
+			yield(Finding{}, err)
+		}
+	}
+}
+
+// finding returns the public form of a finding.
+func (o *VerifyOptions) finding(f *verify.Finding, repaired bool) Finding {
+	return Finding{
+		PersistenceID:  f.PersistenceID,
+		Kind:           FindingKind(f.Kind),
+		Severity:       Severity(f.Severity),
+		SequenceNumber: f.SequenceNr,
+		Detail:         f.Detail,
+		Repairable:     f.Repairable() && o.asked(RepairOption(f.Option)),
+		Repaired:       repaired,
+		Option:         RepairOption(f.Option),
+	}
 }

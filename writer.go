@@ -48,3 +48,78 @@ func (w *Writer) Err() error { return w.core().Err() }
 //
 // Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) { return w.core().Next(ctx) }
+
+// DeleteResult is the result of a deletion.
+type DeleteResult struct {
+	// Lowest is the lowest sequence number that is not deleted.
+	Lowest int64
+	// Removed is how many sequence numbers this call has removed, also of a deletion that was
+	// interrupted before.
+	Removed int64
+	Cost    Cost
+}
+
+// DeleteTo deletes all events up to a sequence number, or up to the last visible one if that is
+// lower. The highest sequence number stays taken for good. Above the last visible event can be
+// numbers that are sealed or hold a part of an atomic write that failed: a later deletion removes
+// them, when events follow.
+//
+// It stores the low mark first: from then on readers do not find the events. Then it replaces the
+// items of the events by tombstones, which keep the numbers taken for Config.FenceWindow, so that a
+// writer that was paused meanwhile can't write there.
+//
+// After an error the deletion may be done in part ([MaybeApplied] reports whether), the result is
+// that of the part, and the writer goes on unless it reports [ErrWriterConflict]. Repeat the call
+// to finish the deletion; any later deletion finishes it, too. A context that ends stops the
+// deletion between two steps.
+//
+// Errors: [ErrInvalidArgument], [ErrClock], [ErrTooLate], [ErrCorruptItem], [ErrWriterConflict],
+// [ErrWriterEnded], [ErrClosed], and those of requests.
+func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResult, error) {
+	if sequenceNumber < 0 {
+		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, core.MustNotBeNegative}
+	}
+	r, err := w.core().DeleteTo(ctx, sequenceNumber)
+	return DeleteResult{r.Lowest, r.Count, Cost(r.Cost)}, err
+}
+
+// PurgeOptions are the options of Purge.
+type PurgeOptions struct {
+	// Now removes every item at once, so that nothing fences earlier writers. Set it only if the
+	// persistence id has no other writer and is not being repaired: a writer that was paused could
+	// go on writing. If a request of the purge had no response, do not use the id for 15 minutes,
+	// for as long as the request can be in flight.
+	//
+	// Defaults to false in a native journal. A purge in a journal that is shared with a JVM always
+	// removes every item at once.
+	Now bool
+}
+
+// PurgeResult is the result of a purge.
+type PurgeResult struct {
+	// Removed is how many sequence numbers and snapshots were removed, without those that a
+	// deletion had removed before, and without the number that the purge itself takes.
+	Removed int64
+	Cost    Cost
+}
+
+// Purge removes the snapshots, the events and the marks of the persistence id, and ends the writer.
+//
+// In a native journal tombstones and marks are left, which expire after Config.FenceWindow, the low
+// mark a fifth of it later. Until then the id goes on after its highest sequence number, which the
+// purge raises by one to fence earlier writers. With PurgeOptions.Now, and in a journal that is
+// shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are not fenced: one
+// that is saved during the purge, or later from an earlier state, stays.
+//
+// If most numbers of an id were deleted before, Purge does not read all of them. It can miss fewer
+// than 100 items in a row among more than 100,000 deleted numbers, and more items among more than a
+// million.
+//
+// After [ErrWriterConflict], another writer has written, before the purge or after it had fenced
+// earlier writers, and its events stay. After another error the purge may be done in part
+// ([MaybeApplied] reports whether): recover, and repeat it with the new writer. Errors are those of
+// [Writer.DeleteTo].
+func (w *Writer) Purge(ctx context.Context, opts PurgeOptions) (PurgeResult, error) {
+	r, err := w.core().Purge(ctx, opts.Now)
+	return PurgeResult{r.Count, Cost(r.Cost)}, err
+}

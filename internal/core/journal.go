@@ -54,6 +54,10 @@ type Options struct {
 	Clock         *clock.Clock
 	Logger        *slog.Logger
 
+	// HoleWait is how long a live query waits for missing numbers. It calls OnHole then.
+	HoleWait time.Duration
+	OnHole   func(ctx context.Context, pid string, w protocol.Waited)
+
 	// PublicError returns the form of an error that users see.
 	PublicError func(error) error
 }

@@ -18,12 +18,16 @@ func From(pid string, seq int64) protocol.Request {
 }
 
 // Read passes the events of a request to emit, outside of the operation. The result is the zero
-// Result if emit has stopped the reading.
+// Result if emit has stopped the reading, or if the request can have no events: then nothing is
+// sent.
 func (j *Journal) Read(
 	ctx context.Context, req protocol.Request, emit func(*layout.Event) error,
 ) (protocol.Result, error) {
 	if err := j.CheckReadable(req.PersistenceID); err != nil {
 		return protocol.Result{}, err
+	}
+	if req.From > req.To || req.From > layout.MaxSequenceNumber || req.Limit == 0 {
+		return protocol.Result{}, j.Operate(ctx, func(context.Context, *lifetime.Operation) error { return nil })
 	}
 	var result protocol.Result
 	err := j.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {

@@ -1,0 +1,129 @@
+package core
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+)
+
+// Follow passes the events of a persistence id from a sequence number on to yield, and then new
+// ones, until yield returns false or the number to is decided; 0 is no last number. from is at
+// least 1. The error is protocol.ErrStop then.
+func (j *Journal) Follow(ctx context.Context, pid string, from, to int64, p Pauses, yield func(Delivered) bool) error {
+	q := &liveEvents{journal: j, pid: pid, next: from, to: to, yield: yield, wait: j.holeWait(pid)}
+	return j.Poll(ctx, p, func() (bool, error) { return q.look(ctx) }, q.wait.Left)
+}
+
+// holeWait returns how a live query waits for missing numbers, nil if it does not.
+func (j *Journal) holeWait(pid string) *protocol.Wait {
+	if j.Native() || j.HoleWait < 0 {
+		return nil
+	}
+	return &protocol.Wait{Most: j.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
+		j.OnHole(ctx, pid, w)
+		level, text := slog.LevelDebug, "a live query has waited for missing events"
+		if w.Passed {
+			level, text = slog.LevelWarn, "a live query goes on without events that are missing"
+		}
+		j.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
+			slog.Int64("first", w.First), slog.Int64("last", w.Last), slog.Duration("waited", w.For))
+	}}
+}
+
+// liveEvents is a live query of events.
+type liveEvents struct {
+	journal  *Journal
+	pid      string
+	next, to int64
+	yield    func(Delivered) bool
+	ended    bool
+	// watch finds out whether there may be new events; nil if a whole reading is needed.
+	watch *protocol.Watch
+	// wait is for missing numbers; nil if the query does not wait for them.
+	wait *protocol.Wait
+}
+
+// look reads new events, if there may be any. It reports whether it has returned an event, or begun
+// to wait for a number.
+func (q *liveEvents) look(ctx context.Context) (bool, error) {
+	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
+		if some, err := q.watched(ctx); !some || err != nil {
+			return false, err
+		}
+	}
+	return q.read(ctx)
+}
+
+// marksOfLook returns how many marks a poll without new events may read, each for 1 read unit.
+func (j *Journal) marksOfLook() int {
+	if j.Native() {
+		return 1
+	}
+	const shared = 3
+	return shared
+}
+
+// watched reports whether there may be new events.
+func (q *liveEvents) watched(ctx context.Context) (bool, error) {
+	j, found := q.journal, false
+	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		var err error
+		found, err = q.watch.Poll(ctx, &dynamo.Meter{})
+		return j.InTable(j.Table, err)
+	})
+	return found, err
+}
+
+// window returns the request for what is left.
+func (q *liveEvents) window() protocol.Request {
+	req := From(q.pid, q.next)
+	if q.to != 0 {
+		req.To = q.to
+	}
+	return req
+}
+
+// read reads all events from the next number on, up to a number that is waited for.
+func (q *liveEvents) read(ctx context.Context) (bool, error) {
+	q.watch = nil // it is out of date, also after an error
+	result, found, err := q.readWindow(ctx)
+	if q.ended {
+		return found, protocol.ErrStop
+	}
+	whole := err == nil && result.Behind > 0
+	if whole {
+		found = q.wait.Read(ctx, &result, q.next) || found // a missing event may come at once
+	}
+	if err == nil && q.to != 0 && (q.next > q.to || result.Closed(q.to, q.wait)) {
+		return found, protocol.ErrStop
+	}
+	if whole {
+		req := q.window()
+		q.watch = q.journal.Store.Watch(&req, &result, q.journal.marksOfLook())
+	}
+	return found, err
+}
+
+// readWindow reads what is left, and reports whether it has returned an event.
+func (q *liveEvents) readWindow(ctx context.Context) (result protocol.Result, found bool, err error) {
+	req := q.window()
+	req.Wait = q.wait
+	result, err = q.journal.Read(ctx, req, func(e *layout.Event) error {
+		err := q.journal.Deliver(ctx, e, func(event Delivered) error {
+			q.next, found = e.SequenceNr+1, true // returned, so never again
+			if q.ended = !q.yield(event); q.ended {
+				return protocol.ErrStop
+			}
+			return nil
+		})
+		if err == nil { // also if the adapter returns no events
+			q.next, found = e.SequenceNr+1, true
+		}
+		return err
+	})
+	return result, found, err
+}
