@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/mutants"
 )
 
 // mayImport lists which folders of the project the packages in and below a folder may import
@@ -24,7 +26,7 @@ var mayImport = map[string][]string{
 	"examples":                 {".", "embedded", "entity", "process", "projection", "serialization"},
 	"internal":                 {"serialization"},
 	"internal/explore":         {"embedded", "internal", "serialization"},
-	"internal/layout":          {"internal/persistentpb", "internal/safeguard", "serialization"},
+	"internal/layout":          {"internal/persistentpb", "serialization"},
 	"interop":                  {},
 	"journaltest":              {"."},
 	"legacy":                   {".", "internal", "serialization"},
@@ -33,8 +35,8 @@ var mayImport = map[string][]string{
 	"projection":               {".", "internal"},
 	"serialization":            {"internal/persistentpb"},
 	"internal/clock":           {},
-	"internal/safeguard":       {},
-	"internal/dynamo":          {"internal/clock", "internal/safeguard"},
+	"internal/mutants":         {},
+	"internal/dynamo":          {"internal/clock"},
 	"internal/dynamo/direct":   {"internal/dynamo/wire"},
 	"internal/dynamo/wire":     {},
 	"cmd/dynajournal/internal": {".", "projection", "serialization"},
@@ -148,6 +150,22 @@ func TestNothingInternalImportsTheCore(t *testing.T) {
 		}
 		if slices.Contains(projectImports(t, file), "internal/core") {
 			t.Errorf("%s imports internal/core", file)
+		}
+	}
+}
+
+// A mutant is a row of a table: no code of the project knows of one.
+func TestNoCodeKnowsOfMutants(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".go") {
+		if below(path.Dir(file), "internal/mutants") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		if slices.Contains(projectImports(t, file), "internal/mutants") {
+			t.Errorf("%s imports internal/mutants", file)
+		}
+		if strings.Contains(readFile(t, file), mutants.Variable) {
+			t.Errorf("%s has the variable that chooses a mutant", file)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // phase is where a command is.
@@ -147,7 +146,7 @@ func (e *entity[S, E]) lastTime() int64 {
 // refuse returns why a command is not run on the state, nil if it is. The caller holds mu.
 func (e *entity[S, E]) refuse(c *command[S, E], version int64) error {
 	if c.options.ID != "" {
-		if done, ok := e.findID(c.hash); ok && safeguard.EntityIDs {
+		if done, ok := e.findID(c.hash); ok {
 			return &DuplicateError{PersistenceID: e.pid, CommandID: c.options.ID, Version: done}
 		}
 	}
@@ -159,7 +158,7 @@ func (e *entity[S, E]) refuse(c *command[S, E], version int64) error {
 
 // findID returns the version that a command has led to, durable or not. The caller holds mu.
 func (e *entity[S, E]) findID(hash commandids.Hash) (int64, bool) {
-	if version, ok := e.ids.find(hash); ok || !safeguard.EntityIDsUnderWay {
+	if version, ok := e.ids.find(hash); ok {
 		return version, ok
 	}
 	for _, w := range e.pending {
@@ -234,7 +233,7 @@ func (e *entity[S, E]) endTurn() { e.deciding = nil }
 // caller holds mu.
 func (e *entity[S, E]) giveUp() {
 	e.sendBack(nil)
-	e.reload = safeguard.EntityGivenUp
+	e.reload = true
 }
 
 // place puts a command that was decided where it waits for its result, or ends it. The caller holds
@@ -246,9 +245,6 @@ func (e *entity[S, E]) place(c *command[S, E]) {
 		return
 	}
 	c.receipt = Receipt{Version: c.tx.version, Events: len(c.tx.events)}
-	if !safeguard.EntityDurable {
-		defer c.end(nil)
-	}
 	if n := len(e.pending); n > 0 && e.joins(c) && e.pending[n-1].fits(c, &e.host.options.Join) {
 		e.pending[n-1].add(c)
 		return
@@ -266,8 +262,6 @@ func (e *entity[S, E]) placeReader(c *command[S, E]) {
 	e.undo(c)
 	c.encoded = nil
 	switch n := len(e.pending); {
-	case !safeguard.EntityReaderWaits:
-		c.end(c.tx.err)
 	case n > 0:
 		c.mustWait()
 		e.pending[n-1].commands = append(e.pending[n-1].commands, c)
@@ -283,7 +277,7 @@ func (e *entity[S, E]) placeReader(c *command[S, E]) {
 // changed it in place. The caller holds mu.
 func (e *entity[S, E]) undo(c *command[S, E]) {
 	n := len(e.pending)
-	if n == 0 || !safeguard.EntityUndone || !c.inPlace || c.epoch != e.epoch || !c.changed() {
+	if n == 0 || !c.inPlace || c.epoch != e.epoch || !c.changed() {
 		return
 	}
 	if !e.pending[n-1].rebuild(&e.host.kind) {

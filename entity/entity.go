@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // point is a state and its version.
@@ -148,7 +146,7 @@ func (e *entity[S, E]) advance() {
 }
 
 // turnFree reports whether no command is being decided. The caller holds mu.
-func (e *entity[S, E]) turnFree() bool { return e.deciding == nil || !safeguard.EntityTurn }
+func (e *entity[S, E]) turnFree() bool { return e.deciding == nil }
 
 // isAlone reports whether a purge or a drop has the turn. The caller holds mu.
 func (e *entity[S, E]) isAlone() bool { return e.deciding != nil && e.deciding.alone != nil }
@@ -234,13 +232,11 @@ func (e *entity[S, E]) exited() {
 // sendBack lets commands be decided again, and with them all that were decided since: what is
 // pending was decided on their state. The caller holds mu.
 func (e *entity[S, E]) sendBack(commands []*command[S, E]) {
-	if safeguard.EntitySentBack {
-		e.epoch++
-		for _, w := range e.pending {
-			commands = append(commands, w.commands...)
-		}
-		e.pending = nil
+	e.epoch++
+	for _, w := range e.pending {
+		commands = append(commands, w.commands...)
 	}
+	e.pending = nil
 	for _, c := range commands {
 		if c.phase == decided {
 			e.enqueue(c)

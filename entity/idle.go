@@ -2,8 +2,6 @@ package entity
 
 import (
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // sweepsPerTimeout is how often entities are looked at within Options.IdleTimeout.
@@ -45,7 +43,7 @@ func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
 	if !e.mu.TryLock() {
 		return false
 	}
-	idle := e.idle() || !safeguard.EntityIdle
+	idle := e.idle()
 	if idle {
 		e.drop()
 	}
@@ -60,9 +58,7 @@ func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
 // it. The caller holds mu.
 func (e *entity[S, E]) drop() {
 	e.dropped = true
-	if safeguard.EntityDropNoticed {
-		e.notify()
-	}
+	e.notify()
 }
 
 // remove removes an entity that was dropped. The caller holds h.mu.

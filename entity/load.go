@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/protocol"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // mode is how the state of an entity is found.
@@ -84,9 +83,7 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 		e.tried = got.snapshot
 		e.author, e.time = "", 0
 	}
-	if safeguard.EntityIDLimitsKept {
-		e.ids.keep(got.limits)
-	}
+	e.ids.keep(got.limits)
 	for _, id := range got.ids {
 		e.ids.add(id)
 	}
@@ -125,7 +122,7 @@ func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], e
 func (e *entity[S, E]) isOld() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.host.isOld(e.confirmed) && safeguard.EntityOldReplaced
+	return e.host.isOld(e.confirmed)
 }
 
 // limited looks for a state within the limits of the entities.
@@ -176,7 +173,7 @@ func (e *entity[S, E]) fromDurable(
 	err := e.replay(ctx, how, core.After(e.pid, after, false), got, func(event *layout.Event) error {
 		if event.SequenceNr == e.durable.version {
 			there = true
-			if e.author != "" && event.WriterUUID != e.author && safeguard.EntityAuthor {
+			if e.author != "" && event.WriterUUID != e.author {
 				return errReplaced
 			}
 			return nil
@@ -196,7 +193,7 @@ func (e *entity[S, E]) fromDurable(
 // low mark shows (see Store.JVMLowAround of internal/protocol). If that event is gone, the durable
 // state leads on only if the next event directly follows it. The caller runs a job.
 func (e *entity[S, E]) mayLose() bool {
-	return e.host.core.Store.Shared() && e.lastStays() && safeguard.EntityGone
+	return e.host.core.Store.Shared() && e.lastStays()
 }
 
 // mostLoadings is how often an entity is loaded again because events were deleted meanwhile.
@@ -214,7 +211,7 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 				snapshots = true
 				err = e.wantNoneAfter(ctx, got.snapshot)
 			}
-			if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo && safeguard.EntitySnapshotNotPurged {
+			if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
 				// A purge deletes more than any snapshot has; this one was saved behind it.
 				got, err = e.fromSnapshot(ctx, how, false, observe)
 			}
@@ -251,7 +248,7 @@ func (e *entity[S, E]) fromSnapshot(
 	err := e.replay(ctx, how, core.After(e.pid, got.snapshot, got.snapshot > 0), got, func(event *layout.Event) error {
 		return replay.apply(ctx, event)
 	})
-	if err == nil && unread != nil && got.deletedTo > got.snapshot && safeguard.EntitySnapshotNeeded {
+	if err == nil && unread != nil && got.deletedTo > got.snapshot {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}
 	return got, err
@@ -264,9 +261,7 @@ func (e *entity[S, E]) replay(
 	if how == reading {
 		var err error
 		got.next, got.deletedTo, err = e.host.core.ReadFrom(ctx, e.pid, req.From, handle)
-		if safeguard.EntityVersionRises {
-			got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
-		}
+		got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
 		got.next = max(got.next, got.at.version+1)
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/dynajournal/dynajournal/entity/internal/kit"
 	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Options are the options of [Open]. The zero value has the defaults.
@@ -175,7 +174,7 @@ func (o *Options) complete(journal *core.Journal, native bool) error {
 	if o.Join.Mode < JoinAuto || o.Join.Mode > JoinOff {
 		return argument("Join.Mode", int(o.Join.Mode), "it must be JoinAuto, JoinOn or JoinOff")
 	}
-	if o.Join.Mode == JoinAuto && !native && safeguard.EntityNotJoined {
+	if o.Join.Mode == JoinAuto && !native {
 		o.Join.Mode = JoinOff
 	}
 	o.Join.Events = min(o.Join.Events, journal.MaxBatchEvents)

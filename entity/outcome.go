@@ -6,7 +6,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // mostLooks is how often an entity looks for the events of a write whose outcome is not known, if
@@ -77,8 +76,6 @@ func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int
 		switch {
 		case err != nil:
 			return nil, 0, err
-		case !safeguard.EntityLookedFor:
-			return got, 0, nil
 		case !stored && got.full && got.snapshot >= first:
 			// The snapshot of another process covers the numbers.
 			if stored, err = e.storedBy(author, first, last); err != nil {
@@ -90,7 +87,7 @@ func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int
 			return got, first, nil
 		case first <= got.deletedTo:
 			return got, 0, errDeleted
-		case last < got.next || !safeguard.EntityNextClosed:
+		case last < got.next:
 			return got, 0, nil
 		}
 		closed, err := closeNext(e.host.life, got)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/commandids"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -28,9 +27,6 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 	}
 	e.saving, e.wanted, e.tried = true, false, version
 	at := e.durable
-	if !safeguard.EntitySnapshotDurable {
-		at.state = e.current().state
-	}
 	writer, ids, known := e.writer, commandids.Saved{Done: slices.Clip(e.ids.done), Limits: commandids.Limits(*e.ids.limits)}, e.confirmed
 	e.host.jobs.Go(func() { e.save(at, ids, writer, known) })
 }
@@ -51,7 +47,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 		return err
 	})
 	fresh := func() error {
-		if e.host.isOld(known) && safeguard.EntitySnapshotFresh {
+		if e.host.isOld(known) {
 			return dynajournal.ErrTooLate
 		}
 		return nil
@@ -134,7 +130,7 @@ func (e *entity[S, E]) removeBefore(
 // encodeState returns the stored form of a state, with the ids of commands.
 func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandids.Saved) (serialization.Payload, error) {
 	p, err := h.core.Serialization.EncodeContext(ctx, state)
-	if err != nil || len(ids.Done) == 0 || !safeguard.EntityIDsSaved {
+	if err != nil || len(ids.Done) == 0 {
 		return p, err
 	}
 	return commandids.Seal(p, &ids), nil

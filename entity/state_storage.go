@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/states"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -102,9 +101,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 		got.ids, got.limits = saved.Done, CommandIDs(saved.Limits)
 		got.limits.Last, got.limits.Most = min(got.limits.Last, maxStateIDs), min(got.limits.Most, maxStateIDs)
 		w.ids.done = got.ids
-		if safeguard.EntityIDLimitsKept {
-			w.ids.keep(got.limits)
-		}
+		w.ids.keep(got.limits)
 		payload := serialization.Payload{SerializerID: stored.SerializerID, Manifest: stored.Manifest, Bytes: stored.Bytes}
 		got.at.state, _, err = h.decodeState(ctx, payload)
 	}
@@ -137,7 +134,7 @@ func (s *stateStorage[S]) lookFor(e *entity[S, S], lost writer, first, last int6
 func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, last int64) (*found[S], int64, error) {
 	for range mostLooks {
 		got, err := s.find(e, recovering)
-		if err != nil || !safeguard.StateLookedFor {
+		if err != nil {
 			return got, 0, err
 		}
 		w := got.writer.(*stateWriter[S]) //nolint:forcetypeassert // see read
@@ -145,10 +142,8 @@ func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, l
 		switch expired := w.base == nil && lost.base != nil; {
 		case stored:
 			return got, first, nil
-		case !known && safeguard.StateKnown || expired || lost.isOld():
+		case !known || expired || lost.isOld():
 			return got, 0, errDeleted
-		case !safeguard.StateFenced:
-			return got, 0, nil
 		}
 		fenced, err := w.fence(e.host.life)
 		if err != nil {

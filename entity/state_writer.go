@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/states"
 )
 
@@ -58,7 +57,7 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 	}
 	next.Version = first + int64(len(all)) - 1
 	ids := w.idsAfter(all, first)
-	if ids != nil && safeguard.StateIDsKept {
+	if ids != nil {
 		saved := commandids.Saved{Done: ids.done, Limits: commandids.Limits(*ids.limits)}
 		next.IDs = saved.Append(nil)
 	}
@@ -121,7 +120,7 @@ func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 	if next.Parts == 0 && (replaced == nil || replaced.Parts == 0) {
 		return
 	}
-	sweep := !w.swept && safeguard.StatePartsSwept
+	sweep := !w.swept
 	w.swept = true
 	h := w.entity.host
 	h.jobs.Go(func() {

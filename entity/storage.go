@@ -7,7 +7,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // storage is how entities are stored: as events, or as states.
@@ -116,7 +115,7 @@ func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64,
 	switch {
 	case err != nil:
 		return noNews, err
-	case e.host.isOld(known) && safeguard.EntityOldLooked: // by the time of the response, too
+	case e.host.isOld(known): // by the time of the response, too
 		return gone, nil
 	case taken:
 		return more, nil

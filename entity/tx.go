@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/entity/internal/kit"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Tx is what a command decides with. It is valid until the command returns, and belongs to the
@@ -109,7 +108,7 @@ func (tx *Tx[S, E]) evolve(event E) {
 			panic(tx.err)
 		}
 	}()
-	if tx.frozen && tx.stage.kind.Copy != nil && safeguard.EntityCopied {
+	if tx.frozen && tx.stage.kind.Copy != nil {
 		tx.state = tx.stage.kind.Copy(tx.state)
 	}
 	tx.frozen = false

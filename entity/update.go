@@ -8,7 +8,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity/internal/kit"
 	"github.com/dynajournal/dynajournal/internal/commandids"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Update runs a command on an entity, and returns when its events are durable. A command that
@@ -184,7 +183,7 @@ func (c *command[S, E]) mayBeBehind(err error) bool {
 	case *dynajournal.VersionError:
 		return e.Expected > e.Last
 	}
-	return c.options.ID != "" && c.encoded == nil && safeguard.EntityIDAsked
+	return c.options.ID != "" && c.encoded == nil
 }
 
 // begun returns the time if hooks need it.
@@ -302,7 +301,7 @@ func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //no
 		return nil, false
 	case granted:
 		e.endTurn()
-		if c.alone != nil && safeguard.EntityLeaveNoticed {
+		if c.alone != nil {
 			e.notify() // a view that waits for the end of the purge goes on
 		}
 	case queued:

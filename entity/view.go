@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/states"
 )
 
@@ -52,7 +51,7 @@ func (h *Entities[S, E]) View(
 	if len(opts) > 0 {
 		opt = opts[len(opts)-1]
 	}
-	if opt.memory && safeguard.EntityViewDurable {
+	if opt.memory {
 		if at, known := h.inMemory(id); known {
 			return at.version, h.show(id, at.state, show)
 		}
@@ -90,7 +89,7 @@ func (e *entity[S, E]) knows(opt ViewOption) bool {
 	if !e.loaded || e.dropped || e.reload {
 		return false
 	}
-	return opt.memory || opt.age > 0 && (e.host.since(e.confirmed) <= opt.age || !safeguard.EntityAge)
+	return opt.memory || opt.age > 0 && e.host.since(e.confirmed) <= opt.age
 }
 
 // lastStays reports whether the last event of the durable state was stored, and not deleted, when
@@ -130,9 +129,6 @@ func (h *Entities[S, E]) currentState(ctx context.Context, e *entity[S, E], opt 
 			continue
 		case e.loaded && !e.reload:
 			at, known := e.durable, e.knows(opt)
-			if !safeguard.EntityViewDurable {
-				at = e.current()
-			}
 			e.mu.Unlock()
 			if known {
 				return at, nil
@@ -198,7 +194,7 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		if err != nil {
 			return false, &unwritten{e.pid, err}
 		}
-		if found == noNews || !safeguard.EntityFresh {
+		if found == noNews {
 			e.mu.Lock()
 			if e.confirmed.order < looked.order {
 				e.confirmed = looked
@@ -225,7 +221,7 @@ func (h *Entities[S, E]) goBeyond(
 			e.mu.Unlock()
 			return nil
 		}
-		if !e.busy && (!e.isAlone() || !safeguard.EntityPurgedAlone) {
+		if !e.busy && !e.isAlone() {
 			e.blocked = true
 			e.begin(func() { e.catchUp(found) })
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -136,7 +135,7 @@ func list(ctx context.Context, store Store, before time.Time, found *Found) (map
 			continue
 		}
 		found.Listed++
-		if stored.Time.After(before) && safeguard.LeftoverAge {
+		if stored.Time.After(before) {
 			found.Young++
 			continue
 		}

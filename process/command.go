@@ -10,7 +10,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Command is a command of an entity, to which an event leads. Make it with [To].
@@ -30,9 +29,7 @@ func To[S, E any](entities entity.Updater[S, E], id string, decide func(*entity.
 	}
 	return Command{id, func(ctx context.Context, command string) error {
 		var opts []entity.CommandOption
-		if safeguard.ProcessCommandID {
-			opts = append(opts, entity.CommandID(command))
-		}
+		opts = append(opts, entity.CommandID(command))
 		_, err := entities.Update(ctx, id, func(tx *entity.Tx[S, E]) error {
 			if err := decide(tx); err != nil {
 				return &refusal{err}
@@ -66,12 +63,6 @@ const maxCommandID = 1000
 // different ids.
 func commandID(name string, event *dynajournal.Event, place int) string {
 	part, writer := core.PartsOf(event).Part, event.WriterUUID
-	if !safeguard.ProcessPartNamed {
-		part = 0
-	}
-	if !safeguard.ProcessWriterNamed {
-		writer = ""
-	}
 	id := fmt.Sprintf("%s/%d.%d/%d/%q/%s", name, event.SequenceNumber, part, place, writer, event.PersistenceID)
 	if len(id) <= maxCommandID {
 		return id

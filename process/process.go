@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -117,7 +116,7 @@ func (p *Process) run(ctx context.Context, event dynajournal.Event, c *Command, 
 			return rejection
 		}
 		return p.config.Rejected(ctx, *rejection)
-	case err != nil && passes(err) && safeguard.ProcessOutageAwaited:
+	case err != nil && passes(err):
 		return projection.Delayed(err)
 	}
 	return err

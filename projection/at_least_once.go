@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // handlerShare is the part of Config.ClaimTimeout for which a run begins to handle events, and
@@ -56,14 +55,11 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 
 // claim claims the row, under the condition that it is as it was read.
 func (r *run) claim(ctx context.Context, state *row) error {
-	if state.claim == r.token || !safeguard.ProjectionClaimed {
+	if state.claim == r.token {
 		return nil
 	}
 	only := state.unchanged().and(state.sameClaim())
-	if !safeguard.ProjectionClaimWaited {
-		only = state.unchanged()
-	}
-	if r.of.makeOnce && safeguard.OutboxMadeUnchanged {
+	if r.of.makeOnce {
 		only = only.and(state.sameMade())
 	}
 	r.claimed = true
@@ -116,14 +112,8 @@ func (r *run) settle(
 	state.forget(done, &c)
 	state.removeMade(steps[done:], &c)
 	only := claimedBy(r.token)
-	if !safeguard.ProjectionOffsetGuarded {
-		only = condition{"attribute_exists(" + attrPar + ")", dynamo.Attributes{}}
-	}
-	if !safeguard.ProjectionClaimed {
-		only = state.unchanged()
-	}
 	delayed := new(delayedError)
-	waits := errors.As(failed, &delayed) && safeguard.TagOutageAwaited
+	waits := errors.As(failed, &delayed)
 	if waits && r.invocation != nil && reached == state.offset { // it was no attempt
 		state.attempts--
 		c.count(state.attempts)
@@ -133,9 +123,6 @@ func (r *run) settle(
 		r.released(err)
 		if err == nil {
 			r.keep(state.at(reached))
-		}
-		if !safeguard.ProjectionOffsetDone && errors.Is(err, errAgain) {
-			return nil
 		}
 		if delayed.err != nil {
 			err = errors.Join(err, delayed)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // attrAttempts is how many attempts of invocations of Lambda to go on behind the offset have begun
@@ -35,7 +34,7 @@ type failures struct {
 
 // and returns the failures with one more behind an offset.
 func (f failures) and(behind offset) failures {
-	if f.behind != behind && safeguard.ProjectionFailuresApart {
+	if f.behind != behind {
 		f.count = 0
 	}
 	return failures{behind, f.count + 1}
@@ -48,7 +47,7 @@ func (r *run) lastAttempt(behind offset, attempt int64) bool {
 	if r.invocation == nil {
 		return r.failed.count >= r.group.config.Attempts && !r.resume
 	}
-	return attempt >= int64(r.group.config.Attempts) && safeguard.ProjectionAttemptsCounted
+	return attempt >= int64(r.group.config.Attempts)
 }
 
 // lateAfter is how old a record is that may have been tried often. It leaves enough of the day
@@ -57,7 +56,7 @@ const lateAfter = time.Hour
 
 // countBefore counts an attempt before the handler is called, if the records are late.
 func (r *run) countBefore(ctx context.Context, state *row, first *step) error {
-	if r.invocation == nil || !r.invocation.late || !safeguard.ProjectionLateCounted {
+	if r.invocation == nil || !r.invocation.late {
 		return nil
 	}
 	if err := r.cutShort(ctx, state, first); err != nil {
@@ -131,5 +130,5 @@ func claimOver(claim string, now time.Time) bool {
 		return false
 	}
 	seconds, err := strconv.ParseInt(end, 10, 64)
-	return err == nil && now.Unix() > seconds+int64(claimSlack/time.Second) && safeguard.ProjectionClaimOver
+	return err == nil && now.Unix() > seconds+int64(claimSlack/time.Second)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // damaged does what follows from a row that can't be decoded. Nothing is handled: where the events
@@ -24,7 +23,7 @@ func (r *run) damaged(ctx context.Context) error {
 	}
 	failure := &HandlerError{r.of.name, r.pid, 0, err}
 	last := r.invocation != nil || r.lastAttempt(offset{}, 0) // such a row can't count
-	if !last || !safeguard.ProjectionDamagedStuck {
+	if !last {
 		return failure
 	}
 	return r.stick(ctx, failure, change{}, asRead(item))

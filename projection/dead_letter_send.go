@@ -12,7 +12,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // attrSendAgain are the requests to send dead letters again, beside attrRetries. In the place of
@@ -100,7 +99,7 @@ func (a *attendant) sendLetter(ctx context.Context, of *member, id string) error
 	err = protect(ctx, a.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
 		return of.outbox.target.Send(ctx, letter.Message)
 	})
-	if err == nil || !safeguard.OutboxLetterKept {
+	if err == nil {
 		if err := a.table.deleteDeadLetter(ctx, of.name, id); err != nil && !errors.Is(err, errAgain) {
 			return err
 		}

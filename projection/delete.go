@@ -6,7 +6,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // DeleteTo deletes all events of a writer's persistence id up to a sequence number, as
@@ -47,9 +46,6 @@ func DeleteTo(
 		}
 	}
 	// Events that were appended meanwhile were not waited for.
-	if !safeguard.ProjectionDeletionBounded {
-		last = sequenceNumber
-	}
 	return writer.DeleteTo(ctx, last) //nolint:wrapcheck // it names the persistence id
 }
 
@@ -58,9 +54,6 @@ func DeleteTo(
 func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pid string, number int64) error {
 	if err := checkWait(journal, projection, number); err != nil {
 		return err
-	}
-	if !safeguard.ProjectionDeletionWaits {
-		return nil
 	}
 	o, err := operate(ctx, journal, projection)
 	if err != nil {
@@ -92,7 +85,7 @@ func (o *operator) handled(
 	if err != nil || state.seq < number {
 		return false, err
 	}
-	if state.seq == 0 || !safeguard.ProjectionDeletionOfLife {
+	if state.seq == 0 {
 		return true, nil
 	}
 	page, err := core.Of(journal).ReadPage(ctx, pid, state.seq, 1)

@@ -9,8 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // maxItems is how many items a handler may return: a transaction has 100, and one is the row.
@@ -62,9 +60,6 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 // write writes items and the offset of a row, under the condition that the row is at its offset.
 func (r *run) write(ctx context.Context, at *row, to offset, items []types.TransactWriteItem) error {
 	only := at.unchanged()
-	if !safeguard.ProjectionEffectOnce {
-		only = condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}
-	}
 	if len(items) == 0 {
 		return r.group.table.update(ctx, r.key, r.moved(to), only)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // filter says what a projection takes. The zero value takes everything.
@@ -86,9 +85,6 @@ func (f *filter) leaveOut(steps []step) []step {
 // passOver stores the offset behind events that are all left out: 1 write. No handler is called, so
 // that it needs no claim. If another run has claimed the row meanwhile, nothing is stored.
 func (r *run) passOver(ctx context.Context, state *row, steps []step) (bool, error) {
-	if !safeguard.ProjectionLeftOutStored {
-		return true, r.release(ctx, state)
-	}
 	c := r.moved(steps[0].to)
 	c.removed = append(c.removed, attrClaim)
 	err := r.group.table.update(ctx, r.key, c, state.unchanged().and(state.sameClaim()))

@@ -2,8 +2,6 @@ package projection
 
 import (
 	"slices"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // attrFirstWriter is the writer of the first event that there was when a handler which runs at
@@ -43,7 +41,7 @@ func (r *row) notice(opening string, c *change) {
 // was stored of it: a writer writes in one life only, and none of the events is of that writer.
 // Events below a low mark may be, so it tells nothing then.
 func (r *row) purgedBefore(steps []step, low int64) bool {
-	if r.first == "" || r.seq > 0 || low > 1 || !safeguard.ProjectionFirstLife {
+	if r.first == "" || r.seq > 0 || low > 1 {
 		return false
 	}
 	life := func(s step) bool { return s.event != nil && s.event.Writer == r.first }

@@ -16,7 +16,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The pauses between two descriptions of the stream. They double from the shortest to the longest,
@@ -234,9 +233,9 @@ func (f *follower) beginNew(ctx context.Context, shards []types.Shard, now clock
 		case of == "": // one of the first shards of the stream
 		case parent == nil && s.listed.Until(now) > parentAwaited:
 			return trimmed("the parent of shard %s is not listed: %s", name, of)
-		case parent == nil && safeguard.FollowParentAwaited, parent != nil && !parent.over:
+		case parent == nil || !parent.over:
 			continue
-		case parent != nil:
+		default:
 			fresh = parent.end
 		}
 		s.begun = true

@@ -10,7 +10,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // undecidedError reports that a run waits for missing numbers, and when to look again.
@@ -127,7 +126,7 @@ func (r *run) findLate(ctx context.Context, state *row, low int64) error {
 			return err
 		}
 		for seq := h.First; seq <= h.Last; seq++ {
-			if !stored[seq] || !safeguard.ProjectionLateTold {
+			if !stored[seq] {
 				left = append(left, hole{Span: core.Span{First: seq, Last: seq}})
 				continue
 			}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // A JVM writes several events of a persistence id at the same time, so a later one can be stored
@@ -34,7 +33,7 @@ type hole struct {
 // covers reports whether the numbers of other are among those of h, before an event of the same
 // writer.
 func (h *hole) covers(other *hole) bool {
-	same := h.writer == other.writer || !safeguard.ProjectionHoleLife
+	same := h.writer == other.writer
 	return same && h.First <= other.First && h.Last >= other.Last
 }
 
@@ -74,9 +73,6 @@ func newHoles() *holes {
 // age returns how long a hole was known to be missing when the reading began that found it. Since
 // then the number may have been stored. stored are the holes of the row, which was read before.
 func (a *holes) age(key taskKey, h *hole, stored []hole, began time.Time) time.Duration {
-	if !safeguard.ProjectionAgeBefore {
-		began = time.Now()
-	}
 	age := time.Duration(0)
 	for i := range stored {
 		if stored[i].covers(h) {

@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // maxImageBytes is how many bytes of images of a shard wait to be handled. The events of those that
@@ -59,7 +58,7 @@ func (r *run) shown(at offset, most int) ([]step, bool) {
 	var steps []step
 	for i := range r.records {
 		rec := &r.records[i]
-		own := rec.writer != "" && rec.writer == at.writer || !safeguard.ProjectionImageWriter
+		own := rec.writer != "" && rec.writer == at.writer
 		switch {
 		case own && rec.seq <= at.seq && rec.seq > 0:
 		case own && rec.seq == at.seq+1 && rec.event != nil:

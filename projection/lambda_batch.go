@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // batch are the records of an event of Lambda that are of events.
@@ -56,7 +54,7 @@ func (b *batch) response() DynamoDBEventResponse {
 	failures := []BatchItemFailure{}
 	for _, id := range b.ids {
 		switch {
-		case id.done || !safeguard.ProjectionFailureReported:
+		case id.done:
 		case len(failures) == 0:
 			failures = append(failures, BatchItemFailure{id.lowest})
 		case compareSequence(id.lowest, failures[0].ItemIdentifier) < 0:

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The part of the time of an invocation that is left for its end, and at most so much.
@@ -40,10 +38,6 @@ func (g *Group) invoke(ctx context.Context) *invocation {
 	}
 	end := max(min(time.Until(deadline)/endShare, longEnd), 2)
 	in.deadline, in.grace = deadline, end/2
-	if !safeguard.ProjectionAnswerInTime {
-		in.ctx, in.cancel = context.WithCancel(ctx)
-		return in
-	}
 	in.ctx, in.cancel = context.WithDeadline(ctx, deadline.Add(-end))
 	return in
 }
@@ -105,9 +99,6 @@ func (in *invocation) run(feed func(s *schedule, add func() (done func()))) erro
 	case err := <-over:
 		return err
 	case <-timer.C:
-		if !safeguard.ProjectionAnswerInTime {
-			return <-over
-		}
 		return nil // a handler has not returned: its claim ends with the process, or later
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // attendance is what a process on Lambda remembers between invocations.
@@ -82,7 +81,7 @@ func (g *Group) join(ctx context.Context, oldest time.Time) ([]*member, error) {
 		var members []*member
 		started := true
 		for i, of := range g.members {
-			if all[i].resetting && safeguard.ProjectionResetFinished {
+			if all[i].resetting {
 				return nil, fmt.Errorf("projection %s: %w", of.name, ErrResetting)
 			}
 			started = started && all[i].started
@@ -126,7 +125,7 @@ func (g *Group) oweOthers(ctx context.Context, registered []string) error {
 		own[name] = true
 	}
 	for _, name := range registered {
-		if own[name] || !strings.HasPrefix(name, g.config.Name+"/") || !safeguard.ProjectionOthersOwed {
+		if own[name] || !strings.HasPrefix(name, g.config.Name+"/") {
 			continue
 		}
 		if err := g.table.oweTo(ctx, name); err != nil {
@@ -142,7 +141,7 @@ func (g *Group) oweOthers(ctx context.Context, registered []string) error {
 func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
 	now := g.now()
 	g.lambda.mu.Lock()
-	old := !oldest.IsZero() && now.Sub(oldest) > trustedFor && safeguard.ProjectionOldOwed
+	old := !oldest.IsZero() && now.Sub(oldest) > trustedFor
 	owed := !g.lambda.owed.IsZero() && now.Sub(g.lambda.owed) < trustedFor
 	g.lambda.mu.Unlock()
 	if !old || owed {

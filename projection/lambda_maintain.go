@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Maintain does what invocations by the stream do not, and returns when that is done: it carries
@@ -89,9 +88,6 @@ func (in *invocation) sweep(of *member) error {
 		owed, err := g.sweepBegun(in.ctx, p, of, now)
 		if err != nil {
 			return err
-		}
-		if !safeguard.ProjectionOwedCounted {
-			owed = now.owed
 		}
 		if err := in.sweepOnce(of, p); err != nil {
 			return err

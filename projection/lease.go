@@ -11,7 +11,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The attributes of leases, and of the item of their consumers.
@@ -151,7 +150,7 @@ func (c *consumer) still(l lease) bool {
 // errStreamOver if the stream was disabled, or is gone.
 func (c *consumer) shards(ctx context.Context) (map[string]string, error) {
 	described, disabled, err := c.describe(ctx)
-	if err == nil && disabled && safeguard.ProjectionStreamFollowed {
+	if err == nil && disabled {
 		err = errStreamOver
 	}
 	if err != nil {
@@ -250,10 +249,7 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 
 // unchanged returns the condition that the lease is stored as it was read.
 func (l *lease) unchanged() condition {
-	switch {
-	case !safeguard.ProjectionLeaseGuarded:
-		return condition{always, dynamo.Attributes{}}
-	case !l.exists:
+	if !l.exists {
 		return condition{"attribute_not_exists(" + attrPar + ")", dynamo.Attributes{}}
 	}
 	return condition{

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The headers of a request of HTTPTarget, beside those of the message.
@@ -91,9 +89,7 @@ func NewHTTPTarget(to string, opts HTTPOptions) (*HTTPTarget, error) {
 	if t.client.Timeout == 0 {
 		t.client.Timeout = defaultHTTPTimeout
 	}
-	if safeguard.OutboxRedirectNotFollowed {
-		t.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
+	t.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return t, nil
 }
 
@@ -170,7 +166,7 @@ func (t *HTTPTarget) pause() time.Duration {
 
 // wait sends nothing for a time.
 func (t *HTTPTarget) wait(pause time.Duration) {
-	if pause <= 0 || !safeguard.OutboxRetryAfter {
+	if pause <= 0 {
 		return
 	}
 	t.mu.Lock()
@@ -198,9 +194,6 @@ func retryAfter(value string, now time.Time) time.Duration {
 // headerValue encodes a text as the value of a header, in such a way that url.PathUnescape decodes
 // it: no text can end the header and begin another one.
 func headerValue(s string) string {
-	if !safeguard.OutboxHeaderEncoded {
-		return s
-	}
 	var encoded strings.Builder
 	for i := range len(s) {
 		c := s[i]

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The bounds of the messages of an event.
@@ -32,9 +31,6 @@ var (
 // what it has received.
 func messageIDOf(journal, projection, pid string, of offset, index int) string {
 	writer := of.writer
-	if !safeguard.OutboxLifeInID {
-		writer = ""
-	}
 	h := sha256.New()
 	for _, part := range []string{
 		journal, projection, pid, strconv.FormatInt(of.seq, 10), writer, strconv.Itoa(index),

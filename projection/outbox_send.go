@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // attrMade has the messages of the event behind the offset of an Outbox with MakeOnce, from before
@@ -87,12 +86,10 @@ func (r *run) send(ctx context.Context, s *step, state *row, before offset) erro
 func (r *run) sendOne(ctx context.Context, m *Message) error {
 	err := r.of.outbox.target.Send(ctx, *m)
 	switch {
-	case err == nil, !safeguard.OutboxRefusedStored && errors.Is(err, ErrRefused):
+	case err == nil:
 		return nil
 	case errors.Is(err, ErrRefused):
 		return delayed(r.group.table.putDeadLetter(ctx, r.of.name, *m, err))
-	case !safeguard.OutboxOutageAwaited:
-		return err
 	}
 	return &delayedError{err}
 }
@@ -105,19 +102,16 @@ func (r *run) messages(ctx context.Context, s *step, state *row, before offset) 
 		return state.made.messages, nil
 	}
 	messages, encoded, err := r.of.outbox.of(ctx, r, s)
-	if err != nil || len(messages) == 0 || !r.of.makeOnce || !safeguard.OutboxMadeStored {
+	if err != nil || len(messages) == 0 || !r.of.makeOnce {
 		return messages, err
 	}
 	of := offset{s.event.SequenceNumber, s.event.Writer}
 	c := change{set: dynamo.Attributes{}}
-	if before != state.offset && safeguard.OutboxMadeMoves {
+	if before != state.offset {
 		c = r.moved(before)
 	}
 	c.set[attrMade], c.set[attrMadeBy] = &types.AttributeValueMemberB{Value: encoded}, text(of.writer)
 	only := claimedBy(r.token)
-	if !safeguard.OutboxMadeClaimed {
-		only = condition{always, dynamo.Attributes{}}
-	}
 	if err := r.group.table.update(ctx, r.key, c, only); err != nil {
 		return nil, delayed(err)
 	}

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // overdue are the calls of handlers of a group that have not returned although their context ended
@@ -42,7 +40,7 @@ func (r *run) call(ctx context.Context, limit time.Duration, do func(context.Con
 		o.calls[r.of]++
 		r.logCall(ctx, "a handler has not returned after its context has ended", began)
 		// At most as many again as there are places: what is never returned to must not grow.
-		free := o.replaced < r.group.config.Concurrency && safeguard.ProjectionPlaceGivenAway
+		free := o.replaced < r.group.config.Concurrency
 		if w := r.worker; w != nil && !w.replaced && free {
 			w.replaced = true
 			o.replaced++

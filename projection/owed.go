@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // consumers is the item of all consumers of the same projections.
@@ -45,7 +44,7 @@ func (c *consumer) present(ctx context.Context) error {
 
 // away reports whether so much time has passed that records may be trimmed.
 func (c *consumer) away(at int64) bool {
-	return c.group.now().Sub(time.Unix(at, 0)) > trustedFor && safeguard.ProjectionAbsenceSwept
+	return c.group.now().Sub(time.Unix(at, 0)) > trustedFor
 }
 
 // now returns the time of the service, as its responses show it, because processes compare what
@@ -55,7 +54,7 @@ func (g *Group) now() time.Time { return g.table.now() }
 
 func (t *table) now() time.Time {
 	clock := core.Of(t.journal).Clock
-	if service, known := clock.Service(); known && safeguard.ProjectionServiceTime {
+	if service, known := clock.Service(); known {
 		return service
 	}
 	return clock.Wall()
@@ -120,9 +119,6 @@ func (r *reader) sweepOwed(ctx context.Context) {
 		if err == nil && now.owed > now.swept {
 			sweep := &sweep{SweepOptions{PerSecond: r.PerSecond}}
 			err = sweep.once(ctx, r.group, r.group.members, r.to, &position{})
-			if err == nil && !safeguard.ProjectionOwedCounted {
-				now, err = r.consumers(ctx)
-			}
 			if err == nil {
 				err = r.group.table.settle(ctx, r.setKey(), now.owed)
 			}

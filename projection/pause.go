@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Pause pauses a projection, named as group/projection, in all processes and until [Continue]: also
@@ -39,9 +38,6 @@ func Continue(ctx context.Context, journal *dynajournal.Journal, projection stri
 	// The sweep is owed in the same write: what was not handled meanwhile is not forgotten.
 	owe := "SET " + attrOwed + " = if_not_exists(" + attrOwed + ", :none) + :one "
 	values := dynamo.Attributes{":none": number(0), ":one": number(1)}
-	if !safeguard.ProjectionContinueOwes {
-		owe, values = "", nil
-	}
 	return standingChange(ctx, journal, "continue", projection, dynamo.Update{
 		Expression: owe + "REMOVE " + attrPaused,
 		Condition:  "attribute_exists(" + attrPaused + ")",
@@ -170,13 +166,6 @@ func (of *member) see(now standing) (continued bool) {
 
 // park puts a task of a paused projection aside. The caller holds the lock.
 func (s *schedule) park(t *task) {
-	if !safeguard.ProjectionPauseConfirmed {
-		for _, w := range t.waiting {
-			go w.done()
-		}
-		delete(s.tasks, taskKey{t.of.name, t.pid})
-		return
-	}
 	s.parked[t] = true
 	s.signalParked()
 }

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // step is what a handler is called with: an event, a gap, or a purge.
@@ -26,7 +25,7 @@ type step struct {
 // it was purged, and everything that was read belongs to another life: the only step is a purge,
 // and reading begins again at 1. A mark that vanishes resets nothing, as the event is there.
 func plan(at offset, page core.Page) []step {
-	anchored := at.seq == 0 || !safeguard.ProjectionLife
+	anchored := at.seq == 0
 	from := at
 	var steps []step
 	gap := func(low int64) {
@@ -34,9 +33,7 @@ func plan(at offset, page core.Page) []step {
 		if low-1 <= at.seq {
 			return
 		}
-		if safeguard.ProjectionGap {
-			steps = append(steps, step{to: offset{seq: low - 1}, first: at.seq + 1, last: low - 1})
-		}
+		steps = append(steps, step{to: offset{seq: low - 1}, first: at.seq + 1, last: low - 1})
 		at = offset{seq: low - 1}
 	}
 	for i := range page.Events {

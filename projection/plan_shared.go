@@ -5,7 +5,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // planned is what follows from what was read of a journal.
@@ -27,13 +26,11 @@ type planned struct {
 func planShared(at offset, page core.Page, age func(*hole) time.Duration, wait time.Duration) planned {
 	var p planned
 	low := page.Low
-	anchored := at.seq == 0 || low > at.seq || !safeguard.ProjectionLife
+	anchored := at.seq == 0 || low > at.seq
 	from := at
 	if low-1 > at.seq {
 		at = offset{seq: low - 1}
-		if safeguard.ProjectionGap {
-			p.steps = append(p.steps, step{to: at, first: from.seq + 1, last: low - 1})
-		}
+		p.steps = append(p.steps, step{to: at, first: from.seq + 1, last: low - 1})
 	}
 	for i := range page.Events {
 		e := &page.Events[i]
@@ -48,7 +45,7 @@ func planShared(at offset, page core.Page, age func(*hole) time.Duration, wait t
 			h := hole{core.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, e.Writer, 0}
 			h.age = age(&h)
 			far := page.Highest-h.Last >= dynajournal.LiveWindow
-			if !far && h.age < wait && safeguard.ProjectionHoleAwaited || len(p.open) > 0 {
+			if !far && h.age < wait || len(p.open) > 0 {
 				p.open = append(p.open, h) // all are waited for at the same time
 				continue
 			}

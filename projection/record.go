@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // record is what the record of a stream says of the item that it is of. The zero record says
@@ -41,8 +40,7 @@ func (g *Group) triggers(record *types.Record) (string, bool) {
 // journal an item that is changed is a deleted event; in a shared one a JVM may have overwritten
 // something with an event. An item that is removed is never an event.
 func (g *Group) triggeredBy(operation types.OperationType, par string) (string, bool) {
-	overwritten := operation == types.OperationTypeModify && !g.journal.Native() &&
-		safeguard.ProjectionOverwrittenRead
+	overwritten := operation == types.OperationTypeModify && !g.journal.Native()
 	if operation != types.OperationTypeInsert && !overwritten {
 		return "", false
 	}
@@ -77,7 +75,7 @@ func (g *Group) recordOf(par, pid string, image dynamo.Attributes) record {
 		return record{}
 	}
 	found := record{seq: event.SequenceNumber, writer: event.Writer}
-	if event.Single || !safeguard.ProjectionImageSingle {
+	if event.Single {
 		found.event = &event
 	}
 	return found

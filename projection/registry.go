@@ -15,7 +15,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The attributes of the registry. It is an item of the journal with the names of all projections,
@@ -199,7 +198,7 @@ func (g *Group) noReset(ctx context.Context) error {
 		return err
 	}
 	for _, info := range infos {
-		if info.Resetting && safeguard.ProjectionResetFinished {
+		if info.Resetting {
 			return fmt.Errorf("projection %s: %w", info.Projection, ErrResetting)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // RemoveOptions are the options of Remove. The zero value has the defaults.
@@ -61,16 +60,11 @@ func (o *operator) remove(ctx context.Context, opts RemoveOptions) (int64, error
 	if err := o.beginReset(ctx, false); err != nil {
 		return 0, err
 	}
-	if !safeguard.ProjectionRemovedLast {
-		if err := o.unregister(ctx); err != nil {
-			return 0, err
-		}
-	}
 	items, err := o.deleteAll(ctx, opts)
 	if err == nil {
 		err = o.forgetRequests(ctx)
 	}
-	if err == nil && safeguard.ProjectionRemovedLast {
+	if err == nil {
 		err = o.unregister(ctx)
 	}
 	return items, err
@@ -201,7 +195,7 @@ func (o *operator) unregister(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(infos) > 0 && infos[0].Processes > 0 && safeguard.ProjectionRemovedAlone {
+		if len(infos) > 0 && infos[0].Processes > 0 {
 			return fmt.Errorf("a process has begun meanwhile; remove it again: %w", ErrInUse)
 		}
 		if err := o.table.unknown(ctx, o.Projection); err != nil {
@@ -233,9 +227,6 @@ func (t *table) unknown(ctx context.Context, projection string) error {
 // read.
 func (t *table) removeStanding(ctx context.Context, projection string, read dynamo.Attributes) error {
 	only := condition{attrSeen + " = :seen", dynamo.Attributes{":seen": read[attrSeen]}}
-	if !safeguard.ProjectionRemovedAlone {
-		only = condition{always, nil}
-	}
 	err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 			Table: t.name, Key: t.standingKey(projection), Condition: only.expression, Values: only.values,

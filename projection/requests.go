@@ -17,7 +17,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // attrRetries are the requests of operators to a group: texts of an id of the request, the name of
@@ -164,9 +163,6 @@ func (a *attendant) end(request string) {
 // carryOut handles a persistence id again, and then removes the request. A request that could not
 // be carried out stays for the next look.
 func (a *attendant) carryOut(ctx context.Context, request, name, pid string) {
-	if !safeguard.ProjectionRequestKept {
-		_ = a.remove(ctx, attrRetries, request)
-	}
 	_, projection, _ := strings.Cut(name, "/")
 	err := a.Resume(ctx, projection, pid)
 	if ctx.Err() != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // ResetOptions are the options of Reset. The zero value has the defaults.
@@ -68,9 +67,7 @@ func (o *operator) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 	if err != nil {
 		return rows, err
 	}
-	if safeguard.ProjectionResetSwept {
-		err = o.oweSweeps(ctx, sets)
-	}
+	err = o.oweSweeps(ctx, sets)
 	if err != nil {
 		return rows, err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/provision"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // table is the projections table of a journal.
@@ -113,9 +112,6 @@ func (r *row) unchanged() condition {
 			attrSeq + " = :oldseq AND " + attrWriter + " = :oldwriter",
 			dynamo.Attributes{":oldseq": number(r.seq), ":oldwriter": text(r.writer)},
 		}
-	}
-	if r.kept && !safeguard.ProjectionKeptRowChecked {
-		only = condition{always, dynamo.Attributes{}}
 	}
 	if r.stuck == 0 {
 		only.expression = "(" + only.expression + ") AND attribute_not_exists(" + attrStuck + ")"

@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // run brings a projection of one persistence id up to the end of the journal. Its reading begins
@@ -101,15 +100,12 @@ func (r *run) page(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if state.stuck > 0 && !r.resume {
-		if !safeguard.ProjectionStuckMarked {
-			return false, nil
-		}
 		return false, r.group.table.again(ctx, r.key)
 	}
 	if claimOver(state.claim, r.group.now()) {
 		r.takeOver = state.claim
 	}
-	if state.claim != "" && state.claim != r.token && state.claim != r.takeOver && safeguard.ProjectionClaimWaited {
+	if state.claim != "" && state.claim != r.token && state.claim != r.takeOver {
 		return false, &claimedError{state.claim}
 	}
 	if r.of.offsets != nil {
@@ -123,7 +119,7 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	}
 	steps := f.steps
 	switch {
-	case len(steps) == 0 && len(f.open) > 0 && safeguard.ProjectionHoleHeld:
+	case len(steps) == 0 && len(f.open) > 0:
 		return false, r.hold(ctx, &state, f.open)
 	case len(steps) == 0 && r.resume:
 		return false, r.clear(ctx, &state)
@@ -256,9 +252,7 @@ func (r *run) clear(ctx context.Context, state *row) error {
 		return r.release(ctx, state)
 	}
 	only := state.unchanged().and(state.sameClaim())
-	if safeguard.ProjectionStuckMarked {
-		only = only.and(state.sameStuck())
-	}
+	only = only.and(state.sameStuck())
 	return r.group.table.update(ctx, r.key, change{removed: []string{attrStuck, attrReason, attrFailed, attrClaim}}, only)
 }
 

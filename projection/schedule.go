@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // task is the work on one persistence id of one projection. Its runs follow each other.
@@ -224,7 +222,7 @@ func (s *schedule) dead(t *task) string {
 		return t.lost
 	}
 	stands := t.claim != "" && time.Since(t.claimSeen) >= s.group.config.ClaimTimeout
-	if stands && safeguard.ProjectionDeadTakenOver {
+	if stands {
 		return t.claim
 	}
 	return ""
@@ -250,9 +248,6 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 	switch {
 	case done:
 		t.failures, t.pauses, t.claim = failures{}, 0, ""
-		if !safeguard.ProjectionDoneAfterRead {
-			covered, t.waiting = append(covered, t.waiting...), nil
-		}
 		s.goOn(t)
 	case errors.Is(err, errPaused):
 		t.waiting = append(covered, t.waiting...)

@@ -11,8 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"golang.org/x/sync/semaphore"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // maxWaiting is how many persistence ids of the pages of a shard are not done at most, and how many
@@ -170,7 +168,7 @@ func (r *reader) unread(ctx context.Context) error {
 	r.mu.Lock()
 	known := max(r.lease.at, r.tip.Unix(), r.covered.Unix())
 	r.mu.Unlock()
-	if !r.away(known) || !safeguard.ProjectionUnreadSwept {
+	if !r.away(known) {
 		return nil
 	}
 	r.log(ctx, "records of a stream may have been trimmed before they were read: all ids are swept", r.lease.shard, errUnread)
@@ -221,8 +219,6 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 	switch {
 	case expired:
 		return received
-	case (trimmed || gone) && !safeguard.ProjectionSweepOwed:
-		received = ""
 	case trimmed || gone:
 		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", r.lease.shard, err)
 		if owed := r.oweCovering(ctx); owed != nil {
@@ -281,9 +277,6 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 	}
 	r.mu.Lock()
 	r.pages = append(r.pages, page)
-	if !safeguard.ProjectionCheckpointWaits {
-		r.lease.checkpoint = last
-	}
 	r.mu.Unlock()
 	for pid, records := range found {
 		r.to.trigger(pid, trigger{records: records, done: func() {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Skipped is what a projection has passed over.
@@ -120,9 +119,6 @@ func (o *operator) skip(
 		return Skipped{}, &SkipError{seq, skipped}
 	}
 	only := state.unchanged().and(state.sameClaim()).and(state.sameStuck())
-	if !safeguard.ProjectionSkipGuarded {
-		only = state.sameStuck()
-	}
 	if err := o.table.update(ctx, key, moved(next.to), only); err != nil {
 		return skipped, err
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // transaction is a transaction that has locked the row of an offset.
@@ -72,11 +70,8 @@ func (t *transaction) open(ctx, within context.Context, at stored) error {
 		return t.failed(err)
 	}
 	text, values := holdOffset+unmoved, []any{t.run, t.journal, t.name, t.pid, at.seq, at.writer}
-	switch {
-	case !at.begun:
+	if !at.begun {
 		text, values = firstOffset, []any{t.journal, t.name, t.pid, at.seq, at.writer, t.run}
-	case !safeguard.ProjectionSQLOnce:
-		text, values = holdOffset, values[:4]
 	}
 	locked, err := t.execute(within, text, values...)
 	switch {
@@ -123,7 +118,7 @@ func (t *transaction) whole(ctx context.Context) error {
 // notEnded returns the error of a statement on the row: ErrTransactionEnded if it has not found the
 // row with the name of the transaction.
 func notEnded(found bool, err error) error {
-	if errors.Is(err, sql.ErrTxDone) || err == nil && !found && safeguard.ProjectionSQLWhole {
+	if errors.Is(err, sql.ErrTxDone) || err == nil && !found {
 		return ErrTransactionEnded
 	}
 	return err

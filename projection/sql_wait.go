@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // sqlLook bounds a statement of WaitForSQL.
@@ -43,7 +42,7 @@ func WaitForSQL(
 			return row{offset: now.offset}, nil
 		}
 		state, err := t.row(ctx, key)
-		if err == nil && state.stuck > 0 && safeguard.ProjectionSQLStuckOffset {
+		if err == nil && state.stuck > 0 {
 			// Events can have been handled since the offset was read, before one was not.
 			if now, err = o.read(ctx, persistenceID); err != nil && (dialect.passes(err) || dialect.missing(err)) {
 				return row{}, nil // the next look tells

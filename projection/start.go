@@ -12,7 +12,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // FromNow is an option with which a projection that has never run begins behind the events that
@@ -90,7 +89,7 @@ func (g *Group) startOne(ctx context.Context, of *member, now standing) error {
 		}
 	}
 	set, values := "SET "+attrStarted+" = :now", dynamo.Attributes{":now": number(time.Now().Unix())}
-	if g.config.Source.kind() == sourceLambda && !of.fromNow && safeguard.ProjectionJoinOwes {
+	if g.config.Source.kind() == sourceLambda && !of.fromNow {
 		set += owing // a stream has the records of a day
 		values[":none"], values[":one"] = number(0), number(1)
 	}
@@ -175,9 +174,6 @@ func (t *table) progress(of *member, now *standing, to string) types.TransactWri
 	if now.marking {
 		only = attrMarked + " = :old"
 		values[":old"] = text(now.marked)
-	}
-	if !safeguard.ProjectionMarkedBefore {
-		only, values = always, dynamo.Attributes{":to": text(to)}
 	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &t.name, Key: t.standingKey(of.name), UpdateExpression: &expression,

@@ -17,7 +17,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/provision"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // StreamsOptions are the options of reading a stream. The zero value has the defaults.
@@ -165,9 +164,6 @@ func (s *streams) follow(ctx context.Context, g *Group, to *schedule, arn string
 		set:    g.table.journalName + "\x00" + g.config.Name + "\x00" + g.setID(),
 		worker: uuid.NewString(), ended: make(chan struct{}, 1), fail: fail,
 		settled: map[string]settlement{}, held: map[string]bool{}, seen: map[string]sighting{},
-	}
-	if !safeguard.ProjectionSetsApart {
-		c.set = g.table.journalName + "\x00" + g.config.Name + "\x00"
 	}
 	defer c.readers.Wait()
 	defer fail(nil) // before the readers are waited for

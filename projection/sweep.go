@@ -13,7 +13,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Source finds the persistence ids that have new events. See [Sweep].
@@ -188,7 +187,7 @@ func (s *sweep) once(
 func subjects(members []*member) string {
 	all := names(members)
 	for i, of := range members {
-		if of.only.filtered && safeguard.ProjectionPrefixSwept {
+		if of.only.filtered {
 			all[i] += "/" + of.only.ids()
 		}
 	}

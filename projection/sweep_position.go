@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // swept are the persistence ids of a sweep that were listed and are not done, in their order.
@@ -29,7 +28,7 @@ type sweptID struct {
 func (s *swept) begin(pid string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := &sweptID{pid: pid, done: !safeguard.ProjectionSweepWaits}
+	id := &sweptID{pid: pid}
 	s.under = append(s.under, id)
 	s.pass()
 	return func() {

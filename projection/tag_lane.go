@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 const (
@@ -74,7 +73,7 @@ func (x *TagIndex) add(ctx context.Context, tag string, ref tagRef) error {
 		}
 	}
 	for {
-		if lane.knows(ref) && safeguard.TagRepeatKnown {
+		if lane.knows(ref) {
 			return nil
 		}
 		taken, err := x.put(ctx, lane.par, tagEntry{ref, lane.next})
@@ -94,9 +93,7 @@ func (x *TagIndex) add(ctx context.Context, tag string, ref tagRef) error {
 // put puts an entry, and reports whether the number is taken.
 func (x *TagIndex) put(ctx context.Context, par string, e tagEntry) (taken bool, err error) {
 	put := dynamo.Put{Table: x.table, Item: e.item(par)}
-	if safeguard.TagNumberFree {
-		put.Condition = "attribute_not_exists(" + attrPar + ")"
-	}
+	put.Condition = "attribute_not_exists(" + attrPar + ")"
 	err = x.operate(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		err := client.Put(ctx, &dynamo.Meter{}, put)
 		if errors.Is(err, dynamo.ErrConditionFailed) {

@@ -6,8 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // TagOffset is a place in the events of a tag: how far each lane was read. The zero value is the
@@ -86,7 +84,6 @@ func (x *TagIndex) positions(tagHash string, from TagOffset) ([]int64, error) {
 	}
 	place, ok := splitTagOffset(from.text)
 	switch {
-	case !safeguard.TagOffsetChecked:
 	case !ok || place.index != x.header.id || len(place.positions) != x.header.lanes:
 		return nil, argument("offset", from.text, "it is not of this index")
 	case place.tagHash != tagHash:

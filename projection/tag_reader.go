@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // tagPage is how many entries of a lane are read at once, and then their events.
@@ -46,7 +45,7 @@ func (x *TagIndex) newTagReader(
 	}
 	for lane, position := range r.positions {
 		r.pars = append(r.pars, lanePar(tag, lane))
-		r.checked[lane] = position == 0 || !safeguard.TagOffsetChecked
+		r.checked[lane] = position == 0
 	}
 	return r, nil
 }
@@ -85,9 +84,6 @@ func (r *tagReader) entries(ctx context.Context, lane int) ([]tagEntry, bool, er
 			return nil, false, err
 		}
 		whole := withoutGap(page.entries, from)
-		if !safeguard.TagMissingAwaited {
-			whole = page.entries
-		}
 		more := page.more || len(whole) < len(page.entries)
 		switch {
 		case len(whole) > 0 && !r.checked[lane]:
@@ -142,7 +138,7 @@ func (r *tagReader) pass(
 	}
 	last, known := r.last[e.pid]
 	// If the last one is gone, the persistence id was purged, and this one is of its next life.
-	if _, exists := stored[last]; known && exists && e.seq <= last.seq && safeguard.TagRepeatDropped {
+	if _, exists := stored[last]; known && exists && e.seq <= last.seq {
 		return nil
 	}
 	var events []dynajournal.Event

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Remove removes what the index stores of persistence ids whose events were deleted or purged. It
@@ -104,9 +103,6 @@ func (x *TagIndex) removeGone(
 // empty removes what an entry names. Its number stays, as a reader waits for one that is missing.
 func (x *TagIndex) empty(ctx context.Context, par string, e tagEntry) error {
 	err := x.operate(ctx, func(ctx context.Context, client *dynamo.Client) error {
-		if !safeguard.TagNumbersStay {
-			return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{Table: x.table, Key: tagKey(par, e.num)})
-		}
 		_, err := client.Update(ctx, &dynamo.Meter{}, dynamo.Update{
 			Table: x.table, Key: tagKey(par, e.num),
 			Expression: "SET " + attrGone + " = :one REMOVE " + attrPID + ", " + attrSeq + ", " + attrWriter,

@@ -6,7 +6,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // read reads the events that entries name from the journal, as far as they exist: strongly
@@ -49,9 +48,7 @@ func (x *TagIndex) read(ctx context.Context, refs []tagRef) (map[tagRef]core.Sto
 		if !ok {
 			continue // it was deleted
 		}
-		if safeguard.TagWriterCompared {
-			ref.writer = event.Writer
-		}
+		ref.writer = event.Writer
 		stored[ref] = event
 	}
 	return stored, nil

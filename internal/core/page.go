@@ -8,7 +8,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // LiveWindow is the root's LiveWindow.
@@ -109,9 +108,6 @@ func (j *Journal) finishShared(
 			return 0, err
 		}
 		page.Highest = max(page.Highest, end.Highest)
-	}
-	if !safeguard.ProjectionLowLast {
-		return result.Marks.Low.Seq, nil
 	}
 	marks, err := j.Store.LowMark(ctx, m, pid)
 	return marks.Low.Seq, err

@@ -9,7 +9,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // From returns a request for all events of a persistence id from a sequence number on.
@@ -96,7 +95,7 @@ func (j *Journal) Taken(ctx context.Context, pid string, seq int64) (there, gone
 		meter := &dynamo.Meter{}
 		item, err := j.Store.Stored(ctx, meter, pid, seq)
 		there = item != nil
-		if err != nil || there || !j.Store.Shared() || !safeguard.TakenByJVM {
+		if err != nil || there || !j.Store.Shared() {
 			return err
 		}
 		low, before, err := j.Store.JVMLowAround(ctx, meter, pid, seq)

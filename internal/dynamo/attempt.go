@@ -11,7 +11,6 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Attempt is one sending of a request, as [Options].Observe gets it.
@@ -220,7 +219,7 @@ func (a *attempts) failed(err error) error {
 	}
 	v := judge(err)
 	a.reason, a.err = v.reason, err
-	a.maybeApplied = safeguard.MaybeStays && a.maybeApplied || a.write && v.ambiguous
+	a.maybeApplied = a.maybeApplied || a.write && v.ambiguous
 	if v.renew {
 		invalidate(a.client.opts.AWS.Credentials)
 	}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // errUnprocessed is the failure of a batch that was processed in part only.
@@ -146,10 +145,10 @@ func (c *Client) drain(
 	for {
 		now, err := attempt(&a, m, send)
 		switch {
-		case err == nil && (now == 0 || !safeguard.UnprocessedSent):
+		case err == nil && now == 0:
 			return nil
 		case err == nil:
-			if safeguard.Progress && now < left {
+			if now < left {
 				left, a.used, a.pauses = now, 0, 0
 			}
 			err = errUnprocessed

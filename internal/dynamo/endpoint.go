@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The failures of a response that lacks what the service sends. The outcome of the request is
@@ -48,13 +47,13 @@ type endpoint struct {
 // check checks that a response is the service's, and whole. After an error its body is closed.
 func (e *endpoint) check(response *http.Response) error {
 	if response.Header.Get(direct.ChecksumHeader) != "" {
-		if err := direct.ReadChecked(response); err != nil && safeguard.Checksum {
+		if err := direct.ReadChecked(response); err != nil {
 			return err
 		}
 		e.sums.Store(true)
 		return nil
 	}
-	if safeguard.ChecksumRequired && e.sums.Load() && !marked(response) {
+	if e.sums.Load() && !marked(response) {
 		return errors.Join(errNoChecksum, response.Body.Close())
 	}
 	if response.StatusCode == http.StatusOK {
@@ -103,7 +102,7 @@ func (e *endpoint) consumed(operation string, present bool) error {
 		}
 		return nil
 	}
-	if safeguard.CapacityRequired && (known || e.capacity.Load() && e.sums.Load()) {
+	if known || e.capacity.Load() && e.sums.Load() {
 		return fmt.Errorf("%s: %w", operation, errNoCapacity)
 	}
 	return nil

@@ -11,8 +11,6 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The reasons for which a request can fail, for errors.Is.
@@ -184,7 +182,7 @@ var verdicts = map[string]verdict{
 }
 
 // lostResponse is the verdict on an attempt without a response, or with one that is not DynamoDB's.
-var lostResponse = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
+var lostResponse = verdict{reason: ErrUnavailable, retry: true, ambiguous: true}
 
 // permanent is implemented by errors after which no attempt can succeed, such as that of an
 // embedded engine whose storage has failed.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 const (
@@ -157,7 +155,7 @@ func (g *Group) take() []*part {
 	taken := make([]*part, 0, min(len(g.waiting), maxStatements))
 	items, bytes, most := 0, 0, g.maxItems()
 	sameID := func(p *part) bool {
-		return safeguard.OneOfEachID && slices.ContainsFunc(taken, func(t *part) bool { return t.ID == p.ID })
+		return slices.ContainsFunc(taken, func(t *part) bool { return t.ID == p.ID })
 	}
 	fits := func(p *part) bool {
 		return len(taken) == 0 || items+p.to-p.from <= most && bytes+p.bytes <= maxGroupBytes &&

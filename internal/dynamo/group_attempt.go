@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // first makes the first attempt. It returns true if members are left for further ones.
@@ -139,7 +137,7 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 			continue
 		}
 		v := judge(failure)
-		m.maybeInserted = safeguard.MemberMaybeStays && m.maybeInserted || v.ambiguous
+		m.maybeInserted = m.maybeInserted || v.ambiguous
 		m.reason, m.err = v.reason, failure
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal

@@ -14,7 +14,6 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // groupRequest is a request of a group: a PutItem for one item, else a BatchExecuteStatement.
@@ -98,7 +97,7 @@ func (r *groupRequest) before() error {
 				failure = m.part.Before(r.attempts.checked)
 			}
 		}
-		if failure != nil && safeguard.Withdrawn {
+		if failure != nil {
 			r.finish(m, failure, cmp.Or(m.err, failure))
 		} else {
 			left = append(left, *m)
@@ -160,7 +159,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	cost := consumed(true, out.ConsumedCapacity...)
 	failures := statementFailures(out.Responses)
 	r.charge(out.ConsumedCapacity, cost, failures)
-	if safeguard.ResponseOfEach && len(out.Responses) != len(r.members) {
+	if len(out.Responses) != len(r.members) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
 	if slices.Contains(failures, nil) || failures == nil { // else nothing need have been consumed

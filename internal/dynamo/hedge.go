@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // hedges are the hedged reads of a client: a read that is slow is sent a second time, and the first
@@ -33,7 +31,7 @@ func Hedged(ctx context.Context) context.Context { return context.WithValue(ctx,
 
 // of returns the hedge of an attempt, nil if it is sent once.
 func (h *hedges) of(a *attempts) *hedge {
-	if h == nil || a.write && safeguard.WritesNotHedged || a.ctx.Value(hedgedKey{}) == nil {
+	if h == nil || a.write || a.ctx.Value(hedgedKey{}) == nil {
 		return nil
 	}
 	times, ok := h.times.Load(a.operation)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // ownBodies is the HTTP client that the SDK sends with. It replaces the body of a request by one in
@@ -84,7 +83,7 @@ var errSlept = errors.New("the machine slept before the request was sent")
 // is harmless: the service refuses signatures that are older than 15 minutes.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
 	checked, ok := r.Context().Value(checkedKey{}).(clock.Moment)
-	if safeguard.SleptUnsent && ok && t.clock.Since(checked) > maxUnsent {
+	if ok && t.clock.Since(checked) > maxUnsent {
 		return nil, errSlept
 	}
 	response, err := t.send(r)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Store lists persistence ids.
@@ -81,7 +80,7 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 		}
 		// An id has an entry for its first event and one for each low mark, all in one shard, next
 		// to each other.
-		if pid := least.ids[0]; pid != least.last || !safeguard.ListedOnce {
+		if pid := least.ids[0]; pid != least.last {
 			least.last = pid
 			if !emit(pid) {
 				return nil

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // PartitionSize is how many sequence numbers share a partition key, and the distance of two high
@@ -95,7 +93,7 @@ func (k Keys) LowMarkNext(pid string, seq int64) Key {
 
 // LowMarkItem returns the key of a low mark.
 func (k Keys) LowMarkItem(pid string, low LowMark) Key {
-	if low.Ahead > 0 && safeguard.LowMarkSeparate {
+	if low.Ahead > 0 {
 		return k.LowMarkBefore(pid, low.JVMSeq())
 	}
 	return k.LowMark(pid, low.JVMSeq())

@@ -3,8 +3,6 @@ package layout
 import (
 	"maps"
 	"slices"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Marks is the result of all high and low marks of a persistence id.
@@ -65,7 +63,7 @@ func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 // that a JVM reads do not matter for that.
 func (l LowMark) JudgesLike(o LowMark) bool {
 	l.Removed, l.Ahead = o.Removed, o.Ahead
-	return l == o || !safeguard.CutJudged && l.Seq == o.Seq
+	return l == o
 }
 
 // DecodeMarks decodes the marks of all shards or of some, in any order. A high mark that expires
@@ -161,9 +159,7 @@ func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int
 		item[AttrLow] = number(low.Seq)
 	}
 	WithCut(item, low.Cut)
-	if safeguard.LowMarkListed {
-		maps.Copy(item, ids)
-	}
+	maps.Copy(item, ids)
 	return item
 }
 

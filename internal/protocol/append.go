@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Append writes events as one atomic write. Its error shows what became of the write. The caller
@@ -166,7 +165,7 @@ func (w *Writer) build(
 // persistence id.
 func (s *Store) encodeEvent(e *layout.Event) layout.Attributes {
 	item := s.Keys.EncodeEvent(e)
-	if safeguard.FirstListed && e.SequenceNr == 1 {
+	if e.SequenceNr == 1 {
 		maps.Copy(item, s.ids(e.PersistenceID))
 	}
 	return item

@@ -9,7 +9,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // AtomicWrite is an atomic write in progress. Its methods must not be used concurrently.
@@ -54,7 +53,7 @@ func (a *AtomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a
 // mark: it would overwrite what readers have seen. If it finds a high mark without its event, it
 // skips the number.
 func (a *AtomicWrite) marksFirst() bool {
-	return a.writer.journal.Store.Shared() && safeguard.MarkFirst
+	return a.writer.journal.Store.Shared()
 }
 
 // markFirst puts the high mark that the events need, if it is put before them.
@@ -86,15 +85,11 @@ func (a *AtomicWrite) start(ctx context.Context) {
 		go func() {
 			defer close(a.mark.done)
 			defer a.mark.cancel(nil)
-			if err := w.journal.Store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.beforeMark); safeguard.HighMark {
-				a.mark.err = err
-			}
+			a.mark.err = w.journal.Store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.beforeMark)
 		}()
 	}
 	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Before: a.before}
-	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
-		in.Condition = NotExists
-	}
+	in.Condition = NotExists
 	a.members = w.journal.Group.Insert(ctx, a.meter, in)
 }
 
@@ -105,10 +100,10 @@ func (a *AtomicWrite) beforeMark() error { return a.before(a.writer.journal.Cloc
 // too old, or if the write was withdrawn.
 func (a *AtomicWrite) before(now clock.Moment) error {
 	j := a.writer.journal
-	if err := j.checkAgeAt(a.known, now); err != nil && safeguard.FreshAttempts {
+	if err := j.checkAgeAt(a.known, now); err != nil {
 		return err
 	}
-	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverCheckedBefore {
+	if len(a.items) == 1 && j.handoverPossible(a.alone) {
 		// Some members of a larger write may be stored already: checkHandoverAfter handles them.
 		return ErrTooLate
 	}

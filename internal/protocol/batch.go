@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // pendingBatch holds the consecutive members read so far of an atomic write that is not yet known
@@ -23,7 +22,7 @@ func (p *pendingBatch) first() int64 { return p.events[0].SequenceNr }
 
 // continues reports whether e is the next member.
 func (p *pendingBatch) continues(e *layout.Event) bool {
-	return p.open() && (e.Batch == p.batch || !safeguard.SameBatch) && e.SequenceNr == p.first()+int64(len(p.events))
+	return p.open() && e.Batch == p.batch && e.SequenceNr == p.first()+int64(len(p.events))
 }
 
 func (p *pendingBatch) add(e *layout.Event, read int64) {

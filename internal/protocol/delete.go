@@ -8,7 +8,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // DeleteTo deletes all events up to a sequence number, or to the last visible one if that is lower.
@@ -33,16 +32,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 		return 0, err
 	}
 	last := w.Last()
-	if !safeguard.DeletedVisible {
-		last = w.next - 1
-	}
 	target := min(seq, last) + 1
-	if !safeguard.LowMarkFirst {
-		w.lowSeen = began
-		if err := w.putTombstones(ctx, m, w.low.First(), target); err != nil {
-			return 0, err
-		}
-	}
 	before, err := w.raiseLowMark(ctx, m, target, began)
 	if err != nil {
 		return 0, err
@@ -74,7 +64,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
 			return 0, err
 		}
-		if safeguard.CutReread && !raised.Cut.IsBatch() {
+		if !raised.Cut.IsBatch() {
 			// That no whole batch is cut holds only for the low mark that was read before: another
 			// deletion may have turned members into tombstones since.
 			again, err := w.journal.Store.LowMark(ctx, m, w.pid)
@@ -103,7 +93,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 // deleted number may be a seal. The next deletion replaces it with a tombstone, which expires:
 // otherwise each deletion of everything would leave a seal.
 func (j *Journal) removalBegin(low layout.LowMark) int64 {
-	if j.Store.Shared() && safeguard.SealReplaced && low.Removed > 1 && low.Removed == low.Seq {
+	if j.Store.Shared() && low.Removed > 1 && low.Removed == low.Seq {
 		return low.Removed - 1
 	}
 	return max(low.Removed, 1)
@@ -114,9 +104,6 @@ func (j *Journal) removalBegin(low layout.LowMark) int64 {
 // members would not count, as their batch is not whole.
 func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layout.LowMark) (layout.Batch, error) {
 	store := w.journal.Store
-	if !safeguard.Cut {
-		return layout.Batch{}, nil
-	}
 	slots, err := store.Span(ctx, m, w.pid, last, last)
 	if err != nil || len(slots) == 0 {
 		return layout.Batch{}, err
@@ -129,11 +116,11 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 	if !b.IsBatch() || b.Last <= last {
 		return layout.Batch{}, nil
 	}
-	if safeguard.CutBefore && b.Start < low.First() && !low.CutCompletes(b) {
+	if b.Start < low.First() && !low.CutCompletes(b) {
 		return layout.Batch{}, nil
 	}
 	there, err := store.Members(ctx, m, w.pid, b, max(b.Start, low.First()), last)
-	if err != nil || safeguard.CutWhole && !there {
+	if err != nil || !there {
 		return layout.Batch{}, err
 	}
 	return b, nil

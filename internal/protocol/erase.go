@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // erase deletes every item of the persistence id. It raises the low mark first and deletes it last:
@@ -25,7 +23,7 @@ import (
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment, torn int64) (int64, error) {
 	j := w.journal
 	marks, err := w.reread(ctx, m)
-	if err != nil && safeguard.EraseChecked {
+	if err != nil {
 		return 0, err
 	}
 	last := max(w.next-1, torn) / layout.PartitionSize
@@ -69,9 +67,6 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 	// A JVM that starts now continues after the high mark, which leads it to its own events later.
 	// A low mark alone would not.
 	marksLeft := [][]layout.Key{j.Store.Keys.LowMarks(w.pid), j.Store.Keys.HighMarks(w.pid)}
-	if !safeguard.HighMarksLast {
-		slices.Reverse(marksLeft)
-	}
 	if err := w.checkErasing(ctx, m); err != nil {
 		return removed, err
 	}
@@ -93,7 +88,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 // between are skipped; they are free again when everything is erased.
 func (w *Writer) leadToEmptyBlock(ctx context.Context, m *dynamo.Meter) error {
 	empty := layout.HighestBlock(w.next-1) + layout.PartitionSize
-	if !w.journal.Store.Shared() || w.next == 1 || empty < 0 || !safeguard.EmptyBlockFirst {
+	if !w.journal.Store.Shared() || w.next == 1 || empty < 0 {
 		return nil
 	}
 	if err := w.raiseHighMark(ctx, m, empty); err != nil {

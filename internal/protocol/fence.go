@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // NotExists is the condition that nothing is stored at a key. Every event and seal is put under it:
@@ -34,14 +33,14 @@ func (s *Store) close(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes,
 ) (layout.Slot, error) {
 	// A persistence id stays listed if its first number is sealed.
-	if safeguard.SealListed && seq == 1 && !s.Shared() {
+	if seq == 1 && !s.Shared() {
 		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
 	}
 	slot, taken, err := s.putIfFree(ctx, m, pid, seq, dynamo.Put{Item: item, Before: s.Before})
 	if err != nil {
 		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)
 	}
-	if !taken || !safeguard.SealReturnsEvent {
+	if !taken {
 		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
 	}
 	return slot, nil
@@ -54,16 +53,11 @@ func (s *Store) Hold(
 	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark,
 ) (bool, error) {
 	same, values := layout.AttrExpires+" = :expires", dynamo.Attributes{":expires": number(slot.Expires)}
-	if !safeguard.HoldExpiry {
-		same = layout.AttrExpires + " >= :expires"
-	}
 	// The fence of a purge has the same expiry as the tombstone that replaces it, if both are put
 	// in the same second. A late hold of the fence would stay for ever in place of the tombstone.
-	switch {
-	case !safeguard.HoldFence:
-	case slot.Low == 0:
+	if slot.Low == 0 {
 		same += " AND attribute_not_exists(" + layout.AttrLow + ")"
-	default:
+	} else {
 		same += " AND " + layout.AttrLow + " = :low"
 		values[":low"] = number(slot.Low)
 	}

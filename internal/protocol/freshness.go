@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // A deleted number is free again after the fence window. So knowledge of the journal may be used
@@ -27,7 +26,7 @@ func (j *Journal) checkAge(known clock.Moment) error { return j.checkAgeAt(known
 
 // checkAgeAt is checkAge at a moment.
 func (j *Journal) checkAgeAt(known, now clock.Moment) error {
-	if safeguard.IdleCheck && known.Until(now) > j.FenceWindow/knowledgePart {
+	if known.Until(now) > j.FenceWindow/knowledgePart {
 		return ErrTooLate
 	}
 	return nil
@@ -36,9 +35,6 @@ func (j *Journal) checkAgeAt(known, now clock.Moment) error {
 // fresh returns checkAge for a moment, as the check of a request.
 func (j *Journal) fresh(known clock.Moment) func() error {
 	return func() error {
-		if !safeguard.FreshRemovals {
-			return nil
-		}
 		return j.checkAge(known)
 	}
 }
@@ -55,7 +51,7 @@ var errExpiryStale = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLat
 func (j *Journal) expiry() (expires int64, fresh func() error) {
 	computed := j.Clock.Now()
 	return j.TombstoneExpiry(), func() error {
-		if safeguard.ExpiryRenewed && j.Clock.Since(computed) > j.FenceWindow/expiryPart {
+		if j.Clock.Since(computed) > j.FenceWindow/expiryPart {
 			return errExpiryStale
 		}
 		return nil
@@ -78,9 +74,6 @@ func putWithExpiry(j *Journal, put func(expires int64, fresh func() error) error
 // counted from the later of the local clock and the service's, which removes expired items: with a
 // slow local clock the tombstone would expire early.
 func (j *Journal) TombstoneExpiry() int64 {
-	if !safeguard.LatestClock {
-		return j.Clock.Wall().Add(j.FenceWindow).Unix() + 1
-	}
 	return j.Clock.Latest().Add(j.FenceWindow).Unix() + 1
 }
 
@@ -89,7 +82,7 @@ func (j *Journal) TombstoneExpiry() int64 {
 // corrected since, or the machine may have slept.
 func (j *Journal) CheckClock(since clock.Moment) error {
 	local, service, ok := j.Clock.Compared(since)
-	if !ok || !safeguard.ClockOff {
+	if !ok {
 		return nil
 	}
 	limit := j.FenceWindow / clockPart

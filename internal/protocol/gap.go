@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // closeGap decides on the missing numbers before slot, one partition at a time. It reads them once
@@ -21,12 +20,9 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 		return &HoleError{r.req.PersistenceID, lo, last, r.marks.High, r.marks.Low.Seq}
 	}
 	hi := min(partitionEnd(lo), slot.SequenceNr-1)
-	var there []layout.Slot
-	if safeguard.GapReread {
-		var err error
-		if there, err = r.store.Span(ctx, r.meter, r.req.PersistenceID, lo, hi); err != nil {
-			return err
-		}
+	there, err := r.store.Span(ctx, r.meter, r.req.PersistenceID, lo, hi)
+	if err != nil {
+		return err
 	}
 	at := r.stamps.stamp()
 	if int64(len(there)) < hi-lo+1 {
@@ -46,7 +42,7 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 		numbers[s.SequenceNr-lo] = readSlot{Slot: s, at: at}
 		known[s.SequenceNr-lo] = true
 	}
-	if r.req.Recover && safeguard.Seal {
+	if r.req.Recover {
 		sealed := func(slot layout.Slot) {
 			numbers[slot.SequenceNr-lo] = readSlot{Slot: slot, at: r.stamps.stamp()}
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // A JVM that has taken over a persistence id removes what it deletes, and leaves nothing that keeps
@@ -28,7 +27,7 @@ func (w *Writer) wasStoredBefore(seq int64) bool { return seq > w.low.First() }
 // checkHandoverBefore ends the writer with a *ConflictError if a JVM has deleted the number that is
 // written next or the one before it, if that is possible since the last check.
 func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error {
-	for w.journal.handoverPossible(w.alone) && safeguard.HandoverCheckedBefore {
+	for w.journal.handoverPossible(w.alone) {
 		began := w.journal.Clock.Now()
 		low, stored, err := w.journal.Store.JVMLowAround(ctx, m, w.pid, w.next)
 		if err != nil {
@@ -50,7 +49,7 @@ func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error
 // rest stays: that writer has read it as a whole, and the rest is visible.
 func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	w := a.writer
-	if !w.journal.handoverPossible(a.alone) || !safeguard.HandoverCheckedAfter {
+	if !w.journal.handoverPossible(a.alone) {
 		return nil
 	}
 	ctx, end := w.journal.Life.Look(ctx)
@@ -70,7 +69,7 @@ func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	switch cut, err := a.cutByGo(ctx); {
 	case err != nil:
 		return a.unknown(err)
-	case cut && safeguard.CutKept:
+	case cut:
 		return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
 	}
 	for i, e := range a.events {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // End describes where the journal of a persistence id ends.
@@ -42,9 +41,6 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	deleted := max(marks.Low.Seq-1, 0)
 	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
 	lowest := max(first, last-s.reach()+1)
-	if !safeguard.SearchBack {
-		first, lowest = last, last
-	}
 	end := End{Highest: deleted}
 	top := int64(0)
 	var err error
@@ -98,7 +94,7 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 // handled, and only in a shared journal: every further partition would cost all journals a request.
 func (s *Store) partitionsBehind(highest, high int64) int64 {
 	switch {
-	case !safeguard.FullPartitionFollowed || highest >= layout.MaxSequenceNumber:
+	case highest >= layout.MaxSequenceNumber:
 		return 0
 	case layout.HighestBlock(highest) > high:
 		return 2

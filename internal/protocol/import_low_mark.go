@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/history"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // lowMark takes a low mark. It is put when everything stored was compared.
@@ -162,7 +161,7 @@ func (in *Import) putLowMark(ctx context.Context, r *remover, low layout.LowMark
 // renewLowMark puts the low mark of a purged id again, before anything is written behind it: when
 // it had expired, the id would no longer be listed, and would begin at 1 again.
 func (in *Import) renewLowMark(ctx context.Context) error {
-	if !in.expiring || in.low.Seq == 0 || !safeguard.CopyRenews {
+	if !in.expiring || in.low.Seq == 0 {
 		return nil
 	}
 	there, err := in.journal.Store.RenewLowMark(ctx, &in.meter, in.pid, in.low)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // overlap is the part of an import at which the target holds something. It is compared as a whole
@@ -40,7 +39,7 @@ func (in *Import) currentLow() layout.LowMark {
 
 // mustHold reports whether the target may hold something after a number that was not compared yet.
 func (in *Import) mustHold(seq int64) bool {
-	return safeguard.CopyCompared && !in.allCompared && seq < in.highest
+	return !in.allCompared && seq < in.highest
 }
 
 // hold keeps a write until everything was compared. An interrupted copy lacks at most the members
@@ -87,7 +86,7 @@ func (in *Import) finishComparison(ctx context.Context) error {
 // next number of a writer.
 func (in *Import) checkUnchanged(ctx context.Context, low layout.LowMark) error {
 	uncompared := in.equal == 0 && (in.tip == 0 || low.Seq <= in.tip+1)
-	if uncompared || !safeguard.CopyUnchanged {
+	if uncompared {
 		return nil
 	}
 	if err := in.pace(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // writeAll puts events in parallel.
@@ -100,7 +99,7 @@ func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, erro
 // checkStays fails if the next recovery raises the low mark over a number that is taken: it would
 // hide what the import writes.
 func (in *Import) checkStays(ctx context.Context, slot layout.Slot) error {
-	if slot.SequenceNr < in.currentLow().First() || !safeguard.CutShortRefused {
+	if slot.SequenceNr < in.currentLow().First() {
 		return nil
 	}
 	marks := layout.Marks{Low: in.low, High: in.hint}

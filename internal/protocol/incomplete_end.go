@@ -2,8 +2,6 @@ package protocol
 
 import (
 	"context"
-
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // noteEnd notes where the batch of the highest event ends, if it is a member of one.
@@ -27,7 +25,7 @@ func (r *replay) noteEnd(slot readSlot) {
 // them ends the first one.
 func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
 	next := r.highest + 1
-	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.highest < r.began || !safeguard.IncompleteEndClosed {
+	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.highest < r.began {
 		return false, nil
 	}
 	store := r.store.While(r.store.fresh())

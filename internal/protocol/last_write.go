@@ -6,7 +6,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // closeLastWrite seals the missing members of the atomic write that ends at the highest number. A
@@ -15,7 +14,7 @@ import (
 // be acknowledged below the low mark. A write that ends higher has its next member at the fence.
 func (w *Writer) closeLastWrite(ctx context.Context, m *dynamo.Meter) error {
 	last := w.next - 1
-	if last < 1 || !safeguard.LastWriteClosed {
+	if last < 1 {
 		return nil
 	}
 	store := w.journal.Store.While(w.journal.fresh(w.active))

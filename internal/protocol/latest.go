@@ -6,7 +6,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // latest returns what a recovery of a native journal finds, if the newest item shows it: it reads
@@ -20,7 +19,7 @@ import (
 // left one below it open. Nor from a tombstone, a fence, a part of an atomic write, or an item
 // below the low mark. In a shared journal nothing follows from any item: a JVM leaves holes.
 func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result, bool, error) {
-	if s.Shared() && safeguard.LatestNative {
+	if s.Shared() {
 		return Result{}, false, nil
 	}
 	marks, err := s.Marks(ctx, m, pid)
@@ -34,18 +33,18 @@ func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result
 	result := Result{Highest: newest.SequenceNr, Visible: newest.SequenceNr, Marks: marks}
 	if e := newest.Event; e != nil {
 		result.Last, result.Time, result.Timed = e.WriterUUID, e.Metadata.Time, true
-	} else if safeguard.LatestEvent {
+	} else {
 		return Result{}, false, nil
 	}
-	if newest.SequenceNr < marks.Low.First() && safeguard.LatestNotDeleted {
+	if newest.SequenceNr < marks.Low.First() {
 		return Result{}, false, nil
 	}
 	whole, err := s.endsWhole(ctx, m, pid, newest, marks)
-	if err != nil || !whole && safeguard.LatestWhole {
+	if err != nil || !whole {
 		return Result{}, false, err
 	}
 	// The next event is in the next partition. Its high mark can be missing.
-	if safeguard.LatestEnds && newest.SequenceNr == partitionEnd(newest.SequenceNr) {
+	if newest.SequenceNr == partitionEnd(newest.SequenceNr) {
 		top, err := s.top(ctx, m, pid, newest.SequenceNr/layout.PartitionSize+1)
 		if err != nil || top > 0 {
 			return Result{}, false, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // When the fence window of a purge is over, DynamoDB removes what the purge has left: within days,
@@ -26,7 +25,7 @@ import (
 // LeftoverBefore returns the time before which an expiry makes an item a leftover, in seconds since
 // 1970, or 0 if there are none.
 func (s *Store) LeftoverBefore() int64 {
-	if s.Shared() || s.ServiceTime == nil || !safeguard.LeftoverIgnored {
+	if s.Shared() || s.ServiceTime == nil {
 		return 0
 	}
 	now, ok := s.ServiceTime()
@@ -65,7 +64,7 @@ func (s *Store) putIfFree(
 			return layout.Slot{}, false, err
 		}
 		slot, err = s.MetSlot(ctx, m, pid, seq, dynamo.OldItem(err))
-		if err != nil || !s.IsLeftover(slot) || !safeguard.LeftoverRemoved {
+		if err != nil || !s.IsLeftover(slot) {
 			return slot, err == nil, err
 		}
 		if _, err = s.RemoveExpired(ctx, m, pid, seq, s.LeftoverBefore()); err != nil {
@@ -97,8 +96,5 @@ func (s *Store) removeLeftovers(ctx context.Context, m *dynamo.Meter, pid string
 // were put with clocks that were off by up to a part of the fence window, so some can expire as
 // much later.
 func (j *Journal) lowMarkOutlives() time.Duration {
-	if !safeguard.LowMarkOutlives {
-		return 0
-	}
 	return 2 * j.FenceWindow / clockPart
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The item of a low mark has two values: `seq`, which a JVM reads, and `low`, which only this
@@ -27,7 +26,7 @@ func (s *Store) Shared() bool { return s.IDsShards == 0 }
 // be taken, and marks are the marks that were read last.
 func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64) layout.LowMark {
 	low.Ahead = 0
-	if s.Shared() && safeguard.JVMLowKept {
+	if s.Shared() {
 		low.Ahead = max(low.Seq-max(marks.JVMLow, layout.HighestBlock(max(highest, low.Seq-1))), 0)
 	}
 	return low
@@ -37,7 +36,7 @@ func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64)
 // a high mark leads to it. It is called before the mark is raised beyond everything stored: a JVM
 // finds its highest number by these items. In a native journal the low mark is enough.
 func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last int64) error {
-	if !s.Shared() || !safeguard.LastTaken {
+	if !s.Shared() {
 		return nil
 	}
 	if _, err := s.Seal(ctx, m, pid, last); err != nil {
@@ -67,12 +66,12 @@ func (s *Store) JVMLowAround(
 		if low, event, stored, err = s.jvmLowNear(ctx, m, pid, seq); err != nil {
 			return 0, false, err
 		}
-		if event && (low != seq || !safeguard.LeftBeforeSeen) {
+		if event && low != seq {
 			return low, true, nil
 		}
 	}
 	marks, err := s.LowMark(ctx, m, pid)
-	return marks.JVMLow, stored || !safeguard.GoneSeen, err
+	return marks.JVMLow, stored, err
 }
 
 // jvmLowNear returns the low mark as a JVM reads it, from the shards of seq and of the next block.
@@ -163,20 +162,17 @@ func (s *Store) lowMarksIn(
 	if err != nil {
 		return nil, err
 	}
-	if !safeguard.LowStampedBefore {
-		began = stamps.stamp()
-	}
 	return &lowMarkRead{marks, began, in}, nil
 }
 
 // confirmLowMark reads the low mark, unless it was read after the given stamp. If it has moved,
 // confirmLowMark returns errLowMoved: what was read before does not count.
 func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
-	if r.lowRead > after || !safeguard.LowReread {
+	if r.lowRead > after {
 		return nil
 	}
 	in := r.store.lowMarkCandidates(r.marks, max(r.highest+1, r.reach))
-	if r.highest > 0 && safeguard.AllLowMarks {
+	if r.highest > 0 {
 		// A deletion has left something, or a JVM's deletion is half done. It can be of events that
 		// were written after the marks were read, far beyond what this replay has read.
 		in = everywhere
@@ -186,7 +182,7 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 		seen = nil // it was read beside the marks, whose answer is the later one
 	}
 	var err error
-	if seen == nil || seen.began <= after && safeguard.SeenAfter || !seen.in.cover(in) && safeguard.SeenCovers {
+	if seen == nil || seen.began <= after || !seen.in.cover(in) {
 		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, in)
 	}
 	// Only all low marks together show its value.
@@ -199,7 +195,7 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
 	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
 	r.marks.JVMLow = max(r.marks.JVMLow, seen.marks.JVMLow)
-	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring && safeguard.ExpiringReread
+	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring
 	if moved {
 		return errLowMoved
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Marks reads all marks of a persistence id, in one request if they fit.
@@ -44,9 +43,7 @@ type MarkCondition struct {
 
 // on returns put with the condition.
 func (c MarkCondition) on(put dynamo.Put) dynamo.Put {
-	if safeguard.MarksRise {
-		put.Condition, put.Values = c.expression, c.values
-	}
+	put.Condition, put.Values = c.expression, c.values
 	return put
 }
 
@@ -145,9 +142,6 @@ func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, l
 	err := s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkExpires(low), s.Before)
 	if err == nil || !errors.Is(err, ErrMarkMoved) {
 		return err == nil, err
-	}
-	if !safeguard.RenewedBefore {
-		return false, nil
 	}
 	marks, err := s.LowMark(ctx, m, pid) // an earlier attempt or another writer may have put it
 	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // finish decides from the outcomes of all puts what became of the write, and whether the writer
@@ -46,7 +45,7 @@ func (a *AtomicWrite) finish(ctx context.Context) error {
 			failed = a.mark.err
 		}
 	}
-	if safeguard.LateResponse && unknown == nil && failed == nil {
+	if unknown == nil && failed == nil {
 		// The response brings the service's time: if the wall clock was set back, the check before
 		// the attempt has missed a sleep.
 		unknown = w.journal.checkAge(a.known)
@@ -58,12 +57,10 @@ func (a *AtomicWrite) finish(ctx context.Context) error {
 		if _, ok := errors.AsType[*OutcomeUnknownError](unknown); !ok {
 			unknown = a.unknown(unknown)
 		}
-		if safeguard.UnknownEnds {
-			w.End(unknown)
-		}
+		w.End(unknown)
 		return unknown
 	// All but the high mark is stored: the events exist, but are not acknowledged.
-	case safeguard.WrittenUnknown && written == len(a.items):
+	case written == len(a.items):
 		failed = a.unknown(failed)
 		w.End(failed)
 		return failed
@@ -73,7 +70,7 @@ func (a *AtomicWrite) finish(ctx context.Context) error {
 	}
 	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
 	// No reader will ever see these members, but their numbers are taken.
-	if safeguard.PartEnds && written > 0 {
+	if written > 0 {
 		w.End(failed)
 	}
 	return failed
@@ -109,9 +106,9 @@ func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 		switch slot := slots[e.SequenceNr]; {
 		case err != nil:
 			results[i] = a.unknown(err)
-		case safeguard.OwnItem && layout.SameEvent(slot, e):
+		case layout.SameEvent(slot, e):
 			results[i] = nil
-		case safeguard.DeletedSince && slot.Event == nil && dynamo.MaybeApplied(results[i]):
+		case slot.Event == nil && dynamo.MaybeApplied(results[i]):
 			// An earlier attempt may have written it, and another writer may have deleted it since.
 			results[i] = a.unknown(results[i])
 		default:
@@ -126,7 +123,7 @@ func (a *AtomicWrite) freeNumbers(ctx context.Context, met map[int64]layout.Slot
 	w := a.writer
 	partitions := map[int64]bool{}
 	for seq, slot := range met {
-		if w.journal.Store.IsLeftover(slot) && safeguard.LeftoverRemoved {
+		if w.journal.Store.IsLeftover(slot) {
 			partitions[seq/layout.PartitionSize] = true
 		}
 	}
@@ -146,7 +143,7 @@ func (a *AtomicWrite) freeNumbers(ctx context.Context, met map[int64]layout.Slot
 // that has lost a member. A member that can't be sealed stays as it is.
 func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
-	if len(a.items) == 1 || !safeguard.PartsSealed {
+	if len(a.items) == 1 {
 		return
 	}
 	ctx, end := w.journal.Life.Look(ctx)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // RaisesLowMark reports whether the next recovery raises the low mark over a slot above it: a
@@ -19,7 +18,7 @@ func (s *Store) RaisesLowMark(
 		return slot.Tombstone(), nil
 	}
 	overrun, err := s.isOverrun(ctx, m, pid, slot, marks)
-	return !overrun || !safeguard.Overrun, err
+	return !overrun, err
 }
 
 // isOverrun reports whether an event that can count is stored after a fence, and below the number

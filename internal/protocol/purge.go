@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
@@ -57,7 +56,7 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, err error) {
 	const enough = 2
 	store := w.journal.Store
-	if store.Shared() || !safeguard.TornPurged {
+	if store.Shared() {
 		return 0, nil
 	}
 	for p, empty := (w.next-1)/layout.PartitionSize+1, 0; empty < enough && p <= everywhere.last; p++ {
@@ -77,9 +76,6 @@ func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, e
 // bring back the state that was purged, and would be taken for one that another writer has saved
 // since.
 func (w *Writer) goOnAfterSnapshots(ctx context.Context, m *dynamo.Meter, began clock.Moment) error {
-	if !safeguard.PurgedSnapshots {
-		return nil
-	}
 	newest, err := w.journal.Snapshots.Highest(ctx, m, w.pid, w.next)
 	if errors.Is(err, dynamo.ErrTableNotFound) || err == nil && newest == 0 {
 		return nil
@@ -152,7 +148,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if w.next <= layout.MaxSequenceNumber {
 		low.Seq = max(w.next, torn) + 1
 	}
-	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
+	if w.next <= layout.MaxSequenceNumber {
 		if err := w.fenceNext(ctx, m, low.Seq); err != nil {
 			return 0, err
 		}
@@ -167,9 +163,6 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 		return nil
 	}
 	during := int64(neverExpires)
-	if !safeguard.PurgeLasts {
-		during = j.TombstoneExpiry()
-	}
 	raised := LowMarkRises(low)
 	if marks.Low.Seq == low.Seq { // no number is left, so nobody can write
 		raised = LowMarkStays(low)
@@ -227,7 +220,7 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 		// The fence of another purge with the same low mark and another expiry would do as well:
 		// both know the same, remove the same, and end when somebody uses the persistence id again.
 		// It is refused only so that the second purge learns of the first.
-		if safeguard.FenceChecked && (slot.Low != low || slot.Expires != expires) {
+		if slot.Low != low || slot.Expires != expires {
 			conflict := w.conflict(slot)
 			w.End(conflict)
 			return conflict
@@ -260,7 +253,7 @@ func (w *Writer) removeOrphans(
 		there := len(slots) > 0
 		slots = slices.DeleteFunc(slots,
 			func(s layout.Slot) bool { return s.Tombstone() || s.SequenceNr >= w.low.Removed })
-		for safeguard.Orphans && len(slots) > 0 {
+		for len(slots) > 0 {
 			first, n, events := slots[0].SequenceNr, 0, int64(0)
 			for ; n < len(slots) && slots[n].SequenceNr == first+int64(n); n++ {
 				if slots[n].Event != nil {
@@ -310,9 +303,6 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 // stillExpiring is the condition under which a purge records its progress on the low mark: nobody
 // uses the persistence id again.
 func stillExpiring(low layout.LowMark) MarkCondition {
-	if !safeguard.TakenOver {
-		return LowMarkStays(low)
-	}
 	return LowMarkExpires(low)
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Recover calls emit with the events of a recovering request. It returns a writer that continues
@@ -26,7 +25,7 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
 	w.farMark, w.time, w.timed = found.FarMark, found.Time, found.Timed
 	w.visible = found.Visible
-	if before := req.From - 1; before > found.Highest && !req.Snapshot && safeguard.JournalReaches {
+	if before := req.From - 1; before > found.Highest && !req.Snapshot {
 		return nil, &VersionError{w.pid, before, w.Last()}
 	}
 	if req.Expect != nil {
@@ -34,12 +33,12 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 			return nil, err
 		}
 	}
-	if found.Leftovers && safeguard.LeftoverRemoved {
+	if found.Leftovers {
 		if err := j.Store.removeLeftovers(ctx, &w.recovery, w.pid, w.next/layout.PartitionSize); err != nil {
 			return nil, err
 		}
 	}
-	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkRepaired && mark > found.Marks.High {
+	if mark := layout.HighestBlock(found.Highest); mark > found.Marks.High {
 		// The handler may have taken long.
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
@@ -105,12 +104,12 @@ func (w *Writer) goOnAfterSnapshot(
 		return err
 	}
 	store, fence := w.journal.Store.While(w.journal.fresh(w.active)), w.next
-	if safeguard.Fence && fence <= layout.MaxSequenceNumber {
+	if fence <= layout.MaxSequenceNumber {
 		slot, err := store.Fence(ctx, m, w.pid, w.next, snapshot+1, 0)
 		if err != nil {
 			return err
 		}
-		if slot.Low != snapshot+1 && (safeguard.OwnFence || slot.Low == 0) {
+		if slot.Low != snapshot+1 {
 			return w.conflict(slot)
 		}
 	}
@@ -123,7 +122,7 @@ func (w *Writer) goOnAfterSnapshot(
 			return err
 		}
 	}
-	if err := w.raiseToSnapshot(ctx, m, snapshot, marks); err != nil || store.Shared() || !safeguard.FenceExpires {
+	if err := w.raiseToSnapshot(ctx, m, snapshot, marks); err != nil || store.Shared() {
 		return err
 	}
 	if w.journal.CheckClock(w.active) == nil { // by a clock that is off it could outlive a low mark

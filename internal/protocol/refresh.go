@@ -6,7 +6,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // refresh prepares a write. If the writer was idle for more than half the fence window, it checks
@@ -50,8 +49,8 @@ func (w *Writer) reread(ctx context.Context, m *dynamo.Meter) (layout.Marks, err
 	if err != nil {
 		return marks, err
 	}
-	same := end.Highest == w.next-1 && (marks.Low.Seq == w.low.Seq || !safeguard.LowMoved)
-	if safeguard.StillLast && same && j.Clock.Since(w.active) > j.FenceWindow {
+	same := end.Highest == w.next-1 && marks.Low.Seq == w.low.Seq
+	if same && j.Clock.Since(w.active) > j.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
 			return marks, err
 		}
@@ -78,21 +77,14 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 // it was read, another writer may have started again below it. Then this writer ends with a
 // *ConflictError: raising the mark again would hide the events of the other writer.
 func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
-	if !safeguard.RenewMarks {
-		return nil
-	}
 	store := w.journal.Store.While(w.journal.fresh(w.active))
-	if w.low.Seq > 0 && safeguard.RenewExisting {
+	if w.low.Seq > 0 {
 		there, err := store.RenewLowMark(ctx, m, w.pid, w.low)
 		if err != nil {
 			return err
 		}
 		if !there {
 			return w.endOvertaken()
-		}
-	} else if w.low.Seq > 0 {
-		if err := store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {
-			return err
 		}
 	}
 	if w.next-1 < layout.PartitionSize {

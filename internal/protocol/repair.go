@@ -16,7 +16,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Stored returns the item of a number as it is stored, or nil.
@@ -88,9 +87,6 @@ func (s *Store) RemoveUnchanged(
 
 // unchanged returns a put under the condition that every attribute of stored is still the same.
 func unchanged(stored layout.Attributes) dynamo.Put {
-	if !safeguard.ReplacedUnchanged {
-		return dynamo.Put{}
-	}
 	put := dynamo.Put{Names: map[string]string{}, Values: dynamo.Attributes{}}
 	var same []string
 	for i, name := range slices.Sorted(maps.Keys(stored)) {
@@ -105,9 +101,6 @@ func unchanged(stored layout.Attributes) dynamo.Put {
 // RemoveExpired removes a tombstone that expired before now. It reports whether there was one.
 func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) (bool, error) {
 	expired := " < :now"
-	if !safeguard.StillExpired {
-		expired = " <> :now"
-	}
 	err := s.Client.Delete(ctx, m, dynamo.Delete{
 		Table:  s.Table,
 		Key:    s.Keys.Event(pid, seq).Attributes(),

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // errLowMoved reports that the low mark moved while the pages were being read: they must be read
@@ -186,7 +185,7 @@ func (r *replay) restart(ctx context.Context) error {
 		undecided = r.batch.first()
 	}
 	undecided = r.beforeUnfinished(undecided)
-	if safeguard.DeletedMeanwhile && r.req.Recover && r.handed > 0 && r.marks.Low.Seq > undecided {
+	if r.req.Recover && r.handed > 0 && r.marks.Low.Seq > undecided {
 		return ErrDeletedMeanwhile
 	}
 	r.start(max(undecided, r.marks.Low.First()))

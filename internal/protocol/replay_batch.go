@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // leaveOutBatch leaves out a batch that lacks a member, after it has confirmed that no deletion
@@ -30,7 +29,7 @@ func (r *replay) handOutWhole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if safeguard.HeadRead && !there {
+	if !there {
 		r.leaveOut(r.batch.batch, r.batch.read)
 		return r.leaveOutBatch(ctx)
 	}
@@ -45,7 +44,7 @@ func (r *replay) handOutWhole(ctx context.Context) error {
 func (r *replay) hasHead(ctx context.Context) (bool, error) {
 	b, first := r.batch.batch, r.batch.first()
 	low := r.marks.Low
-	if safeguard.HeadCut && b.Start < low.First() && b.Start < first && !low.CutCompletes(b) {
+	if b.Start < low.First() && b.Start < first && !low.CutCompletes(b) {
 		return false, nil
 	}
 	there, err := r.store.Members(ctx, r.meter, r.req.PersistenceID, b, max(b.Start, low.First()), first-1)

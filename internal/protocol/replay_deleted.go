@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // decideDeleted decides on a tombstone or a fence above the known low mark. The low mark is read
@@ -18,7 +17,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		r.want = first
 		return err
 	}
-	if !r.req.Recover || !safeguard.FenceRaises {
+	if !r.req.Recover {
 		r.decided = slot.SequenceNr
 		r.noteCut(slot.Slot)
 		return nil
@@ -32,28 +31,24 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		return r.decideSeal(ctx, slot)
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
-	if safeguard.TombstoneCut {
-		low.Cut = slot.Cut()
-	}
+	low.Cut = slot.Cut()
 	for _, next := range r.queue {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
 			break
 		}
 		low.Seq = max(next.SequenceNr+1, next.Low)
-		if safeguard.TombstoneCut {
-			low.Cut = next.Cut()
-		}
+		low.Cut = next.Cut()
 	}
 	switch {
 	case !slot.Tombstone():
 		// A snapshot is newer than the journal. The items below stay, and verify reports them.
 		low.Removed = low.Seq
-	case safeguard.Hold:
+	default:
 		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low)
 		if err != nil {
 			return err
 		}
-		if safeguard.HoldVanished && !held {
+		if !held {
 			r.want = first // somebody may have started again there since
 			return errLowMoved
 		}
@@ -75,7 +70,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 // noteCut takes from a tombstone above the low mark which batch its deletion has cut. The low mark
 // of that deletion named it too, but in a shared journal a JVM can have replaced that low mark.
 func (r *replay) noteCut(slot layout.Slot) {
-	if !slot.Cut().IsBatch() || !safeguard.TombstoneCut {
+	if !slot.Cut().IsBatch() {
 		return
 	}
 	if r.cut = slot; r.req.Low != nil {
@@ -106,7 +101,7 @@ func (r *replay) confirmIrregular(ctx context.Context, slot readSlot) error {
 // decideOnSeal decides on a seal. In a shared journal the event that was the highest becomes a seal
 // when it is deleted, so the low mark may have moved since it was read.
 func (r *replay) decideOnSeal(ctx context.Context, slot readSlot) error {
-	if r.store.Shared() && safeguard.SealConfirmed {
+	if r.store.Shared() {
 		if err := r.confirmIrregular(ctx, slot); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // skipEmpty is called after an empty partition. If the high mark leads to many more partitions, it
@@ -49,12 +48,12 @@ func (r *replay) skipEmpty(ctx context.Context) error {
 // reading has to start again, because something is stored after the first number that was not there
 // when its partition was read.
 func (r *replay) findHighest(ctx context.Context) (bool, error) {
-	if r.highest > 0 || r.began == r.marks.Low.First() || !safeguard.HighestSearched {
+	if r.highest > 0 || r.began == r.marks.Low.First() {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
 	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
-	if err == nil && safeguard.SnapshotRead && end.Highest < r.req.From-1 {
+	if err == nil && end.Highest < r.req.From-1 {
 		end.Highest, err = r.beforeSnapshot(ctx, end.Highest)
 	}
 	if err != nil {

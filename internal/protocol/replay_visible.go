@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The last visible event is the last one that readers find, or found before it was deleted. It can
@@ -32,9 +31,6 @@ func (r *replay) lastVisible(ctx context.Context) (int64, error) {
 		return max(last, r.req.From-1), nil
 	}
 	to := min(r.req.From-1, r.highest)
-	if !safeguard.VisibleSearched {
-		return last, nil
-	}
 	for top, from := to, to; last < to; {
 		result, err := r.store.Replay(ctx, r.meter, Request{
 			PersistenceID: r.req.PersistenceID, From: max(from, 1), To: to, Limit: Unlimited,
@@ -46,10 +42,8 @@ func (r *replay) lastVisible(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 		last = max(last, result.Marks.Low.Seq-1)
-		if safeguard.VisibleTaken {
-			// Others may have written and deleted more since: this recovery does not know of that.
-			last = min(last, r.highest)
-		}
+		// Others may have written and deleted more since: this recovery does not know of that.
+		last = min(last, r.highest)
 		if to = from - 1; last >= from {
 			break
 		}

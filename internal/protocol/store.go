@@ -14,7 +14,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Store reads and writes the items of a journal.
@@ -240,9 +239,9 @@ func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layo
 		events := false
 		for _, slot := range slots {
 			switch {
-			case slot.Event == nil && slot.Cut() == b && safeguard.TombstoneCut:
+			case slot.Event == nil && slot.Cut() == b:
 				there = true
-			case slot.SequenceNr != lo, slot.Event == nil, safeguard.MembersOfBatch && slot.Event.Batch != b:
+			case slot.SequenceNr != lo, slot.Event == nil, slot.Event.Batch != b:
 				there = false
 			}
 			events = events || slot.Event != nil

@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // remover puts tombstones at the deleted numbers of a persistence id.
@@ -72,9 +71,7 @@ func (r *remover) putTombstonesBelow(ctx context.Context, m *dynamo.Meter, lo, h
 func (r *remover) putTombstone(ctx context.Context, m *dynamo.Meter, seq int64, known func() error) error {
 	return putWithExpiry(r.journal, func(expires int64, fresh func() error) error {
 		put := dynamo.Put{Table: r.journal.Store.Table, Item: r.tombstone(seq, expires), Before: both(known, fresh)}
-		if safeguard.TombstoneIfStored {
-			put.Condition = Exists
-		}
+		put.Condition = Exists
 		err := r.journal.Store.Client.Put(ctx, m, put)
 		if errors.Is(err, dynamo.ErrConditionFailed) {
 			return nil
@@ -90,11 +87,7 @@ func (r *remover) putTombstoneBatch(ctx context.Context, m *dynamo.Meter, first,
 		writes := make([]types.WriteRequest, n)
 		for i := range writes {
 			item := r.tombstone(first+int64(i), expires)
-			if safeguard.Tombstones {
-				writes[i].PutRequest = &types.PutRequest{Item: item}
-			} else {
-				writes[i].DeleteRequest = &types.DeleteRequest{Key: r.journal.Store.Keys.Event(r.pid, first+int64(i)).Attributes()}
-			}
+			writes[i].PutRequest = &types.PutRequest{Item: item}
 		}
 		err := r.journal.Store.Client.BatchWrite(ctx, m, r.journal.Store.Table, writes, both(known, fresh))
 		if !errors.Is(err, errExpiryStale) {
@@ -111,14 +104,14 @@ func (r *remover) putTombstoneBatch(ctx context.Context, m *dynamo.Meter, first,
 // tombstone of its members does: if the deletion is interrupted, and a JVM's low mark then replaces
 // this one, the next recovery finds by the last tombstone that the remaining members count.
 func (r *remover) tombstone(seq, expires int64) layout.Attributes {
-	if safeguard.HighestStays && r.journal.Store.Shared() && seq == r.next-1 {
+	if r.journal.Store.Shared() && seq == r.next-1 {
 		return r.journal.Store.Keys.EncodeSeal(r.pid, seq)
 	}
 	item := r.journal.Store.Keys.EncodeTombstone(r.pid, seq, expires)
-	if !r.journal.Store.Shared() || seq < r.low.Cut.Start || !safeguard.TombstoneCut {
+	if !r.journal.Store.Shared() || seq < r.low.Cut.Start {
 		return item
 	}
-	if seq != r.low.Seq-1 && (r.journal.Store.Keys.Shards > 1 || !safeguard.EachTombstoneCut) {
+	if seq != r.low.Seq-1 && r.journal.Store.Keys.Shards > 1 {
 		return item
 	}
 	return layout.WithCut(item, r.low.Cut)

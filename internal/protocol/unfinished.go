@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // unfinishedBatch is a batch that a reader leaves out because members were missing when it read
@@ -21,7 +20,7 @@ type unfinishedBatch struct {
 // between. If the batch is whole now, the replay starts again at its first member.
 func (r *replay) checkUnfinished(ctx context.Context, slot readSlot) error {
 	b, at := r.unfinished.batch, r.unfinished.at
-	if !safeguard.LateMembers || !b.IsBatch() || slot.hole || slot.SequenceNr <= b.Last {
+	if !b.IsBatch() || slot.hole || slot.SequenceNr <= b.Last {
 		return nil
 	}
 	r.unfinished = unfinishedBatch{}
@@ -49,7 +48,7 @@ func (r *replay) leaveOut(b layout.Batch, at int64) {
 // handed out.
 func (r *replay) beforeUnfinished(from int64) int64 {
 	b := r.unfinished.batch
-	if !b.IsBatch() || b.Start <= r.decided || !safeguard.UnfinishedAgain {
+	if !b.IsBatch() || b.Start <= r.decided {
 		return from
 	}
 	return min(from, max(b.Start, r.began))

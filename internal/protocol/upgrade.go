@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // UpgradeEvents converts the enveloped events of a persistence id to the current form, each only if
@@ -59,9 +58,6 @@ func (s *Store) unwrap(
 			Item:      split,
 			Condition: layout.AttrPay + " = :pay AND attribute_not_exists(" + layout.AttrEvent + ")",
 			Values:    layout.Attributes{":pay": item[layout.AttrPay]},
-		}
-		if !safeguard.UnwrapUnchanged {
-			put.Condition, put.Values = "", nil
 		}
 		err = s.Client.Put(ctx, m, put)
 		if errors.Is(err, dynamo.ErrConditionFailed) { // deleted or unwrapped meanwhile

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Wait ends a replay before a number at which nothing is stored, although later numbers hold
@@ -114,7 +113,7 @@ func (w *Wait) pass(ctx context.Context, span Span) {
 // awaits reports whether the replay ends before seq, which is missing.
 func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 	w := r.req.Wait
-	if w == nil || !safeguard.HoleAwaited || len(r.queue) == 0 {
+	if w == nil || len(r.queue) == 0 {
 		return false, nil
 	}
 	r.taken = max(r.taken, r.queue[len(r.queue)-1].SequenceNr)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Span is a range of numbers. One that is read is within one partition.
@@ -108,7 +107,7 @@ func (w *Watch) addMarks() {
 func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	span, ok := w.span()
 	w.polls++
-	if !ok || safeguard.MarksPolled && w.polls%pollsPerMarks == 0 {
+	if !ok || w.polls%pollsPerMarks == 0 {
 		return w.marksMoved(ctx, m)
 	}
 	w.queries++
@@ -119,7 +118,7 @@ func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 func (w *Watch) span() (Span, bool) {
 	behind := Span{w.behind.First, min(w.behind.Last, w.to)}
 	some := behind.First <= behind.Last
-	if n := len(w.missing); safeguard.MissingPolled && n > 0 && (w.queries%2 == 1 || !some) {
+	if n := len(w.missing); n > 0 && (w.queries%2 == 1 || !some) {
 		return w.missing[w.queries/2%n], true
 	}
 	return behind, some

@@ -12,7 +12,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/protocol"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // nativeIDsShards is the number of shards of the sparse ids index. Each takes 1,000 new persistence
@@ -102,7 +101,7 @@ func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 	if err != nil {
 		return h, fmt.Errorf("%w: %w", ErrHeaderMismatch, protocol.InTable(j.Table, err))
 	}
-	if safeguard.KnownVersion && h.Version != layout.HeaderVersion {
+	if h.Version != layout.HeaderVersion {
 		return h, fmt.Errorf("%w: it has format version %d, this program knows version %d: use a newer release",
 			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Delete deletes all snapshots that meet the criteria, and returns how many there were. If a number
@@ -104,7 +103,7 @@ func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
 			delete(d.heads, seq)
 			if d.criteria.meetsTime(item) {
 				wholes = append(wholes, item)
-				if safeguard.HiddenHeads && hides {
+				if hides {
 					hidden = append(hidden, head)
 				}
 			}

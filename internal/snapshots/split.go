@@ -17,7 +17,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -80,7 +79,7 @@ func (s *Store) saveSplit(
 	}
 	stored := snapshot.Bytes
 	// Package payloads finds references by their text.
-	refers := bytes.Contains(stored, []byte(serialization.ReferencePrefix)) && safeguard.ReferenceUnpacked
+	refers := bytes.Contains(stored, []byte(serialization.ReferencePrefix))
 	packed := s.Compress && !refers
 	if packed {
 		if stored, err = compress(stored); err != nil {
@@ -102,14 +101,12 @@ func (s *Store) saveSplit(
 		if head.Parts > layout.MaxSplitParts {
 			return fmt.Errorf("%w: %d parts, the limit is %d", ErrTooLarge, head.Parts, layout.MaxSplitParts)
 		}
-		if !safeguard.PartsFirst {
-			defer func() { _ = s.putParts(ctx, m, head, size) }()
-		} else if err := s.putParts(ctx, m, head, size); err != nil {
+		if err := s.putParts(ctx, m, head, size); err != nil {
 			return err
 		}
 	}
 	replaced, err := s.Client.Replace(ctx, m, s.Table, s.Keys.EncodeSplitHead(head))
-	if err == nil && replaced != nil && (!s.isHead(replaced, head) || !safeguard.OwnHead) {
+	if err == nil && replaced != nil && !s.isHead(replaced, head) {
 		err = s.deleteParts(ctx, m, snapshot.PersistenceID, replaced)
 	}
 	if err == nil && whole != nil {
@@ -135,9 +132,6 @@ func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen 
 
 // randomToken returns a token that separates a save from every other.
 func randomToken([]byte) int64 {
-	if !safeguard.OwnParts {
-		return 0
-	}
 	return rand.Int64N(layout.MaxSplitToken + 1) //nolint:gosec // separates saves, is no secret
 }
 
@@ -189,7 +183,7 @@ func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *hit) (damage, 
 		}
 	}
 	sum := sha256.Sum256(stored)
-	if safeguard.SnapshotSum && (int64(len(stored)) != head.Stored || !bytes.Equal(sum[:], head.Sum)) {
+	if int64(len(stored)) != head.Stored || !bytes.Equal(sum[:], head.Sum) {
 		return errChecksum, nil
 	}
 	if head.Zstd {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Store saves and finds snapshots.
@@ -242,9 +241,6 @@ func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *hit) err
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
 	if err != nil {
 		return err
-	}
-	if !safeguard.ReplacedMeanwhile {
-		return nil
 	}
 	if item == nil {
 		return errReplaced

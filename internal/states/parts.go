@@ -16,7 +16,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // partOverhead is an upper limit of the item size of a part without its bytes and the persistence
@@ -37,9 +36,7 @@ func (s *Store) putSplit(ctx context.Context, m *dynamo.Meter, base, next *layou
 			layout.MaxSplitParts, s.MaxItemSize)
 	}
 	var err error
-	if safeguard.StatePartsFirst {
-		err = s.putParts(ctx, m, next, size)
-	}
+	err = s.putParts(ctx, m, next, size)
 	if err != nil {
 		s.abandon(ctx, m, next)
 		// The head was not sent, so nothing that a reader finds is stored.
@@ -47,9 +44,6 @@ func (s *Store) putSplit(ctx context.Context, m *dynamo.Meter, base, next *layou
 	}
 	if err = s.putHead(ctx, m, base, next, w); errors.Is(err, ErrConflict) {
 		s.abandon(ctx, m, next)
-	}
-	if !safeguard.StatePartsFirst && err == nil {
-		err = s.putParts(ctx, m, next, size)
 	}
 	return err
 }
@@ -188,10 +182,7 @@ func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State
 		}
 	}
 	projection := layout.AttrPar + ", " + layout.AttrSnapshotSeq
-	var fresh func() error
-	if safeguard.StateSweepFresh {
-		fresh = s.fresh(since)
-	}
+	fresh := s.fresh(since)
 	for _, r := range ranges {
 		err := s.eachPart(ctx, m, stored.PersistenceID, r[0], r[1], projection, func(page []layout.Attributes) error {
 			return s.Client.BatchDelete(ctx, m, s.Table, page, fresh)

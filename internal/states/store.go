@@ -15,7 +15,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 var (
@@ -148,11 +147,9 @@ func (s *Store) fresh(since clock.Moment) func() error {
 // putHead puts the head of next in the place of base.
 func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
 	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: s.fresh(s.Clock.Now())}
-	switch {
-	case !safeguard.StateConditional:
-	case base == nil:
+	if base == nil {
 		p.Condition = "attribute_not_exists(" + layout.AttrPar + ")"
-	default:
+	} else {
 		p.Condition = layout.AttrStateWriters + " = :known"
 		p.Values = dynamo.Attributes{":known": &types.AttributeValueMemberB{Value: base.Writers}}
 	}
@@ -196,12 +193,9 @@ func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {
 			// response brings a newer one.
 			continue
 		}
-		if !safeguard.StatePurgeCounts {
-			return s.Client.Delete(ctx, m, dynamo.Delete{Table: s.Table, Key: s.Keys.StateKey(pid)})
-		}
 		next := head
 		switch {
-		case head.Purged && s.expiresSoon(head) && safeguard.StatePurgedKept:
+		case head.Purged && s.expiresSoon(head):
 			next, err = s.Fence(ctx, m, pid, head.Writers)
 		case !head.Purged:
 			next = &layout.State{PersistenceID: pid, Version: head.Version + 1, Time: head.Time, Purged: true, Expires: s.expiry()}

@@ -20,7 +20,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/protocol"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Checker checks persistence ids of one journal.
@@ -445,7 +444,7 @@ func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.At
 	if err := m.archive(Removed{k.pid, OrphanBelowLowMark, seq, item}); err != nil {
 		return false, err
 	}
-	if k.Store.Shared() && seq == k.highest && safeguard.HighestStays {
+	if k.Store.Shared() && seq == k.highest {
 		return k.Store.ReplaceWithSeal(ctx, m.Meter, k.pid, seq, item)
 	}
 	return k.Store.ReplaceWithTombstone(ctx, m.Meter, k.pid, seq, expires, item)
