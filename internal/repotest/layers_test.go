@@ -1,0 +1,171 @@
+package repotest
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/mutants"
+)
+
+// mayImport lists which folders of the project the packages in and below a folder may import
+// besides those below the folder itself. The longest folder that fits counts. Tests are free.
+var mayImport = map[string][]string{
+	".":                        {"internal", "serialization"},
+	"applicationconf":          {".", "internal/layout"},
+	"bench":                    {".", "entity", "internal", "legacy", "projection"},
+	"cmd":                      {".", "applicationconf", "bench", "embedded", "internal", "legacy", "projection", "serialization"},
+	"embedded":                 {},
+	"entity":                   {".", "internal", "serialization"},
+	"entity/entitytest":        {".", "embedded", "entity", "internal", "serialization"},
+	"examples":                 {".", "embedded", "entity", "process", "projection", "serialization"},
+	"internal":                 {"serialization"},
+	"internal/explore":         {"embedded", "internal", "serialization"},
+	"internal/layout":          {"internal/persistentpb", "serialization"},
+	"interop":                  {},
+	"journaltest":              {"."},
+	"legacy":                   {".", "internal", "serialization"},
+	"payloads":                 {".", "internal", "serialization"},
+	"process":                  {".", "entity", "internal", "projection"},
+	"projection":               {".", "internal"},
+	"serialization":            {"internal/persistentpb"},
+	"internal/clock":           {},
+	"internal/mutants":         {},
+	"internal/dynamo":          {"internal/clock"},
+	"internal/dynamo/direct":   {"internal/dynamo/wire"},
+	"internal/dynamo/wire":     {},
+	"cmd/dynajournal/internal": {".", "projection", "serialization"},
+}
+
+// below reports whether a folder is another or within it. Everything is not within the root: "."
+// is the root package alone.
+func below(folder, parent string) bool {
+	return folder == parent || parent != "." && strings.HasPrefix(folder, parent+"/")
+}
+
+// ruleFor returns the folder of mayImport whose rule counts for a package, or "".
+func ruleFor(folder string) string {
+	rule := ""
+	for candidate := range mayImport {
+		if below(folder, candidate) && len(candidate) > len(rule) {
+			rule = candidate
+		}
+	}
+	return rule
+}
+
+// nestedModules returns the folders of the modules below the root's.
+func nestedModules(t *testing.T) []string {
+	t.Helper()
+	var folders []string
+	for _, file := range sources(t, ".mod") {
+		if folder := path.Dir(file); folder != "." {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// projectImports returns the folders of the project's packages that a file imports.
+func projectImports(t *testing.T, file string) []string {
+	t.Helper()
+	syntax, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for _, spec := range syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if imported == modulePath {
+			folders = append(folders, ".")
+		} else if folder, ok := strings.CutPrefix(imported, modulePath+"/"); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// Imports are those of all systems and build tags, which is why the files are read.
+func TestPackagesImportOnlyTheLayersBelow(t *testing.T) {
+	t.Parallel()
+	nested := nestedModules(t)
+	inNested := func(folder string) bool {
+		return slices.ContainsFunc(nested, func(module string) bool { return below(folder, module) })
+	}
+	for _, file := range sources(t, ".go") {
+		folder := path.Dir(file)
+		if strings.HasSuffix(file, "_test.go") || inNested(folder) {
+			continue
+		}
+		rule := ruleFor(folder)
+		if rule == "" {
+			t.Errorf("%s: no rule says what %s may import: add one to mayImport", file, folder)
+			continue
+		}
+		for _, imported := range projectImports(t, file) {
+			allowed := below(imported, rule) || slices.ContainsFunc(mayImport[rule], func(layer string) bool {
+				return below(imported, layer)
+			})
+			if !allowed || inNested(imported) {
+				t.Errorf("%s imports %s, which is no layer below %s", file, imported, rule)
+			}
+		}
+	}
+}
+
+// A nested module is released with a version of its own, so it may use only what the project
+// promises to keep.
+func TestNestedModulesImportNothingInternal(t *testing.T) {
+	t.Parallel()
+	for _, module := range nestedModules(t) {
+		for _, file := range sources(t, ".go") {
+			if !below(path.Dir(file), module) {
+				continue
+			}
+			for _, imported := range projectImports(t, file) {
+				internal := strings.Contains("/"+imported+"/", "/internal/")
+				if internal && !below(imported, module) {
+					t.Errorf("%s imports %s, which is internal to another module", file, imported)
+				}
+			}
+		}
+	}
+}
+
+// The core is what the public packages use. What is below it knows nothing of it.
+func TestNothingInternalImportsTheCore(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".go") {
+		folder := path.Dir(file)
+		if strings.HasSuffix(file, "_test.go") || !below(folder, "internal") {
+			continue
+		}
+		if slices.Contains(projectImports(t, file), "internal/core") {
+			t.Errorf("%s imports internal/core", file)
+		}
+	}
+}
+
+// A mutant is a row of a table: no code of the project knows of one.
+func TestNoCodeKnowsOfMutants(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".go") {
+		if below(path.Dir(file), "internal/mutants") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		if slices.Contains(projectImports(t, file), "internal/mutants") {
+			t.Errorf("%s imports internal/mutants", file)
+		}
+		if strings.Contains(readFile(t, file), mutants.Variable) {
+			t.Errorf("%s has the variable that chooses a mutant", file)
+		}
+	}
+}
