@@ -172,57 +172,71 @@ func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], para
 // heldBytes is how much of a persistence id is read before it is written.
 const heldBytes = 1 << 20
 
-// one exports one persistence id: it reads the beginning, waits until no other id is being written,
-// and writes the beginning and the rest.
+// nextRecord returns the next record of a persistence id. It reports false after the last one.
+type nextRecord func() (dynajournal.Record, error, bool)
+
+// one exports one persistence id: it reads the beginning while others are being written, and then
+// writes the beginning and the rest.
 func (e *exportRun) one(ctx context.Context, pid string) error {
-	var held []dynajournal.Record
-	bytes, writing := 0, false
-	read := archive.NewDigest(pid, 0)
-	begin := func() error {
-		e.mu.Lock()
-		writing = true
-		if err := e.out.Begin(pid); err != nil {
-			return err
-		}
-		for i := range held {
-			if err := e.out.Record(archivedRecord(&held[i])); err != nil {
-				return err
-			}
-		}
-		held = nil
+	next, stop := iter.Pull2(e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}))
+	defer stop()
+	held, err := readBeginning(next)
+	switch {
+	case errors.Is(err, dynajournal.ErrCorruptItem), errors.Is(err, dynajournal.ErrHole),
+		e.listed && errors.Is(err, dynajournal.ErrInvalidArgument):
+		e.leaveOut(err)
 		return nil
+	case err != nil:
+		return err
 	}
-	defer func() {
-		if writing {
-			e.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.write(ctx, pid, held, next)
+}
+
+// readBeginning reads records up to heldBytes.
+func readBeginning(next nextRecord) ([]dynajournal.Record, error) {
+	var held []dynajournal.Record
+	for bytes := 0; bytes <= heldBytes; {
+		r, err, ok := next()
+		if !ok || err != nil {
+			return held, err
 		}
-	}()
-	events := int64(0)
-	for r, err := range e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}) {
-		if !writing && (errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrHole) ||
-			e.listed && errors.Is(err, dynajournal.ErrInvalidArgument)) {
-			e.leaveOut(err)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+		held = append(held, r)
+		bytes += len(r.Bytes) + recordOverhead
+	}
+	return held, nil
+}
+
+// write writes a persistence id: the records that are held, the rest, and the snapshots. The caller
+// holds mu.
+func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Record, next nextRecord) error {
+	read, events := archive.NewDigest(pid, 0), int64(0)
+	if err := e.out.Begin(pid); err != nil {
+		return err
+	}
+	put := func(r *dynajournal.Record) error {
 		if r.Kind == dynajournal.RecordEvent {
 			events++
 		}
-		record := archivedRecord(&r)
+		record := archivedRecord(r)
 		read.Record(record)
-		if writing {
-			err = e.out.Record(record)
-		} else if held, bytes = append(held, r), bytes+len(r.Bytes)+recordOverhead; bytes > heldBytes {
-			err = begin()
-		}
-		if err != nil {
+		return e.out.Record(record)
+	}
+	for i := range held {
+		if err := put(&held[i]); err != nil {
 			return err
 		}
 	}
-	if !writing {
-		if err := begin(); err != nil {
+	for {
+		r, err, ok := next()
+		if !ok {
+			break
+		}
+		if err == nil {
+			err = put(&r)
+		}
+		if err != nil {
 			return err
 		}
 	}
