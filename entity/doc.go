@@ -40,3 +40,34 @@
 // What needs no history can be stored as its state, without events: see [OpenStates]. A command
 // records the next state, and all of the above holds.
 package entity
+
+// For maintainers: the states of a command and of an entity.
+//
+// A command has a phase (command.go). Its caller moves it from granted, a job from the others.
+//
+//	           enqueue           grant             place               takeOwn
+//	Update ──────────▶ queued ─────────▶ granted ─────────▶ decided ─────────▶ sending
+//	                     ▲                  │                │  │  ▲              │
+//	                     │   another epoch  │                │  │  └── handOver ──┤
+//	                     ├──────────────────┤                │  │                 │
+//	                     └───────── sendBack ────────────────┘  │                 │
+//	                                        │                   │                 │
+//	                                        └──────── end ──────┴─────────────────┘
+//	                                                   │
+//	                                                   ▼
+//	                                                 ended
+//
+// A caller whose context ends leaves: a command that is queued is left, one that is decided is
+// written without its caller. tryAtOnce decides a command without options in the caller's goroutine
+// before it is ever queued.
+//
+// An entity has at most one job (busy), which owns its durable state. advance starts the one that is
+// due:
+//
+//	load      while the state is not known (loaded), or was given up (reload): it finds the state
+//	writeAll  while writes are pending: it sends them one after the other, and settles each
+//
+// The caller of a command that is alone does the job of its own write (own_write.go), and hands it
+// over to a goroutine when the write does not succeed at once. A write is pending, then writing. Its
+// outcome moves durable, or sends its commands back (settle in write.go). epoch counts how often
+// commands were sent back: what a command decides in an earlier epoch does not count.
