@@ -61,13 +61,13 @@ package entity
 // written without its caller. tryAtOnce decides a command without options in the caller's goroutine
 // before it is ever queued.
 //
-// An entity has at most one job (busy), which owns its durable state. advance starts the one that is
-// due:
+// An entity has at most one job (busy), which owns its durable state. advance starts the job that
+// is due:
 //
-//	load      while the state is not known (loaded), or was given up (reload): it finds the state
-//	writeAll  while writes are pending: it sends them one after the other, and settles each
+//	load      the state is not known (loaded) or was given up (reload): it finds the state
+//	writeAll  writes are pending: it sends one after the other, and settles each
 //
 // The caller of a command that is alone does the job of its own write (own_write.go), and hands it
-// over to a goroutine when the write does not succeed at once. A write is pending, then writing. Its
-// outcome moves durable, or sends its commands back (settle in write.go). epoch counts how often
-// commands were sent back: what a command decides in an earlier epoch does not count.
+// over to a goroutine when the write does not succeed at once. A write is pending, then writing.
+// Its outcome moves durable, or sends its commands back (settle in write.go). epoch counts how
+// often commands were sent back: what a command decides in an earlier epoch does not count.

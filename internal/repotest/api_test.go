@@ -137,7 +137,7 @@ type publicPackage struct {
 
 func parsePublicPackage(t *testing.T, folder string) *publicPackage {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.FromSlash(folder))
+	entries, err := os.ReadDir(inRoot(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func parsePublicPackage(t *testing.T, folder string) *publicPackage {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(p.positions, filepath.Join(filepath.FromSlash(folder), name), nil, parser.ParseComments)
+		file, err := parser.ParseFile(p.positions, filepath.Join(inRoot(folder), name), nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}

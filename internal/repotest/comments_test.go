@@ -20,12 +20,15 @@ const commentColumns = 100
 func sources(t *testing.T, extension string) []string {
 	t.Helper()
 	var files []string
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+		if path, err = filepath.Rel(root, path); err != nil {
+			return err
+		}
 		name := entry.Name()
-		hidden := strings.HasPrefix(name, ".") && name != ".github" && path != "."
+		hidden := path != "." && strings.HasPrefix(name, ".") && name != ".github"
 		if entry.IsDir() && (hidden || name == "node_modules" || name == "testdata") {
 			return filepath.SkipDir
 		}

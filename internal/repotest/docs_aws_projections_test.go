@@ -145,7 +145,7 @@ func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event, err := os.ReadFile("examples/lambda/testdata/events.json")
+	event, err := os.ReadFile(inRoot("examples/lambda/testdata/events.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

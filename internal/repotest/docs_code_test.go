@@ -33,7 +33,7 @@ var documentedPackages = map[string]string{
 // parsePackage returns the syntax of the files of a folder, with or without tests.
 func parsePackage(t *testing.T, folder string, tests bool) []*ast.File {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*.go"))
+	names, err := filepath.Glob(filepath.Join(inRoot(folder), "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func checkCommand(command string, names, flags, long func(folder string) map[str
 		switch {
 		case folder == "" && (word == "." || strings.HasPrefix(word, "./")):
 			folder = filepath.Clean(strings.TrimSuffix(word, "..."))
-			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			if info, err := os.Stat(inRoot(folder)); err != nil || !info.IsDir() {
 				return fmt.Errorf("there is no folder %s", word)
 			}
 		case strings.HasPrefix(word, "-") && (name == "run" || name == "bench" || name == "fuzz"):
@@ -215,14 +215,14 @@ func checkCommand(command string, names, flags, long func(folder string) map[str
 // longTests returns the tests of a folder that are skipped without the build tag long.
 func longTests(t *testing.T, folder string) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(inRoot(folder), "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	test := regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
 	found := map[string]bool{}
 	for _, file := range files {
-		source := readFile(t, file)
+		source := readPath(t, file)
 		for _, m := range test.FindAllStringSubmatch(source, -1) {
 			found[m[1]] = strings.Contains(m[0], "\ttestsize.NeedsLong(") || strings.HasPrefix(source, "//go:build long\n")
 		}
@@ -236,12 +236,12 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 	defined := regexp.MustCompile(`flag\.[A-Z]\w*\("([^"]+)"`)
 	flags := func(folder string) map[string]bool {
 		found := map[string]bool{}
-		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		files, err := filepath.Glob(filepath.Join(inRoot(folder), "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			for _, m := range defined.FindAllStringSubmatch(readFile(t, file), -1) {
+			for _, m := range defined.FindAllStringSubmatch(readPath(t, file), -1) {
 				found[m[1]] = true
 			}
 		}
@@ -259,7 +259,7 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 		}
 		for _, m := range ciCommand.FindAllStringSubmatch(text, -1) {
 			commands++
-			if info, err := os.Stat(filepath.FromSlash(m[1])); err != nil || info.Mode()&0o100 == 0 {
+			if info, err := os.Stat(inRoot(m[1])); err != nil || info.Mode()&0o100 == 0 {
 				t.Errorf("%s names %s, which cannot be run", page, m[1])
 			}
 		}

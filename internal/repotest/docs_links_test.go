@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -80,7 +79,7 @@ func brokenLinks(page, text string, read func(string) (string, error)) []string 
 func TestLinksBetweenPagesHaveATarget(t *testing.T) {
 	t.Parallel()
 	read := func(name string) (string, error) {
-		info, err := os.Stat(filepath.FromSlash(name))
+		info, err := os.Stat(inRoot(name))
 		if err != nil || info.IsDir() {
 			return "", err
 		}

@@ -2,7 +2,6 @@ package repotest
 
 import (
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -15,7 +14,7 @@ import (
 func TestFilesNamedInTheArchitectureExist(t *testing.T) {
 	t.Parallel()
 	for _, m := range regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(readFile(t, "docs/architecture.md"), -1) {
-		if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil {
+		if _, err := os.Stat(inRoot(m[1])); err != nil {
 			t.Errorf("docs/architecture.md names %s: %v", m[1], err)
 		}
 	}

@@ -48,7 +48,7 @@ func pageSources(t *testing.T, page string) (found []string) {
 	}
 	if fragments.Len() > 0 {
 		name := strings.TrimSuffix(path.Base(page), ".md") + ".go"
-		found = append(found, readFile(t, filepath.Join("testdata", "pages", name))+fragments.String())
+		found = append(found, readPath(t, filepath.Join("testdata", "pages", name))+fragments.String())
 	}
 	return found
 }
@@ -70,7 +70,7 @@ func exported(t *testing.T, folder string, sources []string) types.Importer {
 	}
 	command := exec.CommandContext(t.Context(), tool, arguments...)
 	var stderr bytes.Buffer
-	command.Dir, command.Stderr = folder, &stderr
+	command.Dir, command.Stderr = inRoot(folder), &stderr
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("go list -export: %v: %s", err, &stderr)

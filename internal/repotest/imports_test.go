@@ -16,7 +16,9 @@ func dependencies(t *testing.T, folder string) []string {
 	if err != nil {
 		t.Skipf("skipped: it asks the go command, which is not found: %v", err)
 	}
-	out, err := exec.CommandContext(t.Context(), tool, "list", "-deps", folder).Output()
+	list := exec.CommandContext(t.Context(), tool, "list", "-deps", folder)
+	list.Dir = root
+	out, err := list.Output()
 	if err != nil {
 		t.Fatalf("go list -deps %s: %v", folder, err)
 	}

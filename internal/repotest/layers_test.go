@@ -4,7 +4,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +73,7 @@ func nestedModules(t *testing.T) []string {
 // projectImports returns the folders of the project's packages that a file imports.
 func projectImports(t *testing.T, file string) []string {
 	t.Helper()
-	syntax, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.ImportsOnly)
+	syntax, err := parser.ParseFile(token.NewFileSet(), inRoot(file), nil, parser.ImportsOnly)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,17 @@
 package repotest
 
 import (
-	"fmt"
-	"os"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// TestMain lets the tests name files from the module's root, and checks that no goroutine is left.
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	goleak.VerifyTestMain(m)
-}
+// TestMain checks that no goroutine outlives what it belongs to.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// root is the folder of the module.
+var root = filepath.Join("..", "..")
+
+// inRoot returns the path of a file or folder that is named from the module's root.
+func inRoot(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }

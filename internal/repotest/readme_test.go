@@ -8,9 +8,15 @@ import (
 	"testing"
 )
 
+// readFile reads a file that is named from the module's root.
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile(name)
+	return readPath(t, inRoot(name))
+}
+
+func readPath(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
