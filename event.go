@@ -57,11 +57,7 @@ func (e Event) PayloadContext(ctx context.Context) (any, error) {
 	if parts.Decoded != nil {
 		return parts.Decoded.Value, parts.Decoded.Err
 	}
-	v, err := parts.Registry.DecodeContext(ctx, e.Serialized())
-	if err != nil {
-		return nil, fmt.Errorf("decode event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
-	}
-	return v, nil
+	return core.DecodeEvent(ctx, parts.Registry, e.PersistenceID, e.SequenceNumber, e.Serialized())
 }
 
 // Serialized returns the payload as stored. Writer.Append writes it as it is.

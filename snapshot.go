@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -184,7 +185,7 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata, lowest int64) error {
 func (j *Journal) LoadSnapshot(
 	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
 ) (Snapshot, bool, error) {
-	bounds, err := j.snapshotBounds(persistenceID, criteria)
+	bounds, err := criteria.bounds()
 	if err != nil {
 		return Snapshot{}, false, j.core.SnapshotError("load a snapshot", persistenceID, err)
 	}
@@ -205,24 +206,19 @@ func (j *Journal) Snapshots(
 	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
 ) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		var closed error
-		err := j.withSnapshots(ctx, persistenceID, criteria, func(
-			ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria,
-		) error {
-			return j.core.Saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot, damage error) bool {
-				op.Leave()
-				more := yield(j.snapshot(&s), j.core.SnapshotError("read a snapshot", persistenceID, damage))
-				if closed = op.Return(); !more {
-					closed = nil // the loop was left, and gets no error
-				}
-				return more && closed == nil
-			})
-		})
-		if err == nil {
-			err = closed
-		}
+		bounds, err := criteria.bounds()
 		if err != nil {
 			yield(Snapshot{}, j.core.SnapshotError("read snapshots", persistenceID, err))
+			return
+		}
+		err = j.core.EachSnapshot(ctx, persistenceID, bounds, func(s *layout.Snapshot, damage error) error {
+			if !yield(j.snapshot(s), damage) {
+				return protocol.ErrStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, protocol.ErrStop) {
+			yield(Snapshot{}, err)
 		}
 	}
 }
@@ -239,29 +235,6 @@ func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, cri
 		return 0, j.core.SnapshotError("delete snapshots", persistenceID, err)
 	}
 	return j.core.DeleteSnapshots(ctx, persistenceID, bounds, nil)
-}
-
-// withSnapshots checks the arguments of an operation on snapshots, and runs it.
-func (j *Journal) withSnapshots(
-	ctx context.Context, pid string, criteria SnapshotCriteria,
-	do func(context.Context, *lifetime.Operation, *dynamo.Meter, snapshots.Criteria) error,
-) error {
-	bounds, err := j.snapshotBounds(pid, criteria)
-	if err != nil {
-		return err
-	}
-	return j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
-		return do(ctx, op, &dynamo.Meter{}, bounds)
-	})
-}
-
-// snapshotBounds checks the arguments of an operation on snapshots, and returns the bounds.
-func (j *Journal) snapshotBounds(pid string, criteria SnapshotCriteria) (snapshots.Criteria, error) {
-	bounds, err := criteria.bounds()
-	if err == nil {
-		err = j.core.CheckReadable(pid)
-	}
-	return bounds, err
 }
 
 // snapshot returns the public form of a stored snapshot.

@@ -48,13 +48,18 @@ const (
 	appending
 )
 
-// Limits of the atomic writes that a copy takes. They are larger than those of a program with the
-// default configuration, because another program may have written the history. A copy holds an
-// atomic write in memory as a whole, as every reader does.
+// Limits of the atomic writes that a copy takes. They are larger than the defaults of a program,
+// because another program may have written the history. A copy holds an atomic write in memory as a
+// whole, as every reader does.
 const (
 	maxCopiedEvents = 1 << 20
 	maxCopiedBytes  = 1 << 30
 )
+
+// takeLargeWrites lets the journal take the atomic writes of a copy.
+func (c *connection) takeLargeWrites() {
+	c.config.MaxBatchEvents, c.config.MaxBatchBytes = maxCopiedEvents, maxCopiedBytes
+}
 
 // journal opens the journal, which may have any layout, and passes it to work.
 func (s *session) journal(ctx context.Context, as access, work func(journal) error) error {
@@ -68,7 +73,7 @@ func (s *session) journal(ctx context.Context, as access, work func(journal) err
 func (s *session) currentJournal(ctx context.Context, as access, work func(*dynajournal.Journal) error) error {
 	return s.connect(ctx, as, func(c *connection) (io.Closer, func() error, error) {
 		if as == copying {
-			c.config.MaxBatchEvents, c.config.MaxBatchBytes = maxCopiedEvents, maxCopiedBytes
+			c.takeLargeWrites()
 		}
 		j, err := dynajournal.Open(ctx, c.config)
 		if lacksTables(err) {

@@ -87,7 +87,7 @@ func sameName(a, b string) bool {
 // openTarget opens the target. It makes its tables on an embedded engine, unless the target is the
 // table of the source.
 func (m *migrationRun) openTarget(ctx context.Context, p *connection) (*dynajournal.Journal, error) {
-	p.config.MaxBatchEvents, p.config.MaxBatchBytes = maxCopiedEvents, maxCopiedBytes
+	p.takeLargeWrites()
 	j, err := dynajournal.Open(ctx, p.config)
 	if lacksTables(err) && !m.command.VerifyOnly && !m.inPlace() {
 		return m.session.withoutTables(ctx, copying, p, err)

@@ -84,9 +84,16 @@ func (j *Journal) Converted(ctx context.Context, e *layout.Event) ([]any, bool, 
 
 // Decode returns the value of a stored event, as the registry decodes it.
 func (j *Journal) Decode(ctx context.Context, e *layout.Event) (any, error) {
-	v, err := j.Serialization.DecodeContext(ctx, Payload(e))
+	return DecodeEvent(ctx, j.Serialization, e.PersistenceID, e.SequenceNr, Payload(e))
+}
+
+// DecodeEvent returns the value of the payload of an event. The error names the event.
+func DecodeEvent(
+	ctx context.Context, registry *serialization.Registry, pid string, seq int64, p serialization.Payload,
+) (any, error) {
+	v, err := registry.DecodeContext(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("decode event %d of %q: %w", e.SequenceNr, e.PersistenceID, err)
+		return nil, fmt.Errorf("decode event %d of %q: %w", seq, pid, err)
 	}
 	return v, nil
 }

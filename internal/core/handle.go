@@ -33,12 +33,6 @@ func Of[E any](journal Opened[E]) *Journal {
 	return j
 }
 
-// Events returns the function that makes a dynajournal.Event.
-func Events[E any](journal Opened[E]) func(Delivered) E {
-	_, public := journal.opened()
-	return public
-}
-
 // WriterHandle is embedded in the root's Writer. It is a Writer by value: a process can have a
 // writer for each of many thousand persistence ids.
 type WriterHandle struct{ writer Writer }

@@ -10,6 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // Listing has the fields of the root's IDsOptions.
@@ -55,21 +56,22 @@ func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, l *Listin
 		return nil
 	}
 	listed := 0
-	var closed error
+	var ended error
 	limited := func(pid string) bool {
 		listed++
-		op.Leave()
-		more := emit(pid) && (l.Limit == 0 || listed < l.Limit)
-		if closed = op.Return(); !more {
-			closed = nil // the loop was left, and gets no error
-		}
-		return more && closed == nil
+		ended = op.Outside(func() error {
+			if !emit(pid) || listed == l.Limit {
+				return protocol.ErrStop
+			}
+			return nil
+		})
+		return ended == nil
 	}
 	for {
 		known := !l.Scan && j.HasIndex.Load()
 		err := j.listFrom(ctx, l, known, limited)
-		if closed != nil {
-			return closed
+		if ended != nil && !errors.Is(ended, protocol.ErrStop) {
+			return ended // the journal was closed
 		}
 		if !known || listed > 0 || !errors.Is(err, dynamo.ErrInvalidRequest) {
 			return err

@@ -34,7 +34,7 @@ type StoredEvent struct {
 	SequenceNumber int64
 	// Writer is the UUID of the writer.
 	Writer string
-	// Manifest, SerializerManifest and Tags are those of a dynajournal.Event.
+	// Manifest, SerializerManifest and Tags mean the same as in a dynajournal.Event.
 	Manifest, SerializerManifest string
 	Tags                         []string
 	// Single reports whether the event is not a member of an atomic write.

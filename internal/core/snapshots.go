@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ import (
 func (j *Journal) LoadSnapshot(
 	ctx context.Context, pid string, c snapshots.Criteria, newest bool,
 ) (*layout.Snapshot, error) {
+	if err := j.CheckReadable(pid); err != nil {
+		return nil, j.SnapshotError("load a snapshot", pid, err)
+	}
 	var loaded *layout.Snapshot
 	err := j.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
 		ctx, m := dynamo.Hedged(ctx), &dynamo.Meter{}
@@ -36,6 +40,27 @@ func (j *Journal) LoadSnapshot(
 		return nil, j.SnapshotError("load a snapshot", pid, err)
 	}
 	return loaded, nil
+}
+
+// EachSnapshot passes the snapshots within the criteria to each, outside of the operation, the
+// highest sequence number first. damage is why a snapshot can't be read. An error of each ends
+// EachSnapshot, which returns it.
+func (j *Journal) EachSnapshot(
+	ctx context.Context, pid string, c snapshots.Criteria, each func(s *layout.Snapshot, damage error) error,
+) error {
+	err := j.CheckReadable(pid)
+	if err == nil {
+		err = j.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+			var ended error
+			err := j.Saved.Each(ctx, &dynamo.Meter{}, pid, c, 0, func(s layout.Snapshot, damage error) bool {
+				damage = j.SnapshotError("read a snapshot", pid, damage)
+				ended = op.Outside(func() error { return each(&s, damage) })
+				return ended == nil
+			})
+			return cmp.Or(err, ended)
+		})
+	}
+	return j.SnapshotError("read snapshots", pid, err)
 }
 
 // DeleteSnapshots deletes the snapshots within the criteria, and returns how many it has deleted.

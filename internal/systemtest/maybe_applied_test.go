@@ -106,11 +106,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = engine.Close() })
+	engine := openEngine(t)
 	config := dynajournal.Config{AWS: engine.AWSConfig(), Retries: -1}
 	wire := &faultyWire{client: config.AWS.HTTPClient}
 	config.AWS.HTTPClient = wire
@@ -120,24 +116,14 @@ func newScene(t *testing.T) *scene {
 // journal makes the tables and opens the journal.
 func (s *scene) journal() *dynajournal.Journal {
 	s.Helper()
-	if err := dynajournal.CreateTables(s.Context(), s.config, dynajournal.TableOptions{}); err != nil {
-		s.Fatal(err)
-	}
-	j, err := dynajournal.Open(s.Context(), s.config)
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = j.Close() })
-	return j
+	createTables(s, s.config, dynajournal.TableOptions{})
+	return openJournal(s, s.config)
 }
 
 // writer returns a writer of an id with so many events.
 func (s *scene) writer(j *dynajournal.Journal, pid string, events int) *dynajournal.Writer {
 	s.Helper()
-	w, err := j.Recover(s.Context(), pid, dynajournal.RecoverOptions{}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	w := recoverWriter(s.T, j, pid, 0)
 	for range events {
 		if _, err := w.Append(s.Context(), "event"); err != nil {
 			s.Fatal(err)

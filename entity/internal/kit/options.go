@@ -23,14 +23,14 @@ func CheckID(id string) error {
 
 // Options are the options of one command. R is entity.Receipt.
 type Options[R any] struct {
-	// ID is that of entity.CommandID, empty if there is none.
+	// ID is set by entity.CommandID. It is empty if the command has no id.
 	ID string
 	// At is the version that entity.At demands, if Demands is set.
 	At      int64
 	Demands bool
 	// Fresh is set by entity.Fresh.
 	Fresh bool
-	// Receipt is that of entity.Into, nil if there is none.
+	// Receipt is set by entity.Into. It is nil if the caller wants no receipt.
 	Receipt *R
 }
 
