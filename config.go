@@ -113,17 +113,6 @@ type Config struct {
 	// At least 10 seconds; negative never checks. Defaults to 1 minute.
 	HandoverTime time.Duration
 
-	// HedgeReads lets recoveries and the loading of snapshots send a read a second time that takes
-	// longer than 99 of 100 of its operation, on another connection, and use the first success. It
-	// shortens the slowest recoveries. Writes are never sent twice.
-	//
-	// At most 1 read of 50 is sent a second time, and only if one of MaxConnections is free. The
-	// cost of both counts, as the service may have done both. The request that is too late is
-	// cancelled, which closes its connection. It begins after 100 reads of the operation.
-	//
-	// Defaults to false.
-	HedgeReads bool
-
 	// HoleWait is how long a live query waits for a missing sequence number, in a journal that is
 	// shared with a JVM: a JVM stores several events at the same time, so the missing one may still
 	// be on its way. It has no effect in a native journal. A longer wait misses fewer events, and

@@ -51,7 +51,6 @@ func (c *Config) client() (*dynamo.Client, error) {
 		MaxBatchGet:      c.MaxBatchGet,
 		MaxBatchWrite:    c.MaxBatchWrite,
 		SDKCodec:         c.SDKCodec,
-		HedgeReads:       c.HedgeReads,
 		Clock:            *core.ClockIn(&c.configParts),
 		Observe:          c.observer(),
 	})

@@ -35,8 +35,7 @@ type Request struct {
 	Attempt int
 	// Duration is how long the attempt took.
 	Duration time.Duration
-	// Cost is what DynamoDB reported as consumed. A failed attempt reports nothing. An attempt that
-	// Config.HedgeReads has sent a second time counts as two requests.
+	// Cost is what DynamoDB reported as consumed. A failed attempt reports nothing.
 	Cost Cost
 	// Err is why the attempt failed, nil if it did not. It answers errors.Is as the error of an
 	// operation does: with ErrThrottled, ErrUnavailable, ErrDenied and the others of a request. The

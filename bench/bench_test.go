@@ -164,7 +164,7 @@ func TestWorkloadsAreNamed(t *testing.T) {
 		"recover-250-deleted-1000 layouts scale-events scale-entities entities-hot entities-contended entities-idle entities-many entities-memory " +
 		"projections-cost projections-idle projections-beside projections-speed projections-once projections-lag projections-sweep " +
 		"network-closed-1 network-closed-64 network-closed-256 network-closed-1024 network-open-100 network-open-500 " +
-		"network-open-1000 network-open-2000 network-open-4000 network-open-8000 network-cold network-recover-1000 network-recover-hedged network-entities"
+		"network-open-1000 network-open-2000 network-open-4000 network-open-8000 network-cold network-recover-1000 network-entities"
 	if got := strings.Join(bench.Workloads(), " "); got != want {
 		t.Errorf("workloads %q, want %q", got, want)
 	}

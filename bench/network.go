@@ -41,7 +41,6 @@ func networkWorkloads(o Options) []workload {
 	}
 	return append(all, workload{networkPrefix + "cold", four, coldStart},
 		workload{fmt.Sprintf("%srecover-%d", networkPrefix, recoveredAtOnce), two, recoverAtOnce},
-		workload{networkPrefix + "recover-hedged", two, recoverHedged},
 		workload{networkPrefix + "entities", three, func(ctx context.Context, s *session) error {
 			return openLoopEntities(ctx, s, o.Entities)
 		}})

@@ -71,7 +71,6 @@ func (j *Journal) Recover(
 	}
 	var w Writer
 	err := j.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
-		ctx = dynamo.Hedged(ctx)
 		req.Begun = begun
 		state, err := j.Protocol.Recover(ctx, req, func(e *layout.Event) error {
 			return op.Outside(func() error { return handle(e) })

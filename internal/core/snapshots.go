@@ -23,7 +23,7 @@ func (j *Journal) LoadSnapshot(
 	}
 	var loaded *layout.Snapshot
 	err := j.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
-		ctx, m := dynamo.Hedged(ctx), &dynamo.Meter{}
+		m := &dynamo.Meter{}
 		var err error
 		if newest {
 			loaded, err = j.Saved.Newest(ctx, m, pid, c)

@@ -169,8 +169,8 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		}
 	}
 	a.sent++
-	began, h := time.Now(), a.client.hedges.of(a)
-	ctx, cancel := a.within(h.within(withChecked(a.ctx, a.checked)), began)
+	began := time.Now()
+	ctx, cancel := a.within(withChecked(a.ctx, a.checked), began)
 	out, cost, err := send(ctx)
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended(nil) == nil
 	cancel()
@@ -178,7 +178,6 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		a.client.note(m, err)
 	}
 	cost.Requests = 1
-	cost = h.cost(cost)
 	if m != nil {
 		m.add(cost)
 	}

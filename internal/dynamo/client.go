@@ -40,8 +40,6 @@ type Options struct {
 	MaxBatchGet, MaxBatchWrite int
 	// SDKCodec leaves the encoding, sending and decoding of all requests to the SDK.
 	SDKCodec bool
-	// HedgeReads lets reads in a context of Hedged be sent a second time when they are slow.
-	HedgeReads bool
 	// Clock learns the service's time from its responses. Defaults to the machine's clock.
 	Clock *clock.Clock
 	// Observe is called after each attempt, if set, from the goroutine that made it.
@@ -69,8 +67,6 @@ type Client struct {
 	opts     Options
 	slots    chan struct{} // has an element for each request in flight
 	idle     func()
-	// hedges is nil without Options.HedgeReads.
-	hedges *hedges
 	// writes knows whether a write was done or may have been done.
 	writes Meter
 }
@@ -81,9 +77,6 @@ func New(opts Options) (*Client, error) {
 		opts.Clock = clock.System()
 	}
 	c := &Client{opts: opts, slots: make(chan struct{}, opts.MaxInFlight), idle: func() {}, endpoint: &endpoint{}}
-	if opts.HedgeReads {
-		c.hedges = &hedges{client: c}
-	}
 	inner := opts.AWS.HTTPClient
 	if base := baseOf(inner); base != nil {
 		built, err := buildHTTPClient(base, opts.HTTP, opts.MaxInFlight)

@@ -86,7 +86,7 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 	if ok && t.clock.Since(checked) > maxUnsent {
 		return nil, errSlept
 	}
-	response, err := t.send(r)
+	response, err := t.exchange(r)
 	if err != nil {
 		return nil, err
 	}
@@ -99,15 +99,7 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// send sends a request, which a hedge may send a second time.
-func (t transport) send(r *http.Request) (*http.Response, error) {
-	if h, ok := r.Context().Value(hedgeKey{}).(*hedge); ok {
-		return h.send(r, t.exchange)
-	}
-	return t.exchange(r)
-}
-
-// exchange sends a request once, and returns its response if that is the service's, and whole.
+// exchange sends a request, and returns its response if that is the service's, and whole.
 func (t transport) exchange(r *http.Request) (*http.Response, error) {
 	response, err := t.inner.Do(r)
 	if err != nil {
