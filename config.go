@@ -155,13 +155,9 @@ type Config struct {
 	// Defaults to "pekko-persistence".
 	JournalTable string
 
-	// LogConfig logs the configuration, without credentials, when the journal is opened. The level
-	// is info.
-	//
-	// Defaults to false.
-	LogConfig bool
-
-	// Logger receives the log records. With slog.New(slog.DiscardHandler) there are none.
+	// Logger receives the log records. With slog.New(slog.DiscardHandler) there are none. A logger
+	// that takes level debug when the journal is opened also gets the configuration, without
+	// credentials, and every attempt of a request.
 	//
 	// Defaults to slog.Default().
 	Logger *slog.Logger
@@ -292,11 +288,6 @@ type Config struct {
 	//
 	// Defaults to "pekko-persistence-snapshot".
 	SnapshotTable string
-
-	// Tracing logs every attempt of a request. The level is debug.
-	//
-	// Defaults to false.
-	Tracing bool
 
 	// UserAgent is added to the user agent of the SDK.
 	//

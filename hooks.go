@@ -78,17 +78,17 @@ func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 			hooks = append(hooks, hook.OnRequest)
 		}
 	}
-	if len(hooks) == 0 && !c.Tracing {
+	logger, logged := c.Logger, c.Logger.Enabled(context.Background(), slog.LevelDebug)
+	if len(hooks) == 0 && !logged {
 		return nil
 	}
-	logger, tracing := c.Logger, c.Tracing
 	return func(ctx context.Context, t dynamo.Attempt) {
 		for _, onRequest := range hooks {
 			onRequest(ctx, Request{
 				t.Operation, t.Table, t.Statements, t.Number, t.Duration, Cost(t.Cost), public(t.Err), t.Code,
 			})
 		}
-		if tracing {
+		if logged {
 			logger.LogAttrs(ctx, slog.LevelDebug, "request",
 				slog.String("operation", t.Operation), slog.String("table", t.Table),
 				slog.Int("statements", t.Statements), slog.Int("attempt", t.Number),

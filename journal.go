@@ -34,9 +34,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{handle: core.NewHandle(opened, eventOf), core: opened}
-	if config.LogConfig {
-		j.logConfig(ctx, &config)
-	}
+	j.logConfig(ctx, &config)
 	return j, nil
 }
 
@@ -92,7 +90,7 @@ func (j *Journal) Native() bool { return j.core.Native() }
 func (j *Journal) SequenceShards() int { return int(j.core.Header.Shards) }
 
 func (j *Journal) logConfig(ctx context.Context, c *Config) {
-	c.Logger.LogAttrs(ctx, slog.LevelInfo, "journal opened",
+	c.Logger.LogAttrs(ctx, slog.LevelDebug, "journal opened",
 		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable),
 		slog.String("snapshot_table", c.SnapshotTable), slog.String("kind", j.core.Header.Kind),
 		slog.Int("sequence_shards", j.SequenceShards()), slog.String("endpoint", c.Endpoint),

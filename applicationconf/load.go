@@ -15,8 +15,12 @@ type Settings struct {
 	// All others are zero, which is their default. A value that the file sets is in its bounds.
 	//
 	// AWS is never set: it is what the config module of the AWS SDK loads. Logger is not set
-	// either: without it log-config and tracing log nothing.
+	// either: see Debug.
 	Config dynajournal.Config
+
+	// Debug reports whether the file sets log-config or tracing. Set Config.Logger to a logger that
+	// takes level debug then.
+	Debug bool
 
 	// Region is the region of the journal, for the config module of the AWS SDK. It is empty if the
 	// file sets none, as those of the plug-ins' early versions.
@@ -106,8 +110,8 @@ func (f *file) read(from sections) (Settings, error) {
 	r.journalName(&c.JournalName)
 	r.number("sequence-shards", 1, layout.MaxShards, &c.SequenceShards)
 	r.number("replay-parallelism", 1, dynajournal.MaxMaxConnections, &c.ReplayParallelism)
-	r.flag("tracing", &c.Tracing)
-	r.flag("log-config", &c.LogConfig)
+	r.flag("tracing", &s.Debug)
+	r.flag("log-config", &s.Debug)
 	r.number(apiLimits+".max-batch-get", 1, dynajournal.DefaultMaxBatchGet, &c.MaxBatchGet)
 	r.number(apiLimits+".max-batch-write", 1, dynajournal.DefaultMaxBatchWrite, &c.MaxBatchWrite)
 	r.number(apiLimits+".max-item-size", 1, dynajournal.DefaultMaxItemSize, &c.MaxItemSize)
@@ -122,7 +126,7 @@ func (f *file) read(from sections) (Settings, error) {
 	if from.store {
 		r.section = from.snapshots
 		r.text("snapshot-table", &c.SnapshotTable)
-		r.flag("tracing", &c.Tracing)
+		r.flag("tracing", &s.Debug)
 		r.sameSnapshots(from.journal)
 		r.same(from.journal, shared()...)
 	}

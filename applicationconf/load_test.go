@@ -46,9 +46,9 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 			}
 			dynamodb-snapshot-store.snapshot-table = snaps
 			dynamodb-read-journal.persistence-ids-index-name = idx`,
-			applicationconf.Settings{Region: "eu-west-1", Config: dynajournal.Config{
+			applicationconf.Settings{Region: "eu-west-1", Debug: true, Config: dynajournal.Config{
 				Endpoint: "http://localhost:8000", JournalTable: "events", JournalName: "bank", SequenceShards: 7, AccessKeyID: "AK", SecretAccessKey: "SK",
-				ReplayParallelism: 3, Tracing: true, LogConfig: true, MaxBatchGet: 10, MaxBatchWrite: 5, MaxItemSize: 1000,
+				ReplayParallelism: 3, MaxBatchGet: 10, MaxBatchWrite: 5, MaxItemSize: 1000,
 				SnapshotTable: "snaps", IDsIndexName: "idx",
 			}}},
 		"every key of the client": {`
@@ -95,7 +95,7 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 		"a snapshot store with its own settings that are the journal's": {`
 			dynamodb-journal { endpoint = "http://a", aws-client-config.max-connections = 5 }
 			dynamodb-snapshot-store { endpoint = "http://a", aws-client-config.max-connections = 5, tracing = on }`,
-			applicationconf.Settings{Config: dynajournal.Config{Endpoint: "http://a", MaxConnections: 5, Tracing: true}}},
+			applicationconf.Settings{Debug: true, Config: dynajournal.Config{Endpoint: "http://a", MaxConnections: 5}}},
 		"a snapshot store of the host": {`
 			pekko.persistence.journal.plugin = bank
 			pekko.persistence.snapshot-store.plugin = pekko.persistence.snapshot-store.local

@@ -43,8 +43,10 @@ type location struct {
 	profile     string // of the AWS SDK; empty is its default
 	allowLegacy bool   // the command works on the legacy layouts
 	engineOnly  bool   // the command works on the embedded engine only
-	// notes are what a JVM does otherwise with the file.
+	// notes are what a JVM does otherwise with the file. debug reports whether the file asks for
+	// records of level debug.
 	notes []string
+	debug bool
 	// made is the folder of the embedded engine if the command made it.
 	made string
 	// sources are where the settings are from, by the names of the fields, here and in
@@ -178,7 +180,7 @@ func (l *location) plugins() (path string, file applicationconf.Settings, err er
 	if file, err = applicationconf.Load(path, options...); err != nil {
 		return path, file, &usageError{withAllowKey(err)}
 	}
-	l.notes = file.Notes
+	l.notes, l.debug = file.Notes, file.Debug
 	return path, file, nil
 }
 
@@ -243,7 +245,7 @@ func (l *location) open(
 	if err != nil {
 		return nil, err
 	}
-	if c.LogConfig || c.Tracing {
+	if l.debug {
 		c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	if l.engineOnly && !l.Memory && l.Data == "" {
