@@ -54,7 +54,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	for {
 		changed := c.makeRoom()
 		if changed == nil {
-			return c.Listener.Accept() //nolint:wrapcheck // the server tells temporary errors apart
+			return c.Listener.Accept()
 		}
 		select {
 		case <-changed:

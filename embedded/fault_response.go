@@ -90,5 +90,5 @@ func (b *cutBody) Read(dst []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(dst[:min(len(dst), b.left)])
 	b.left -= n
-	return n, err //nolint:wrapcheck // a reader hands io.EOF on as it is
+	return n, err
 }

@@ -19,8 +19,8 @@ type handedOver struct {
 // Read reads the next bytes.
 func (h *handedOver) Read(dst []byte) (int, error) {
 	if len(h.rest) == 0 {
-		h.rest = nil            // and its memory
-		return h.Conn.Read(dst) //nolint:wrapcheck // it is the connection
+		h.rest = nil // and its memory
+		return h.Conn.Read(dst)
 	}
 	n := copy(dst, h.rest)
 	h.rest = h.rest[n:]
@@ -30,7 +30,7 @@ func (h *handedOver) Read(dst []byte) (int, error) {
 // SetLinger is that of a TCP connection. It does nothing on others.
 func (h *handedOver) SetLinger(seconds int) error {
 	if tcp, is := h.Conn.(*net.TCPConn); is {
-		return tcp.SetLinger(seconds) //nolint:wrapcheck // it is the connection
+		return tcp.SetLinger(seconds)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (h *handedOver) SetLinger(seconds int) error {
 // to a request that it has not sent whole. It does nothing on others.
 func (h *handedOver) CloseWrite() error {
 	if tcp, is := h.Conn.(*net.TCPConn); is {
-		return tcp.CloseWrite() //nolint:wrapcheck // it is the connection
+		return tcp.CloseWrite()
 	}
 	return nil
 }

@@ -235,9 +235,9 @@ func readBody(dst []byte, request *http.Request, in *incoming) ([]byte, error) {
 func unpackedBody(packed io.Reader, encoding string) (io.Reader, error) {
 	switch encoding {
 	case gzipEncoding:
-		return gzip.NewReader(packed) //nolint:wrapcheck // readBody wraps it
+		return gzip.NewReader(packed)
 	case deflateEncoding:
-		return zlib.NewReader(packed) //nolint:wrapcheck // readBody wraps it
+		return zlib.NewReader(packed)
 	}
 	return nil, fmt.Errorf("the encoding %.100q is unknown", encoding)
 }

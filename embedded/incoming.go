@@ -125,7 +125,7 @@ func (in *incoming) Read(dst []byte) (int, error) {
 	in.limitReading()
 	n, err := in.body.Read(dst)
 	in.received += n
-	return n, err //nolint:wrapcheck // a reader hands io.EOF on as it is
+	return n, err
 }
 
 // limitReading sets the deadline for the next bytes, which depends on those received. It is set

@@ -34,7 +34,7 @@ type memoryBodies struct{ base http.RoundTripper }
 // RoundTrip sends a request whose body is in memory.
 func (m memoryBodies) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Body == nil || request.Body == http.NoBody || request.ContentLength <= 0 {
-		return m.base.RoundTrip(request) //nolint:wrapcheck // a transport returns errors unchanged
+		return m.base.RoundTrip(request)
 	}
 	// One byte more, so that net/http notices a body that is longer than announced.
 	source := io.LimitReader(request.Body, request.ContentLength+1)
@@ -48,7 +48,7 @@ func (m memoryBodies) RoundTrip(request *http.Request) (*http.Response, error) {
 	// memory, and sends it in one write with the headers.
 	sent := request.WithContext(request.Context())
 	sent.Body = io.NopCloser(&body)
-	return m.base.RoundTrip(sent) //nolint:wrapcheck // as above
+	return m.base.RoundTrip(sent)
 }
 
 // CloseIdleConnections closes those of base. http.Client.CloseIdleConnections calls it.

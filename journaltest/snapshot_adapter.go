@@ -28,7 +28,7 @@ func (a snapshotAdapter) Save(ctx context.Context, persistenceID string, s Snaps
 func (a snapshotAdapter) Load(ctx context.Context, persistenceID string, c Criteria) (Snapshot, bool, error) {
 	s, found, err := a.journal.LoadSnapshot(ctx, persistenceID, c.of())
 	if err != nil || !found {
-		return Snapshot{}, found, err //nolint:wrapcheck // the journal's own
+		return Snapshot{}, found, err
 	}
 	return snapshotOf(s), true, nil
 }

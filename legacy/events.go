@@ -95,7 +95,7 @@ func (j *Journal) replay(
 		core.PartsOf(&e.Event).Registry = j.config.Journal.Serialization
 		if j.config.Journal.DecodeEagerly {
 			if _, err := e.PayloadContext(ctx); err != nil {
-				return err //nolint:wrapcheck // it names the event
+				return err
 			}
 		}
 		if err := op.Outside(func() error { return emit(e) }); err != nil {

@@ -23,7 +23,7 @@ const (
 func (g *Group) decidedEnd(ctx context.Context, pid string) (offset, error) {
 	bounds, err := g.journal.Bounds(ctx, pid)
 	if err != nil || bounds.Highest == 0 {
-		return offset{}, err //nolint:wrapcheck // it is the journal's
+		return offset{}, err
 	}
 	span := int64(endSpan)
 	if !g.journal.Native() {

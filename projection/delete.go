@@ -46,7 +46,7 @@ func DeleteTo(
 		}
 	}
 	// Events that were appended meanwhile were not waited for.
-	return writer.DeleteTo(ctx, last) //nolint:wrapcheck // it names the persistence id
+	return writer.DeleteTo(ctx, last)
 }
 
 // awaitLife waits until a projection has handled the events of this life of a persistence id up to

@@ -21,7 +21,7 @@ func (c *consumer) describe(ctx context.Context) (shards []types.Shard, disabled
 			return nil, false, errStreamOver
 		}
 		if err != nil {
-			return nil, false, err //nolint:wrapcheck // the SDK names the operation
+			return nil, false, err
 		}
 		status := out.StreamDescription.StreamStatus
 		disabled = disabled || status == types.StreamStatusDisabled || status == types.StreamStatusDisabling

@@ -200,7 +200,7 @@ func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock
 			StreamArn: &f.arn, ShardId: &name, ShardIteratorType: types.ShardIteratorTypeLatest,
 		})
 		if err != nil {
-			return err //nolint:wrapcheck // the SDK names the operation
+			return err
 		}
 		s.begun = true
 		f.unpositioned++
@@ -323,7 +323,7 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 		r.iterator = nil
 	}
 	if err != nil {
-		return nil, false, err //nolint:wrapcheck // the SDK names the operation
+		return nil, false, err
 	}
 	if n := len(out.Records); n > 0 {
 		r.received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
@@ -358,7 +358,7 @@ func (r *followedReader) next(ctx context.Context) (*string, error) {
 	}
 	out, err := r.client.GetShardIterator(ctx, in)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the SDK names the operation
+		return nil, err
 	}
 	return out.ShardIterator, nil
 }

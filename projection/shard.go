@@ -202,7 +202,7 @@ func (r *reader) iterator(ctx context.Context, received string) (*string, error)
 	}
 	out, err := r.client.GetShardIterator(ctx, in)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the SDK names the operation
+		return nil, err
 	}
 	return out.ShardIterator, nil
 }

@@ -59,7 +59,7 @@ func (o *offsets) removeSome(ctx context.Context) (int64, error) {
 	defer cancel()
 	result, err := o.db.ExecContext(within, o.dialect.statement(removeOffsets), o.journal, o.name, o.journal, o.name)
 	if err != nil {
-		return 0, err //nolint:wrapcheck // the caller does
+		return 0, err
 	}
-	return result.RowsAffected() //nolint:wrapcheck // the caller does
+	return result.RowsAffected()
 }

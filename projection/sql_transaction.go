@@ -89,10 +89,10 @@ func (t *transaction) open(ctx, within context.Context, at stored) error {
 func (t *transaction) execute(ctx context.Context, text string, values ...any) (bool, error) {
 	result, err := t.tx.ExecContext(ctx, t.dialect.statement(text), values...)
 	if err != nil {
-		return false, err //nolint:wrapcheck // the callers tell errors apart
+		return false, err
 	}
 	n, err := result.RowsAffected()
-	return n == 1, err //nolint:wrapcheck // as above
+	return n == 1, err
 }
 
 // move stores an offset. The error is ErrTransactionEnded if the row does not have the name of the
@@ -129,7 +129,7 @@ func (t *transaction) broken(ctx context.Context) error {
 	_ = t.tx.Rollback() // it may have ended already
 	within, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
-	return t.conn.PingContext(within) //nolint:wrapcheck // the caller does
+	return t.conn.PingContext(within)
 }
 
 // end rolls the transaction back if it was not committed, and gives the connection back.

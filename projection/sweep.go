@@ -122,7 +122,7 @@ func waitFor(ctx context.Context, limit *rate.Limiter) error {
 	if err != nil && ctx.Err() == nil {
 		return context.DeadlineExceeded
 	}
-	return err //nolint:wrapcheck // it is that of ctx
+	return err
 }
 
 // once sweeps for some projections all persistence ids behind the stored position, and waits until

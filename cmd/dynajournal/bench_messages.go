@@ -24,5 +24,5 @@ func shared(w io.Writer) io.Writer {
 func (s *sharedWriter) Write(message []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.w.Write(message) //nolint:wrapcheck // as the writer itself
+	return s.w.Write(message)
 }

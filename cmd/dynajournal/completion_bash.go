@@ -110,7 +110,7 @@ func writeBash(w io.Writer, found []completedCommand) error {
 	}
 	script.WriteString("\t*) return 1 ;;\n\tesac\n}\n\ncomplete -F _dynajournal dynajournal\n")
 	_, err := io.WriteString(w, script.String())
-	return err //nolint:wrapcheck // the caller says what is written
+	return err
 }
 
 // bash sets the variables of bashHead that say what completes a value.

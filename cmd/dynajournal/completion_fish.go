@@ -88,7 +88,7 @@ func writeFish(w io.Writer, found []completedCommand) error {
 		}
 	}
 	_, err := io.WriteString(w, script.String())
-	return err //nolint:wrapcheck // the caller says what is written
+	return err
 }
 
 // fish returns the options that describe a flag.

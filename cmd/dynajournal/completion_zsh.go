@@ -56,7 +56,7 @@ func writeZsh(w io.Writer, found []completedCommand) error {
 	script.WriteString("\nif [[ $funcstack[1] == _dynajournal ]]; then\n\t_dynajournal \"$@\"\nelse\n" +
 		"\tcompdef _dynajournal dynajournal\nfi\n")
 	_, err := io.WriteString(w, script.String())
-	return err //nolint:wrapcheck // the caller says what is written
+	return err
 }
 
 func zshFunction(path string) string {

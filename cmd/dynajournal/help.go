@@ -73,7 +73,7 @@ func printHelp(options kong.HelpOptions, line *kong.Context) error {
 		flag.Hidden = flag.Hidden || flag.Group != nil && flag.Group.Key == locationGroup
 	}
 	if err := kong.DefaultHelpPrinter(options, line); err != nil {
-		return err //nolint:wrapcheck // an error of the writer
+		return err
 	}
 	var end strings.Builder
 	if lines := examples[selected(line)]; len(lines) > 0 {
@@ -102,7 +102,7 @@ func printLocation(line *kong.Context) error {
 	line.Model.Help = "Every command has these flags. A flag wins over the environment, and that over --config. " +
 		"Only one of --endpoint, --data, --memory and --aws can be set."
 	line.Model.Children = nil
-	return kong.DefaultHelpPrinter(kong.HelpOptions{ //nolint:wrapcheck // wrapped by the caller
+	return kong.DefaultHelpPrinter(kong.HelpOptions{
 		NoAppSummary: true, WrapUpperBound: helpWidth, ValueFormatter: kong.DefaultHelpValueFormatter,
 	}, line)
 }

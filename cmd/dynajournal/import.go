@@ -140,5 +140,5 @@ type countedReader struct {
 func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.read.Add(int64(n))
-	return n, err //nolint:wrapcheck // a reader returns errors unchanged
+	return n, err
 }

@@ -65,7 +65,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 		only := dynajournal.SnapshotCriteria{SequenceNumber: &seq}
 		s, ok, err := j.LoadSnapshot(ctx, e.pid, only)
 		if err != nil {
-			return archive.Checksum{}, err //nolint:wrapcheck // the error names the snapshot
+			return archive.Checksum{}, err
 		}
 		if ok {
 			found.Snapshot(archivedSnapshot(s))

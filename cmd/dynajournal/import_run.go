@@ -129,7 +129,7 @@ func (i *importRun) save(ctx context.Context, snapshots []dynajournal.Snapshot) 
 	for _, s := range snapshots {
 		written, err := i.journal.CopySnapshot(ctx, s)
 		if err != nil {
-			return saved, err //nolint:wrapcheck // the error names the snapshot
+			return saved, err
 		}
 		if written {
 			saved++

@@ -141,10 +141,10 @@ func (s *session) withoutTables(
 		return nil, fmt.Errorf("%w %s: `dynajournal append` or `dynajournal tables create` makes it", missing, c.place)
 	}
 	if err := dynajournal.CreateTables(ctx, c.config, dynajournal.TableOptions{}); err != nil {
-		return nil, err //nolint:wrapcheck // names the tables
+		return nil, err
 	}
 	if err := errors.Join(s.tellFolder(s.location), s.message("made the tables of a native journal")); err != nil {
 		return nil, err
 	}
-	return dynajournal.Open(ctx, c.config) //nolint:wrapcheck // names the table
+	return dynajournal.Open(ctx, c.config)
 }

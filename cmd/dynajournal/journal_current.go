@@ -12,7 +12,7 @@ type currentJournal struct{ *dynajournal.Journal }
 
 func (j currentJournal) recover(ctx context.Context, pid string) (writer, error) {
 	w, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{}, nil)
-	return currentWriter{w}, err //nolint:wrapcheck // names the persistence id
+	return currentWriter{w}, err
 }
 
 func (j currentJournal) events(
@@ -37,7 +37,7 @@ func (j currentJournal) list(ctx context.Context, pid string) (listResult, error
 		SequenceNrs:   present(l.SequenceNumbers),
 		Tombstones:    present(l.Tombstones),
 		Seals:         present(l.Seals),
-	}, err //nolint:wrapcheck // names the persistence id
+	}, err
 }
 
 // currentWriter is a writer of the current layout.
@@ -47,8 +47,8 @@ type currentWriter struct{ *dynajournal.Writer }
 func (w currentWriter) deleteTo(ctx context.Context, seq int64, _ bool) (deletedResult, error) {
 	deleted, err := w.DeleteTo(ctx, seq)
 	if err != nil {
-		return deletedResult{}, err //nolint:wrapcheck // names the persistence id
+		return deletedResult{}, err
 	}
 	next, err := w.NextSequenceNumber(ctx)
-	return deletedResult{w.PersistenceID(), deleted.Lowest, next - 1, deleted.Removed}, err //nolint:wrapcheck // as above
+	return deletedResult{w.PersistenceID(), deleted.Lowest, next - 1, deleted.Removed}, err
 }

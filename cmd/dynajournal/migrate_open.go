@@ -92,7 +92,7 @@ func (m *migrationRun) openTarget(ctx context.Context, p *connection) (*dynajour
 	if lacksTables(err) && !m.command.VerifyOnly && !m.inPlace() {
 		return m.session.withoutTables(ctx, copying, p, err)
 	}
-	return j, err //nolint:wrapcheck // the error names the table
+	return j, err
 }
 
 // inPlace reports whether the events are upgraded in the table of the source.

@@ -38,7 +38,7 @@ func (m *migrationRun) upgrade(ctx context.Context) error {
 				ids++
 				shown.count()
 			}
-			return err //nolint:wrapcheck // the error names the persistence id
+			return err
 		})
 	}
 	var listing error

@@ -31,11 +31,11 @@ func (c *purgeCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		purged, err := w.Purge(ctx, dynajournal.PurgeOptions{Now: c.Now})
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		return s.result.write(purgedResult{c.PersistenceID, purged.Removed})
 	})

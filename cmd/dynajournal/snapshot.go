@@ -31,7 +31,7 @@ func (c *snapshotLoadCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		snapshot, found, err := j.LoadSnapshot(ctx, c.PersistenceID, bounds)
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		if !found {
 			return s.message("%s has no such snapshot", printable(c.PersistenceID))
@@ -65,12 +65,12 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, appending, func(j *dynajournal.Journal) error {
 		bounds, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		metadata := dynajournal.SnapshotMetadata{PersistenceID: c.PersistenceID, SequenceNumber: c.Seq,
 			Timestamp: time.Now()}
 		if _, err := j.SaveSnapshot(ctx, metadata, state); err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		if c.Seq > bounds.Highest {
 			err = s.message("warning: the last event of %s is %d: the next recovery from this snapshot goes on after %d",
@@ -128,7 +128,7 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 		}
 		rest, err := j.DeleteSnapshots(ctx, c.PersistenceID, bounds)
 		if err != nil || rest == 0 {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		return s.message("deleted %d more that can't be read, or were saved during the deletion", rest)
 	})
@@ -150,7 +150,7 @@ func (c *snapshotDeleteCommand) deleteReadable(
 		one.SequenceNumber = &snapshot.SequenceNumber
 		deleted, err := j.DeleteSnapshots(ctx, c.PersistenceID, one)
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		if deleted == 0 { // another was faster
 			continue

@@ -32,7 +32,7 @@ type instant struct{ time.Time }
 func (i *instant) Decode(c *kong.DecodeContext) error {
 	var word string
 	if err := c.Scan.PopValueInto("time", &word); err != nil {
-		return err //nolint:wrapcheck // kong's own, for kong
+		return err
 	}
 	if ms, err := strconv.ParseInt(word, 10, 64); err == nil {
 		i.Time = time.UnixMilli(ms)

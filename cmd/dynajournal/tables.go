@@ -29,7 +29,7 @@ func (s *session) tables(ctx context.Context, work func(dynajournal.Config) erro
 func (s *session) describe(ctx context.Context, c dynajournal.Config) error {
 	tables, err := dynajournal.DescribeTables(ctx, c)
 	if err != nil {
-		return err //nolint:wrapcheck // the error names what failed
+		return err
 	}
 	if len(tables) == 0 {
 		return fmt.Errorf("%w: neither of them exists %s: make them with `dynajournal tables create`",

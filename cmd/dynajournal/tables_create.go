@@ -48,7 +48,7 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		before, err := dynajournal.DescribeTables(ctx, config)
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		for _, name := range beingDeleted(before) {
 			if err := s.message("%s is being deleted: it is made when it is gone, for which this waits at most 10 minutes",
@@ -61,11 +61,11 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 			Stream: c.Stream,
 		}
 		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		after, err := dynajournal.DescribeTables(ctx, config)
 		if err != nil {
-			return err //nolint:wrapcheck // the error names what failed
+			return err
 		}
 		for _, r := range c.created(config, before, after) {
 			if err := s.result.write(r); err != nil {

@@ -37,7 +37,7 @@ func (s *session) compare(
 ) error {
 	tables, err := dynajournal.DescribeTables(ctx, used)
 	if err != nil {
-		return err //nolint:wrapcheck // the error names what failed
+		return err
 	}
 	for _, t := range tables {
 		if err := s.result.write(newTableResult(t)); err != nil {

@@ -102,7 +102,7 @@ func (c *Client) BatchWrite(
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {
-			return 0, Cost{}, err //nolint:wrapcheck // judged and wrapped by drain
+			return 0, Cost{}, err
 		}
 		left, cost := len(out.UnprocessedItems[table]), consumed(true, out.ConsumedCapacity...)
 		if !onlyOf(table, out.UnprocessedItems) {

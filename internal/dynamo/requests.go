@@ -95,7 +95,7 @@ func (c *Client) Delete(ctx context.Context, m *Meter, d Delete) error {
 	_, err := call(ctx, c, m, r, func(ctx context.Context) (struct{}, Cost, error) {
 		out, err := c.api.DeleteItem(ctx, in)
 		if err != nil {
-			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return struct{}{}, Cost{}, err
 		}
 		cost, err := c.endpoint.cost("DeleteItem", true, out.ConsumedCapacity)
 		return struct{}{}, cost, err
@@ -130,7 +130,7 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.UpdateItem(ctx, in)
 		if err != nil {
-			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return nil, Cost{}, err
 		}
 		cost, err := c.endpoint.cost("UpdateItem", true, out.ConsumedCapacity)
 		return out.Attributes, cost, err
@@ -149,7 +149,7 @@ func (c *Client) Replace(ctx context.Context, m *Meter, table string, item Attri
 	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.PutItem(ctx, in)
 		if err != nil {
-			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return nil, Cost{}, err
 		}
 		cost, err := c.endpoint.cost("PutItem", true, out.ConsumedCapacity)
 		return out.Attributes, cost, err
@@ -168,7 +168,7 @@ func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes
 	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.GetItem(ctx, in)
 		if err != nil {
-			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return nil, Cost{}, err
 		}
 		cost, err := c.endpoint.cost("GetItem", false, out.ConsumedCapacity)
 		return out.Item, cost, err
@@ -234,7 +234,7 @@ func (c *Client) Scan(ctx context.Context, m *Meter, in *dynamodb.ScanInput) (Pa
 	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
 		out, err := c.api.Scan(ctx, in)
 		if err != nil {
-			return Page{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return Page{}, Cost{}, err
 		}
 		cost, err := c.endpoint.cost("Scan", false, out.ConsumedCapacity)
 		if err == nil && out.Items == nil {

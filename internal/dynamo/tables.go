@@ -21,7 +21,7 @@ func (c *Client) DescribeTable(ctx context.Context, table string) (*types.TableD
 	return call(ctx, c, &Meter{}, r, func(ctx context.Context) (*types.TableDescription, Cost, error) {
 		out, err := c.api.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 		if err != nil {
-			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return nil, Cost{}, err
 		}
 		if out.Table == nil {
 			return nil, Cost{}, errNoTable
@@ -116,7 +116,7 @@ func (c *Client) createTable(ctx context.Context, in *dynamodb.CreateTableInput)
 	return call(ctx, c, &Meter{}, r, func(ctx context.Context) (string, Cost, error) {
 		out, err := c.api.CreateTable(ctx, in)
 		if err != nil || out.TableDescription == nil {
-			return "", Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return "", Cost{}, err
 		}
 		return aws.ToString(out.TableDescription.TableId), Cost{}, nil
 	})
@@ -138,7 +138,7 @@ func (c *Client) DeleteTable(ctx context.Context, table string) error {
 	r := request{operation: "DeleteTable", table: table, write: true}
 	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
-		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		return struct{}{}, Cost{}, err
 	})
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (c *Client) updateTable(ctx context.Context, in *dynamodb.UpdateTableInput)
 	r := request{operation: "UpdateTable", table: aws.ToString(in.TableName), write: true}
 	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.UpdateTable(ctx, in)
-		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		return struct{}{}, Cost{}, err
 	})
 	return err
 }
@@ -248,7 +248,7 @@ func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiv
 		if err == nil && out.TimeToLiveDescription != nil {
 			description = *out.TimeToLiveDescription
 		}
-		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		return struct{}{}, Cost{}, err
 	})
 	return description, err
 }
@@ -263,7 +263,7 @@ func (c *Client) DescribeRecovery(ctx context.Context, table string) (types.Poin
 			out.ContinuousBackupsDescription.PointInTimeRecoveryDescription != nil {
 			status = out.ContinuousBackupsDescription.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus
 		}
-		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		return struct{}{}, Cost{}, err
 	})
 	return status, err
 }
@@ -309,7 +309,7 @@ func (c *Client) enableTTL(ctx context.Context, table, attribute string) error {
 			TableName:               &table,
 			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: aws.Bool(true)},
 		})
-		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		return struct{}{}, Cost{}, err
 	})
 	return err
 }

@@ -31,7 +31,7 @@ func (c ownBodies) Do(r *http.Request) (*http.Response, error) {
 	if err := ownBody(r); err != nil {
 		return nil, err
 	}
-	return c.HTTPClient.Do(r) //nolint:wrapcheck // an HTTP client returns errors unchanged
+	return c.HTTPClient.Do(r)
 }
 
 // ownBody replaces the body of a request by one in memory.
@@ -103,7 +103,7 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 func (t transport) exchange(r *http.Request) (*http.Response, error) {
 	response, err := t.inner.Do(r)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // an HTTP client returns errors unchanged
+		return nil, err
 	}
 	if err := t.endpoint.check(response); err != nil {
 		return nil, err

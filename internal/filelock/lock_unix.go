@@ -20,6 +20,6 @@ func lock(f *os.File) error {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return ErrLocked
 		}
-		return err //nolint:wrapcheck // Lock wraps it
+		return err
 	}
 }

@@ -22,7 +22,7 @@ var errMessage = errors.New("the proxy can't carry this HTTP message")
 // the message before it calls begun. It returns io.EOF if the stream ends before a message begins.
 func readMessage(r *bufio.Reader, buffer []byte, begun func()) ([]byte, error) {
 	if _, err := r.Peek(1); err != nil {
-		return buffer, err //nolint:wrapcheck // read by the caller
+		return buffer, err
 	}
 	begun()
 	length, head := 0, len(buffer)

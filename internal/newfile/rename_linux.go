@@ -3,6 +3,5 @@ package newfile
 import "golang.org/x/sys/unix"
 
 func renameNew(from, to string) error {
-	//nolint:wrapcheck // Publish wraps it
 	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 }

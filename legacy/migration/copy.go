@@ -22,7 +22,7 @@ func (r *run) copy(ctx context.Context, pid string) error {
 	}
 	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
 	if err != nil {
-		return err //nolint:wrapcheck // names the persistence id
+		return err
 	}
 	snapshots, written, err := r.snapshots(ctx, pid)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dy
 func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
 	bounds, err := r.target.Bounds(ctx, pid)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the persistence id
+		return nil, err
 	}
 	if opts.From, err = r.last(ctx, pid, bounds); err != nil {
 		return nil, err

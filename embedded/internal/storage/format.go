@@ -33,7 +33,7 @@ func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	case err == nil:
 		return lock, nil
 	case errors.Is(err, ErrFailed):
-		return nil, err //nolint:wrapcheck // it says all
+		return nil, err
 	default:
 		return nil, fmt.Errorf("%w: %s (%w)", ErrInUse, dir, err)
 	}
@@ -55,12 +55,12 @@ func makeFolder(dir string, fs vfs.FS) error {
 			break
 		}
 		if !errors.Is(err, os.ErrNotExist) || fs.PathDir(missing) == missing {
-			return err //nolint:wrapcheck // claim wraps it
+			return err
 		}
 		parents = append(parents, fs.PathDir(missing))
 	}
 	if err := fs.MkdirAll(dir, 0o755); err != nil {
-		return err //nolint:wrapcheck // claim wraps it
+		return err
 	}
 	for _, parent := range parents {
 		if err := syncFolder(parent, fs); err != nil {

@@ -154,7 +154,7 @@ func (g *gate) Lock(name string) (io.Closer, error) {
 	closer, err := g.FS.Lock(name)
 	switch {
 	case err != nil && inUse(err):
-		return nil, err //nolint:wrapcheck // the file system's own, as in all methods of a gate
+		return nil, err
 	case err != nil:
 		return nil, g.failure.set("locking "+name, err)
 	}
@@ -171,7 +171,7 @@ func (g *gate) Unwrap() vfs.FS { return g.FS }
 func (g *gate) Create(name string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
 	err = g.change("making", name, func() error {
 		file, err = g.FS.Create(name, category)
-		return err //nolint:wrapcheck // end keeps it
+		return err
 	})
 	return g.wrap(file, name, true, err)
 }
@@ -182,7 +182,7 @@ func (g *gate) OpenReadWrite(
 ) (file vfs.File, err error) {
 	err = g.change("opening", name, func() error {
 		file, err = g.FS.OpenReadWrite(name, category, opts...)
-		return err //nolint:wrapcheck // end keeps it
+		return err
 	})
 	return g.wrap(file, name, true, err)
 }
@@ -193,7 +193,7 @@ func (g *gate) ReuseForWrite(
 ) (file vfs.File, err error) {
 	err = g.change("making", newname, func() error {
 		file, err = g.FS.ReuseForWrite(oldname, newname, category)
-		return err //nolint:wrapcheck // end keeps it
+		return err
 	})
 	return g.wrap(file, newname, true, err)
 }
@@ -325,9 +325,9 @@ func (f *gatedFile) SyncData() error { return f.gate.change("syncing", f.name, f
 func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	err = f.gate.change("syncing", f.name, func() error {
 		whole, err = f.File.SyncTo(length)
-		return err //nolint:wrapcheck // end keeps it
+		return err
 	})
-	return whole, err //nolint:wrapcheck // of the gate
+	return whole, err
 }
 
 // Close closes the file. Closing a written file may be the first call that reports that it is not

@@ -173,7 +173,7 @@ func (s *Store) NewBatch() *Batch {
 // still be in use.
 func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 	if s.gate == nil {
-		return true, batch.Commit(s.write) //nolint:wrapcheck // Batch.Commit wraps it
+		return true, batch.Commit(s.write)
 	}
 	if err := s.Err(); err != nil {
 		return true, err

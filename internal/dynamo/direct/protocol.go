@@ -68,7 +68,6 @@ func (p protocol) DeserializeResponse(
 	if response.StatusCode == http.StatusOK && decode(response.Response, out, p.items) {
 		return nil
 	}
-	//nolint:wrapcheck // the SDK's errors, as without this protocol
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, response, out)
 }
 

@@ -63,11 +63,11 @@ func readAll(buffer *bytes.Buffer, body io.Reader, length int64) error {
 	buffer.Grow(int(min(max(length, 0), maxPrealloc)) + bytes.MinRead)
 	n, err := buffer.ReadFrom(io.LimitReader(body, maxPrealloc))
 	if err != nil || n < maxPrealloc {
-		return err //nolint:wrapcheck // ReadChecked wraps it
+		return err
 	}
 	buffer.Grow(max(int(min(length, maxKept))-buffer.Len(), 0) + bytes.MinRead)
 	if _, err := buffer.ReadFrom(io.LimitReader(body, maxBody+1-n)); err != nil {
-		return err //nolint:wrapcheck // as above
+		return err
 	}
 	if buffer.Len() > maxBody {
 		return errBodyTooLarge

@@ -86,7 +86,7 @@ func (c *capture) Do(r *http.Request) (*http.Response, error) {
 	t := newTemplate(r) // before the HTTP client, which may change the request
 	response, err := c.client.Do(r)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // an HTTP client returns errors unchanged
+		return nil, err
 	}
 	if _, checked := response.Body.(*checkedBody); checked && response.StatusCode == http.StatusOK && t != nil {
 		if t.signer = c.sender.signerOf(r.Context(), t); t.signer != nil {

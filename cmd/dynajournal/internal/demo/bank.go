@@ -93,7 +93,7 @@ func (a *account) move(ctx context.Context, cents int64) (dynajournal.Cost, erro
 	}
 	written, err := a.writer.Append(ctx, event)
 	if err != nil {
-		return written.Cost, err //nolint:wrapcheck // shown unchanged
+		return written.Cost, err
 	}
 	return written.Cost, a.evolve(event)
 }
@@ -148,7 +148,7 @@ func (l *ledger) book(ctx context.Context, transfers ...transfer) (dynajournal.A
 	}
 	written, err := l.writer.Append(ctx, legs...)
 	if err != nil {
-		return written, err //nolint:wrapcheck // shown unchanged
+		return written, err
 	}
 	for _, leg := range legs {
 		if leg, ok := leg.(booked); ok {

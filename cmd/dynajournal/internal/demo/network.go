@@ -113,7 +113,7 @@ func (n *network) Do(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if f == delivered {
-		return n.engine.Do(request) //nolint:wrapcheck // an error of the engine's client
+		return n.engine.Do(request)
 	}
 	onItsWay := request.Clone(context.WithoutCancel(request.Context()))
 	if f == answerLost {
@@ -166,7 +166,7 @@ func (n *network) outcomeOf(request *http.Request) (outcome, error) {
 func (n *network) deliver(request *http.Request) error {
 	answer, err := n.engine.Do(request)
 	if err != nil {
-		return err //nolint:wrapcheck // an error of the engine's client
+		return err
 	}
 	_, err = io.Copy(io.Discard, answer.Body)
 	return errors.Join(err, answer.Body.Close())
