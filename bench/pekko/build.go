@@ -27,7 +27,7 @@ func build(ctx context.Context, folder string) (programs, error) {
 		return programs{}, err
 	}
 	target := filepath.Join(folder, "interop")
-	if _, err := output(ctx, filepath.Join(root, "interop"), "mvn", "-q", "-B", "-Dinterop.target="+target,
+	if _, err := output(ctx, filepath.Join(root, "internal", "interop"), "mvn", "-q", "-B", "-Dinterop.target="+target,
 		"package"); err != nil {
 		return programs{}, err
 	}

@@ -281,7 +281,7 @@ func TestWrongCommandOfAPageIsFound(t *testing.T) {
 		"go test ./internal/protocol -run TestOne":  true,
 		"go test . -run '^$' -fuzz FuzzTwo":         true,
 		"go test . -verify.seed=1 -rapid.seed=2":    true,
-		"go test -tags interop ./interop/ -seed 7":  true,
+		"go test -tags interop ./internal/interop/ -seed 7":  true,
 		"go test ./internal/absent":                 false,
 		"go run ./cmd/absent":                       false,
 		"go test . -run TestThree":                  false,

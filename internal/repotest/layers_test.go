@@ -26,7 +26,6 @@ var mayImport = map[string][]string{
 	"internal":                 {"serialization"},
 	"internal/explore":         {"embedded", "internal", "serialization"},
 	"internal/layout":          {"internal/persistentpb", "serialization"},
-	"interop":                  {},
 	"journaltest":              {"."},
 	"legacy":                   {".", "internal", "serialization"},
 	"payloads":                 {".", "internal", "serialization"},

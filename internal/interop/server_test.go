@@ -41,7 +41,7 @@ func endpoint(tb testing.TB) string {
 		tb.Fatalf("make a folder for the command: %v", err)
 	}
 	command := filepath.Join(server.folder, "dynajournal")
-	build := exec.CommandContext(tb.Context(), "go", "build", "-o", command, "../cmd/dynajournal")
+	build := exec.CommandContext(tb.Context(), "go", "build", "-o", command, "../../cmd/dynajournal")
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build the command: %v\n%s", err, out)
 	}
