@@ -278,19 +278,19 @@ func TestWrongCommandOfAPageIsFound(t *testing.T) {
 	flags := func(string) map[string]bool { return map[string]bool{"verify.seed": true} }
 	for command, right := range map[string]bool{
 		"go test ./...": true,
-		"go test ./internal/protocol -run TestOne":  true,
-		"go test . -run '^$' -fuzz FuzzTwo":         true,
-		"go test . -verify.seed=1 -rapid.seed=2":    true,
-		"go test -tags interop ./internal/interop/ -seed 7":  true,
-		"go test ./internal/absent":                 false,
-		"go run ./cmd/absent":                       false,
-		"go test . -run TestThree":                  false,
-		"go test . -fuzz=FuzzThree":                 false,
-		"go test . -run none -bench One":            true,
-		"go test . -bench Three -run TestOne":       false,
-		"go test . -run TestOne -verify.absent=100": false,
-		"go test . -run TestFour":                   false,
-		"go test -tags long . -run 'TestFour$'":     true,
+		"go test ./internal/protocol -run TestOne":          true,
+		"go test . -run '^$' -fuzz FuzzTwo":                 true,
+		"go test . -verify.seed=1 -rapid.seed=2":            true,
+		"go test -tags interop ./internal/interop/ -seed 7": true,
+		"go test ./internal/absent":                         false,
+		"go run ./cmd/absent":                               false,
+		"go test . -run TestThree":                          false,
+		"go test . -fuzz=FuzzThree":                         false,
+		"go test . -run none -bench One":                    true,
+		"go test . -bench Three -run TestOne":               false,
+		"go test . -run TestOne -verify.absent=100":         false,
+		"go test . -run TestFour":                           false,
+		"go test -tags long . -run 'TestFour$'":             true,
 	} {
 		if err := checkCommand(command, names, flags, long); (err == nil) != right {
 			t.Errorf("%q: %v", command, err)
