@@ -48,11 +48,8 @@ type eventParts = core.EventParts
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
 // registered, another error of decoding, or the error of the upcaster. Serialized returns the bytes
-// anyway.
-func (e Event) Payload() (any, error) { return e.PayloadContext(context.Background()) }
-
-// PayloadContext is Payload with a context, for a payload in a [serialization.PayloadStore].
-func (e Event) PayloadContext(ctx context.Context) (any, error) {
+// anyway. Only a payload in a [serialization.PayloadStore] needs ctx: decoding reads it there.
+func (e Event) Payload(ctx context.Context) (any, error) {
 	parts := core.PartsIn(e.eventParts)
 	if parts.Decoded != nil {
 		return parts.Decoded.Value, parts.Decoded.Err
@@ -65,12 +62,10 @@ func (e Event) Serialized() serialization.Payload {
 	return serialization.Payload{SerializerID: e.SerializerID, Manifest: e.SerializerManifest, Bytes: e.Bytes}
 }
 
-// Decode decodes the payload of an event as a T. A payload of another type is an error.
-func Decode[T any](e Event) (T, error) { return DecodeContext[T](context.Background(), e) }
-
-// DecodeContext is Decode with a context, for a payload in a [serialization.PayloadStore].
-func DecodeContext[T any](ctx context.Context, e Event) (T, error) {
-	v, err := e.PayloadContext(ctx)
+// Decode decodes the payload of an event as a T, by [Event.Payload]. A payload of another type is an
+// error.
+func Decode[T any](ctx context.Context, e Event) (T, error) {
+	v, err := e.Payload(ctx)
 	if err != nil {
 		var none T
 		return none, err

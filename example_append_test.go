@@ -80,7 +80,7 @@ func ExampleNewEvent() {
 
 	for event, err := range journal.Events(ctx, "account-1", dynajournal.Range{}) {
 		check(err)
-		value, err := event.Payload()
+		value, err := event.Payload(ctx)
 		check(err)
 		fmt.Println(value, event.Metadata["tenant"], event.Tags, event.Time.IsZero())
 	}

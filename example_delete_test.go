@@ -52,7 +52,7 @@ func ExampleJournal_SaveSnapshot() {
 
 	snapshot, found, err := journal.LoadSnapshot(ctx, "counter-1", dynajournal.SnapshotCriteria{})
 	check(err)
-	state, err := dynajournal.DecodeState[int64](snapshot)
+	state, err := dynajournal.DecodeState[int64](ctx, snapshot)
 	check(err)
 	fmt.Println("found:", found, "state:", state, "at:", snapshot.SequenceNumber)
 

@@ -146,7 +146,7 @@ func ExampleEventAdapter() {
 
 	for event, err := range journal.Events(ctx, "sensor-1", dynajournal.Range{}) {
 		check(err)
-		value, err := event.Payload()
+		value, err := event.Payload(ctx)
 		check(err)
 		fmt.Printf("%s is stored, %T %v is read\n", event.Bytes, value, value)
 	}

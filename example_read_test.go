@@ -18,7 +18,7 @@ func ExampleJournal_Recover() {
 
 	var state []string
 	writer, err := journal.Recover(ctx, "account-1", dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
-		text, err := dynajournal.Decode[string](e)
+		text, err := dynajournal.Decode[string](ctx, e)
 		state = append(state, text)
 		return err
 	})
@@ -60,7 +60,7 @@ func ExampleJournal_Events() {
 	atMost := int64(3)
 	for event, err := range journal.Events(ctx, "log-1", dynajournal.Range{From: 4, To: 8, Limit: &atMost}) {
 		check(err)
-		text, err := dynajournal.Decode[string](event)
+		text, err := dynajournal.Decode[string](ctx, event)
 		check(err)
 		fmt.Println(event.SequenceNumber, text)
 	}
@@ -80,7 +80,7 @@ func ExampleJournal_CurrentEventsByPersistenceID() {
 	stored := int64(2) // the offset of the last event that the consumer has handled
 	for event, err := range journal.CurrentEventsByPersistenceID(ctx, "account-1", stored+1, 0) {
 		check(err)
-		value, err := event.Payload()
+		value, err := event.Payload(ctx)
 		check(err)
 		fmt.Println(event.Offset, value)
 	}
@@ -99,7 +99,7 @@ func ExampleJournal_EventsByPersistenceID() {
 	poll := dynajournal.Poll{Shortest: time.Millisecond, Longest: time.Second}
 	for event, err := range journal.EventsByPersistenceID(ctx, "account-1", 1, 0, poll) {
 		check(err)
-		text, err := dynajournal.Decode[string](event.Event)
+		text, err := dynajournal.Decode[string](ctx, event.Event)
 		check(err)
 		fmt.Println(event.Offset, text)
 		if event.Offset == 2 {

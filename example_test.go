@@ -28,7 +28,7 @@ func Example() {
 
 	balance := 0
 	add := func(e dynajournal.Event) error {
-		deposited, err := dynajournal.Decode[Deposited](e)
+		deposited, err := dynajournal.Decode[Deposited](ctx, e)
 		balance += deposited.Amount
 		return err
 	}

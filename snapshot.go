@@ -48,25 +48,21 @@ func (s Snapshot) Serialized() serialization.Payload {
 // State returns the state, decoded by Config.Serialization.
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
-// registered, or another error of decoding.
-func (s Snapshot) State() (any, error) { return s.StateContext(context.Background()) }
-
-// StateContext is State with a context, for a state in a [serialization.PayloadStore].
-func (s Snapshot) StateContext(ctx context.Context) (any, error) {
-	v, err := s.registry.DecodeContext(ctx, s.Serialized())
+// registered, or another error of decoding. Only a state in a [serialization.PayloadStore] needs ctx:
+// decoding reads it there.
+func (s Snapshot) State(ctx context.Context) (any, error) {
+	v, err := s.registry.Decode(ctx, s.Serialized())
 	if err != nil {
 		return nil, fmt.Errorf("decode the snapshot of %q at %d: %w", s.PersistenceID, s.SequenceNumber, err)
 	}
 	return v, nil
 }
 
-// DecodeState decodes the state of a snapshot as a T. A state of another type is an error.
-func DecodeState[T any](s Snapshot) (T, error) { return DecodeStateContext[T](context.Background(), s) }
-
-// DecodeStateContext is DecodeState with a context, for a state in a [serialization.PayloadStore].
-func DecodeStateContext[T any](ctx context.Context, s Snapshot) (T, error) {
+// DecodeState decodes the state of a snapshot as a T, by [Snapshot.State]. A state of another type is
+// an error.
+func DecodeState[T any](ctx context.Context, s Snapshot) (T, error) {
 	var none T
-	v, err := s.StateContext(ctx)
+	v, err := s.State(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -136,7 +132,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if err := j.checkSnapshot(metadata, 1); err != nil {
 		return Cost{}, err
 	}
-	p, err := j.core.Serialization.EncodeContext(ctx, state)
+	p, err := j.core.Serialization.Encode(ctx, state)
 	if err == nil && !layout.IsUTF8(p.Manifest) {
 		err = core.ErrManifestNotText
 	}

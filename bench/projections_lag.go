@@ -41,7 +41,7 @@ func handlingLag(ctx context.Context, s *session) (err error) {
 	var mu sync.Mutex
 	lags := hdrhistogram.New(1, longestLatency, latencyDigits)
 	note := func(e dynajournal.Event) error {
-		appended, err := sentAt(e)
+		appended, err := sentAt(ctx, e)
 		if err != nil || appended.IsZero() {
 			return err
 		}
@@ -102,8 +102,8 @@ func (s *session) appendNow(ctx context.Context, writers []*dynajournal.Writer) 
 }
 
 // sentAt returns the time that appendNow has put into an event, the zero time if it is another one.
-func sentAt(e dynajournal.Event) (time.Time, error) {
-	stored, err := e.Payload()
+func sentAt(ctx context.Context, e dynajournal.Event) (time.Time, error) {
+	stored, err := e.Payload(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -39,7 +39,7 @@ func TestManyEventsOfACommandAreStoredInTheirOrder(t *testing.T) {
 	}
 	i := 0
 	for e, err := range b.journal().Events(t.Context(), "account|anna", dynajournal.Range{From: 2}) {
-		if value, decoding := e.Payload(); err != nil || decoding != nil || value != (Withdrawn{i % 3}) {
+		if value, decoding := e.Payload(t.Context()); err != nil || decoding != nil || value != (Withdrawn{i % 3}) {
 			t.Fatalf("event %d is %v, %v, %v", e.SequenceNumber, value, err, decoding)
 		}
 		i++

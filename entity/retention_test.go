@@ -28,7 +28,7 @@ func TestSnapshotWhenSeesEveryEventOfACommand(t *testing.T) {
 		t.Errorf("%+v, want version 3", s)
 	}
 	s, ok, err := b.journal().LoadSnapshot(t.Context(), "account|anna", dynajournal.SnapshotCriteria{})
-	if state, decoding := dynajournal.DecodeState[Account](s); err != nil || !ok || decoding != nil || state.Balance != 3 {
+	if state, decoding := dynajournal.DecodeState[Account](t.Context(), s); err != nil || !ok || decoding != nil || state.Balance != 3 {
 		t.Errorf("the snapshot is %+v, %v, %v; want a balance of 3", state, err, decoding)
 	}
 }

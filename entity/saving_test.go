@@ -115,7 +115,7 @@ func TestCommandsGoOnWhileASnapshotOfAMutableStateIsSaved(t *testing.T) {
 	if err != nil || !ok || s.SequenceNumber != 1 {
 		t.Fatalf("%+v, %v, %v; want a snapshot at 1", s, ok, err)
 	}
-	saved, err := dynajournal.DecodeState[*Basket](s)
+	saved, err := dynajournal.DecodeState[*Basket](t.Context(), s)
 	if want := map[string]int{"apple": 1, "pear": 0}; err != nil || !maps.Equal(saved.Items, want) {
 		t.Errorf("the snapshot is %+v, %v; want %v", saved, err, want)
 	}

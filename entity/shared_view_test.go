@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -150,7 +151,7 @@ func (b *bundle) byJVM(state Account, deposits int, to int64) {
 // payload returns the stored form of a value.
 func (b *bundle) payload(value any) jvm.Payload {
 	b.Helper()
-	p, err := b.config.Serialization.Encode(value)
+	p, err := b.config.Serialization.Encode(context.Background(), value)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (e *entity[S, E]) removeBefore(
 
 // encodeState returns the stored form of a state, with the ids of commands.
 func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandids.Saved) (serialization.Payload, error) {
-	p, err := h.core.Serialization.EncodeContext(ctx, state)
+	p, err := h.core.Serialization.Encode(ctx, state)
 	if err != nil || len(ids.Done) == 0 {
 		return p, err
 	}
@@ -182,7 +182,7 @@ func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payloa
 		state, err := upcast(inner)
 		return state, ids, err
 	}
-	value, err := h.core.Serialization.DecodeContext(ctx, inner)
+	value, err := h.core.Serialization.Decode(ctx, inner)
 	if err != nil {
 		return none, commandids.Saved{}, err
 	}

@@ -81,7 +81,7 @@ func TestSnapshotHasDurableEventsOnly(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if state, err := dynajournal.DecodeState[Account](s); err != nil || state.Balance != 100 {
+	if state, err := dynajournal.DecodeState[Account](t.Context(), s); err != nil || state.Balance != 100 {
 		t.Errorf("the snapshot is %+v, %v; want a balance of 100", state, err)
 	}
 	release()

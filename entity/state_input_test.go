@@ -99,7 +99,7 @@ func TestStateOfAFormerTypeIsRead(t *testing.T) {
 	}
 	kind := counterType()
 	kind.Upcasters = map[string]func(serialization.Payload) (Counter, error){"former": func(p serialization.Payload) (Counter, error) {
-		former, err := b.config.Serialization.Decode(p)
+		former, err := b.config.Serialization.Decode(t.Context(), p)
 		if err != nil {
 			return Counter{}, fmt.Errorf("decode a former state: %w", err)
 		}

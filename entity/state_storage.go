@@ -39,7 +39,7 @@ var errManifestNotText = errors.New("the manifest of its serializer is not valid
 
 func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 	recordings := c.tx.events
-	payload, err := e.host.core.Serialization.EncodeContext(c.ctx, recordings[len(recordings)-1])
+	payload, err := e.host.core.Serialization.Encode(c.ctx, recordings[len(recordings)-1])
 	if err == nil && !utf8.ValidString(payload.Manifest) {
 		err = errManifestNotText
 	}

@@ -68,7 +68,7 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]dynajournal.O
 
 // append writes one event. index is the position of the event in the call.
 func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.AppendResult, error) {
-	payload, err := w.journal.config.Journal.Serialization.EncodeContext(ctx, event)
+	payload, err := w.journal.config.Journal.Serialization.Encode(ctx, event)
 	if err != nil {
 		return dynajournal.AppendResult{}, &dynajournal.RejectedError{PersistenceID: w.pid, Index: index, Err: err}
 	}

@@ -94,7 +94,7 @@ func (j *Journal) replay(
 		}
 		core.PartsOf(&e.Event).Registry = j.config.Journal.Serialization
 		if j.config.Journal.DecodeEagerly {
-			if _, err := e.PayloadContext(ctx); err != nil {
+			if _, err := e.Payload(ctx); err != nil {
 				return err
 			}
 		}

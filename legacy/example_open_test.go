@@ -43,7 +43,7 @@ func ExampleOpen() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		text, err := dynajournal.Decode[string](event.Event)
+		text, err := dynajournal.Decode[string](ctx, event.Event)
 		fmt.Println(event.SequenceNumber, text, err)
 	}
 	// Output:

@@ -1,6 +1,7 @@
 package legacy_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -214,7 +215,7 @@ func checkReplay(b *fixture, j *legacy.Journal, step goldenStep) {
 			if err := json.Unmarshal(want.Value, &text); err != nil {
 				b.Fatal(err)
 			}
-			got, err := dynajournal.Decode[string](e.Event)
+			got, err := dynajournal.Decode[string](context.Background(), e.Event)
 			if err != nil || e.SerializerID != serialization.IDJava || got != text {
 				b.Errorf("event %d is %q (%v), want the Java string %q", e.SequenceNumber, got, err, text)
 			}
@@ -223,7 +224,7 @@ func checkReplay(b *fixture, j *legacy.Journal, step goldenStep) {
 			if err := json.Unmarshal(want.Value, &bytes); err != nil {
 				b.Fatal(err)
 			}
-			if got, err := dynajournal.Decode[[]byte](e.Event); err != nil || string(got) != string(bytes) {
+			if got, err := dynajournal.Decode[[]byte](context.Background(), e.Event); err != nil || string(got) != string(bytes) {
 				b.Errorf("event %d is %q (%v), want %q", e.SequenceNumber, got, err, bytes)
 			}
 		}

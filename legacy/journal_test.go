@@ -449,7 +449,7 @@ func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 			t.Fatal(err)
 		}
 		events := b.read(j, "a", dynajournal.Range{})
-		if got, err := dynajournal.Decode[string](events[0].Event); err != nil || got != "text" ||
+		if got, err := dynajournal.Decode[string](t.Context(), events[0].Event); err != nil || got != "text" ||
 			events[0].SerializerID != serialization.IDString {
 			t.Errorf("%s: the string is %q, %v, of serializer %d", layout, got, err, events[0].SerializerID)
 		}
@@ -460,7 +460,7 @@ func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 		if got := events[2].Serialized(); got.SerializerID != 900 || got.Manifest != "M" {
 			t.Errorf("%s: the payload with a manifest is %+v", layout, got)
 		}
-		if _, err := events[2].Payload(); !errors.Is(err, serialization.ErrUnknownSerializer) {
+		if _, err := events[2].Payload(t.Context()); !errors.Is(err, serialization.ErrUnknownSerializer) {
 			t.Errorf("%s: the payload of an unknown serializer: %v", layout, err)
 		}
 		want := w.WriterUUID()

@@ -121,7 +121,7 @@ func TestEventsOver400KBAreStoredAndRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := dynajournal.DecodeContext[string](t.Context(), e)
+			text, err := dynajournal.Decode[string](t.Context(), e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestEventsOver400KBAreStoredAndRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if state, err := dynajournal.DecodeStateContext[string](t.Context(), snapshot); err != nil || state != large("s") {
+		if state, err := dynajournal.DecodeState[string](t.Context(), snapshot); err != nil || state != large("s") {
 			t.Errorf("a state of %d bytes, %v", len(state), err)
 		}
 		for finding, err := range b.journal.Verify(t.Context(), "a", dynajournal.VerifyOptions{}) {
@@ -237,7 +237,7 @@ func TestDeletedEventsLeaveLeftovers(t *testing.T) {
 func TestYoungPayloadIsNoLeftover(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
-		if _, err := b.config.Serialization.Encode(large("x")); err != nil { // as before an append
+		if _, err := b.config.Serialization.Encode(t.Context(), large("x")); err != nil { // as before an append
 			t.Fatal(err)
 		}
 		found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge})
@@ -299,7 +299,7 @@ func TestReferencesAreFoundWhereverTheyAreStored(t *testing.T) {
 // reference puts a payload, and returns the stored reference to it.
 func (b *bundle) reference() []byte {
 	b.Helper()
-	p, err := b.config.Serialization.Encode(large("r"))
+	p, err := b.config.Serialization.Encode(context.Background(), large("r"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,8 +5,8 @@
 //
 //	transfers, err := process.New(process.Config{
 //		Name: "transfers",
-//		React: func(event dynajournal.Event) ([]process.Command, error) {
-//			sent, err := dynajournal.Decode[Sent](event)
+//		React: func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
+//			sent, err := dynajournal.Decode[Sent](ctx, event)
 //			if err != nil {
 //				return nil, err
 //			}

@@ -98,11 +98,11 @@ func do(to entity.Updater[Box, Done], box, what string) process.Command {
 // asking is a process that does what is asked.
 func (b *bundle) asking(to entity.Updater[Box, Done], change ...func(*process.Config)) *process.Process {
 	b.Helper()
-	config := process.Config{Name: "asking", React: func(event dynajournal.Event) ([]process.Command, error) {
+	config := process.Config{Name: "asking", React: func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
 		if strings.HasPrefix(event.PersistenceID, "box|") {
 			return nil, nil
 		}
-		asked, err := dynajournal.Decode[Asked](event)
+		asked, err := dynajournal.Decode[Asked](ctx, event)
 		var commands []process.Command
 		for _, box := range asked.Of {
 			commands = append(commands, do(to, box, asked.What))

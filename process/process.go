@@ -22,7 +22,7 @@ type Config struct {
 	// if the process has nothing to do with it. It must depend on the event alone: when the event
 	// comes again, also to a newer version of the program, it must return the same commands at the
 	// same places. Otherwise one is left out or another is done twice. An error is a failure.
-	React func(event dynajournal.Event) ([]Command, error)
+	React func(ctx context.Context, event dynajournal.Event) ([]Command, error)
 
 	// Rejected is called when a command has returned an error of its own. If Rejected returns nil,
 	// that is settled, and the next command is run; an error is a failure. It may be called again
@@ -90,7 +90,7 @@ func New(config Config) (*Process, error) {
 
 // Handle runs the commands of an event, one after the other.
 func (p *Process) Handle(ctx context.Context, event dynajournal.Event) error {
-	commands, err := p.config.React(event)
+	commands, err := p.config.React(ctx, event)
 	if err != nil {
 		return fmt.Errorf("process %s: %w", p.config.Name, err)
 	}

@@ -55,7 +55,7 @@ func TestTwoProcessesRunAnEventAtOnce(t *testing.T) {
 	for _, in := range ins {
 		meet := sync.OnceFunc(func() { both.Done(); both.Wait() })
 		p := b.asking(in, func(c *process.Config) {
-			c.React = func(dynajournal.Event) ([]process.Command, error) {
+			c.React = func(context.Context, dynajournal.Event) ([]process.Command, error) {
 				return []process.Command{process.To(in, "one", func(tx *entity.Tx[Box, Done]) error {
 					meet()
 					tx.Record(Done{"x"})
@@ -94,7 +94,7 @@ func TestConflictsMakeNothingStuck(t *testing.T) {
 	in := b.open(b.Journal.Journal, entity.Options{Attempts: 1})
 	conflicts := 3
 	p := b.asking(in, func(c *process.Config) {
-		c.React = func(event dynajournal.Event) ([]process.Command, error) {
+		c.React = func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
 			if event.PersistenceID != "a" {
 				return nil, nil
 			}
@@ -120,7 +120,7 @@ var errFull = errors.New("the box is full")
 func (b *bundle) full(in *boxes, rejected func(context.Context, process.RejectionError) error) *process.Process {
 	return b.asking(in, func(c *process.Config) {
 		c.Rejected = rejected
-		c.React = func(event dynajournal.Event) ([]process.Command, error) {
+		c.React = func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
 			if event.PersistenceID != "a" {
 				return nil, nil
 			}
@@ -230,8 +230,8 @@ func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
 	b.ask("a", Asked{"y", []string{"one"}})
 	events := b.events("a")
 	knowing := b.asking(in, func(c *process.Config) {
-		c.React = func(event dynajournal.Event) ([]process.Command, error) {
-			asked, err := dynajournal.Decode[Asked](event)
+		c.React = func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
+			asked, err := dynajournal.Decode[Asked](t.Context(), event)
 			return []process.Command{process.To(in, "two", func(tx *entity.Tx[Box, Done]) error {
 				if slices.Contains(tx.State().Done, asked.What) {
 					return nil
@@ -254,7 +254,7 @@ func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
 
 func TestWrongConfigurationsAreRefused(t *testing.T) {
 	t.Parallel()
-	react := func(dynajournal.Event) ([]process.Command, error) { return []process.Command{{}}, nil }
+	react := func(context.Context, dynajournal.Event) ([]process.Command, error) { return []process.Command{{}}, nil }
 	for name, config := range map[string]process.Config{
 		"no name":       {React: react},
 		"a slash":       {Name: "a/b", React: react},
@@ -275,7 +275,7 @@ func TestWrongConfigurationsAreRefused(t *testing.T) {
 		t.Errorf("a command without entities: %v", err)
 	}
 	failing, err := process.New(process.Config{
-		Name: "a", React: func(dynajournal.Event) ([]process.Command, error) { return nil, errFull },
+		Name: "a", React: func(context.Context, dynajournal.Event) ([]process.Command, error) { return nil, errFull },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,9 @@ func (c *chronicle) of(pid string) []entry {
 	return slices.Clone(c.entries[pid])
 }
 
-func lifeOf(e dynajournal.Event) (string, error) { return dynajournal.Decode[string](e) }
+func lifeOf(e dynajournal.Event) (string, error) {
+	return dynajournal.Decode[string](context.Background(), e)
+}
 
 // Handle notes an event. One of twenty fails.
 func (c *chronicle) Handle(_ context.Context, e dynajournal.Event) error {

@@ -41,7 +41,7 @@ func ExampleGroup_HandleDynamoDBEvent() {
 	group, err := projection.New(journal, projection.Config{
 		Name: "billing", Source: projection.Lambda(projection.LambdaOptions{}),
 	}, projection.AtLeastOnce("orders", projection.HandlerFunc(func(_ context.Context, e dynajournal.Event) error {
-		state, err := dynajournal.Decode[string](e)
+		state, err := dynajournal.Decode[string](ctx, e)
 		fmt.Println(e.PersistenceID, e.SequenceNumber, state)
 		return err
 	})))

@@ -130,7 +130,7 @@ func (r *recorder) Handle(ctx context.Context, e dynajournal.Event) error {
 			return err
 		}
 	}
-	payload, err := e.Payload()
+	payload, err := e.Payload(ctx)
 	if err != nil {
 		return err
 	}

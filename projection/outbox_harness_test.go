@@ -66,7 +66,7 @@ func refuse(bodies ...string) func(projection.Message) error {
 
 // oneEach makes a message of an event, whose body is its value.
 func oneEach(_ context.Context, e dynajournal.Event) ([]projection.Message, error) {
-	value, err := e.Payload()
+	value, err := e.Payload(context.Background())
 	return []projection.Message{{Body: fmt.Append(nil, value)}}, err
 }
 

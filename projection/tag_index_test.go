@@ -149,7 +149,7 @@ func TestReaderSeesTheNextLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := e.Payload()
+		payload, err := e.Payload(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,7 @@ func TestUpcasterThatFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = e.Payload()
+			_, err = e.Payload(t.Context())
 			errs = append(errs, err)
 		}
 		if len(errs) != 2 || !errors.Is(errs[0], first) || (errs[1] == nil) != (pid == "thing|a") {

@@ -1,6 +1,7 @@
 package serialization_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,9 +29,9 @@ func ExampleCustom() {
 		log.Fatal(err)
 	}
 
-	written, err := reg.Encode(Counted{300})
+	written, err := reg.Encode(context.Background(), Counted{300})
 	fmt.Printf("%d %s %x %v\n", written.SerializerID, written.Manifest, written.Bytes, err)
-	value, err := reg.Decode(written)
+	value, err := reg.Decode(context.Background(), written)
 	fmt.Println(value, err)
 	// Output:
 	// 1001 counted 012c <nil>

@@ -1,6 +1,7 @@
 package serialization_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -16,12 +17,12 @@ func ExampleFormerClasses() {
 		log.Fatal(err)
 	}
 
-	written, err := reg.Encode(Shipped{"p-1"})
+	written, err := reg.Encode(context.Background(), Shipped{"p-1"})
 	fmt.Println(written.Manifest, err)
 	older := serialization.Payload{
 		SerializerID: serialization.IDJacksonJSON, Manifest: "com.example.OrderShipped", Bytes: []byte(`{"Parcel":"p-0"}`),
 	}
-	value, err := reg.Decode(older)
+	value, err := reg.Decode(context.Background(), older)
 	fmt.Printf("%+v %v\n", value, err)
 	// Output:
 	// shipped <nil>

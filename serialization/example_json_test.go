@@ -1,6 +1,7 @@
 package serialization_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,14 +31,14 @@ func ExampleJSON() {
 		return
 	}
 
-	written, err := reg.Encode(OrderPlaced{ID: "a", Currency: "USD"})
+	written, err := reg.Encode(context.Background(), OrderPlaced{ID: "a", Currency: "USD"})
 	fmt.Println(written.SerializerID, written.Manifest, string(written.Bytes), err)
 
 	older := serialization.Payload{SerializerID: 31, Manifest: "com.example.OrderPlaced", Bytes: []byte(`{"id":"b"}`)}
-	value, err := reg.Decode(older)
+	value, err := reg.Decode(context.Background(), older)
 	fmt.Printf("%+v %v\n", value, err)
 
-	_, err = reg.Decode(serialization.Payload{SerializerID: 31, Manifest: "com.example.OrderPlaced#3"})
+	_, err = reg.Decode(context.Background(), serialization.Payload{SerializerID: 31, Manifest: "com.example.OrderPlaced#3"})
 	fmt.Println(errors.Unwrap(err))
 	// Output:
 	// 31 com.example.OrderPlaced#2 {"id":"a","currency":"USD"} <nil>

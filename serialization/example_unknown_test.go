@@ -1,6 +1,7 @@
 package serialization_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,9 +13,9 @@ func ExampleRegistry_Decode_unknown() {
 	reg := serialization.NewRegistry()
 	stored := serialization.Payload{SerializerID: 777, Manifest: "com.example.Other", Bytes: []byte{1, 2}}
 
-	_, err := reg.Decode(stored)
+	_, err := reg.Decode(context.Background(), stored)
 	fmt.Println(errors.Is(err, serialization.ErrUnknownSerializer))
-	again, err := reg.Encode(stored)
+	again, err := reg.Encode(context.Background(), stored)
 	fmt.Println(again.SerializerID, again.Manifest, len(again.Bytes), err)
 	// Output:
 	// true

@@ -64,7 +64,7 @@ func external(t *testing.T, store serialization.PayloadStore, opts ...serializat
 
 func encoded(t *testing.T, r *serialization.Registry, value any) serialization.Payload {
 	t.Helper()
-	p, err := r.EncodeContext(t.Context(), value)
+	p, err := r.Encode(t.Context(), value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestLargePayloadsAreInTheStore(t *testing.T) {
 		if len(store.stored) != before+1 || len(p.Bytes) > 250 {
 			t.Errorf("%d payloads, a reference of %d bytes", len(store.stored), len(p.Bytes))
 		}
-		got, err := r.DecodeContext(t.Context(), p)
-		if want, _ := serialWithout(t).Decode(plain); err != nil || !equalValues(got, want) {
+		got, err := r.Decode(t.Context(), p)
+		if want, _ := serialWithout(t).Decode(t.Context(), plain); err != nil || !equalValues(got, want) {
 			t.Errorf("decoded %v, %v", got, err)
 		}
 		if again := encoded(t, r, value); bytes.Equal(again.Bytes, p.Bytes) {
@@ -130,21 +130,21 @@ func TestStoreThatFailsIsAnError(t *testing.T) {
 	p := encoded(t, r, strings.Repeat("x", 200))
 	store.puts = func(context.Context, string) error { return errStore }
 	store.gets = store.puts
-	if p, err := r.EncodeContext(t.Context(), strings.Repeat("x", 200)); !errors.Is(err, errStore) || p.Bytes != nil {
+	if p, err := r.Encode(t.Context(), strings.Repeat("x", 200)); !errors.Is(err, errStore) || p.Bytes != nil {
 		t.Errorf("encode: %+v, %v", p, err)
 	}
 	var wrong *serialization.DecodeError
-	if _, err := r.DecodeContext(t.Context(), p); !errors.Is(err, errStore) || !errors.As(err, &wrong) {
+	if _, err := r.Decode(t.Context(), p); !errors.Is(err, errStore) || !errors.As(err, &wrong) {
 		t.Errorf("decode: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	store.puts = func(ctx context.Context, _ string) error { return ctx.Err() }
 	store.gets = store.puts
-	if _, err := r.EncodeContext(ended, strings.Repeat("x", 200)); !errors.Is(err, context.Canceled) {
+	if _, err := r.Encode(ended, strings.Repeat("x", 200)); !errors.Is(err, context.Canceled) {
 		t.Errorf("encode: %v", err)
 	}
-	if _, err := r.DecodeContext(ended, p); !errors.Is(err, context.Canceled) {
+	if _, err := r.Decode(ended, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("decode: %v", err)
 	}
 }
@@ -171,7 +171,7 @@ func TestPayloadThatIsNotWhatWasPutIsAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.change(store.stored, ref.Key)
-			if got, err := r.Decode(p); !errors.Is(err, c.want) || !strings.Contains(err.Error(), ref.Key) {
+			if got, err := r.Decode(t.Context(), p); !errors.Is(err, c.want) || !strings.Contains(err.Error(), ref.Key) {
 				t.Errorf("decoded %v, %v", got, err)
 			}
 		})
@@ -199,7 +199,7 @@ func TestReferencesThatAreWrongReadNothing(t *testing.T) {
 			t.Fatalf("%s: nothing is changed", name)
 		}
 		p := serialization.Payload{SerializerID: serialization.IDExternal, Bytes: []byte(text)}
-		if got, err := r.Decode(p); err == nil || strings.Contains(err.Error(), "it was read") {
+		if got, err := r.Decode(t.Context(), p); err == nil || strings.Contains(err.Error(), "it was read") {
 			t.Errorf("%s: decoded %v, %v", name, got, err)
 		}
 		if err := r.WellFormed(p); (err == nil) != (name == "a size over the limit") {
@@ -207,7 +207,7 @@ func TestReferencesThatAreWrongReadNothing(t *testing.T) {
 		}
 	}
 	p := serialization.Payload{SerializerID: serialization.IDExternal, Bytes: []byte(whole)}
-	if _, err := serialWithout(t).Decode(p); !errors.Is(err, serialization.ErrNoPayloadStore) {
+	if _, err := serialWithout(t).Decode(t.Context(), p); !errors.Is(err, serialization.ErrNoPayloadStore) {
 		t.Errorf("without a store: %v", err)
 	}
 	if err := serialWithout(t).WellFormed(p); err != nil {
@@ -219,7 +219,7 @@ func TestPayloadOverTheLimitIsNotPut(t *testing.T) {
 	t.Parallel()
 	store := &shelf{}
 	r := external(t, store, serialization.WithMaxDecompressed(1000))
-	if _, err := r.Encode(strings.Repeat("x", 1001)); !errors.Is(err, serialization.ErrTooLarge) || len(store.stored) != 0 {
+	if _, err := r.Encode(t.Context(), strings.Repeat("x", 1001)); !errors.Is(err, serialization.ErrTooLarge) || len(store.stored) != 0 {
 		t.Errorf("%v, %d payloads", err, len(store.stored))
 	}
 }

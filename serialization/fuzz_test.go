@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 	r := hostileRegistry(f)
 	f.Fuzz(func(t *testing.T, id int32, manifest string, data []byte) {
 		p := serialization.Payload{SerializerID: id, Manifest: manifest, Bytes: data}
-		value, err := r.Decode(p)
+		value, err := r.Decode(t.Context(), p)
 		if err != nil {
 			if _, ok := errors.AsType[*serialization.DecodeError](err); !ok {
 				t.Fatalf("error is %T", err)
@@ -29,11 +29,11 @@ func FuzzDecode(f *testing.F) {
 
 			return
 		}
-		written, err := r.Encode(value)
+		written, err := r.Encode(t.Context(), value)
 		if err != nil {
 			return // JSON cannot hold every value that CBOR holds.
 		}
-		if _, err := r.Decode(written); err != nil {
+		if _, err := r.Decode(t.Context(), written); err != nil {
 			t.Fatalf("%#v was written and cannot be read: %v", value, err)
 		}
 	})
@@ -113,11 +113,11 @@ func FuzzDocumentsReadAsWritten(f *testing.F) {
 		long := strings.Repeat(text, min(int(times), most/(len(text)+1)))
 		want := node{Text: long, Bytes: append([]byte{}, data...), Table: map[string]string{text: long, "": "x"}, Int: number}
 		for _, r := range registries {
-			p, err := r.Encode(want)
+			p, err := r.Encode(t.Context(), want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := r.Decode(p)
+			got, err := r.Decode(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

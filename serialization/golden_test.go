@@ -254,7 +254,7 @@ func TestGoldenValuesDecodeToWhatWasWritten(t *testing.T) {
 	r := goldenRegistry(t)
 	for _, v := range allGolden(t) {
 		t.Run(v.name, func(t *testing.T) {
-			got, err := r.Decode(v.payload)
+			got, err := r.Decode(t.Context(), v.payload)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func TestGoldenValuesEncodeToTheSameBytes(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			value := v.value
 			if v.payload.SerializerID == serialization.IDJava {
-				opaque, err := r.Decode(v.payload)
+				opaque, err := r.Decode(t.Context(), v.payload)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -295,7 +295,7 @@ func TestGoldenValuesEncodeToTheSameBytes(t *testing.T) {
 					value = v.payload // a value that was decoded is written in the current form
 				}
 			}
-			got, err := r.Encode(value)
+			got, err := r.Encode(t.Context(), value)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -142,7 +142,7 @@ func TestBadPayloadsAreDecodeErrors(t *testing.T) {
 		"LZ4 document is no JSON": {SerializerID: 31, Manifest: order, Bytes: []byte("\x87\xd9\x6d\xf6\x00\x00\x00\x02\x20{{")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := hostileRegistry(t).Decode(p)
+			v, err := hostileRegistry(t).Decode(t.Context(), p)
 			var decode *serialization.DecodeError
 			if !errors.As(err, &decode) {
 				t.Fatalf("decoded %#v, %v", v, err)
@@ -156,14 +156,14 @@ func TestBadPayloadsAreDecodeErrors(t *testing.T) {
 
 func TestMessagesAreReadAsDeepAsTheJVMDoes(t *testing.T) {
 	p := serialization.Payload{SerializerID: serialization.IDProtobuf, Manifest: "com.google.protobuf.Value", Bytes: nestedValue(t, 40)}
-	if _, err := hostileRegistry(t).Decode(p); err != nil {
+	if _, err := hostileRegistry(t).Decode(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestLZ4DocumentHasItsStatedLength(t *testing.T) {
 	p := serialization.Payload{SerializerID: 31, Manifest: "json.Any#2", Bytes: []byte("\x87\xd9\x6d\xf6\x00\x00\x00\x03\x20{}")}
-	if _, err := hostileRegistry(t).Decode(p); err == nil || !strings.Contains(err.Error(), "2 bytes instead of 3") {
+	if _, err := hostileRegistry(t).Decode(t.Context(), p); err == nil || !strings.Contains(err.Error(), "2 bytes instead of 3") {
 		t.Fatalf("error is %v", err)
 	}
 }
@@ -193,7 +193,7 @@ func TestStatedLengthsAreNotAllocatedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := tc.registry.Decode(tc.payload)
+			_, err := tc.registry.Decode(t.Context(), tc.payload)
 			runtime.ReadMemStats(&after)
 			if err == nil {
 				t.Fatal("decoded")
@@ -231,7 +231,7 @@ func TestJavaObjectsAreNamedByTheirClass(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serialization.Payload{SerializerID: serialization.IDJava, Bytes: []byte(magic + tc.stream)}
-			v, err := serialization.NewRegistry().Decode(p)
+			v, err := serialization.NewRegistry().Decode(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +239,7 @@ func TestJavaObjectsAreNamedByTheirClass(t *testing.T) {
 			if !is || object.Class != tc.class {
 				t.Fatalf("decoded %#v", v)
 			}
-			again, err := serialization.NewRegistry().Encode(object)
+			again, err := serialization.NewRegistry().Encode(t.Context(), object)
 			if err != nil || !again.Equal(p) {
 				t.Fatalf("encoded %+v, %v", again, err)
 			}

@@ -56,7 +56,7 @@ func TestCBORIsWrittenInJacksonsForm(t *testing.T) {
 		"text beyond a chunk":       {"\x79\x0f\x9d" + long + "a", "\x7f" + longHead + "aa\xff"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := ownCBORRegistry(t).Encode(ownCBOR(tc.from))
+			p, err := ownCBORRegistry(t).Encode(t.Context(), ownCBOR(tc.from))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestCBORIsWrittenInJacksonsForm(t *testing.T) {
 
 func TestCBORThatIsNotWellFormedIsNotWritten(t *testing.T) {
 	for _, document := range []string{"", "\xa1", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00", "\xff", strings.Repeat("\x81", 1001) + "\x00"} {
-		if p, err := ownCBORRegistry(t).Encode(ownCBOR(document)); err == nil {
+		if p, err := ownCBORRegistry(t).Encode(t.Context(), ownCBOR(document)); err == nil {
 			t.Errorf("%q became %q", document, p.Bytes)
 		}
 	}
@@ -96,7 +96,7 @@ func FuzzJacksonFormIsTheSameValue(f *testing.F) {
 		if decoding.Unmarshal(document, &before) != nil {
 			return
 		}
-		p, err := r.Encode(ownCBOR(document))
+		p, err := r.Encode(t.Context(), ownCBOR(document))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,23 +44,23 @@ func TestJacksonBindingWithItsOwnID(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := shipped{strings.Repeat("a", 1000), "USD"}
-				p, err := r.Encode(want)
+				p, err := r.Encode(t.Context(), want)
 				if err != nil || p.SerializerID != ownID || p.Manifest != c.written ||
 					(len(p.Bytes) < 500) != (compression != serialization.NoCompression) {
 					t.Fatalf("%d, %q, %d bytes, %v", p.SerializerID, p.Manifest, len(p.Bytes), err)
 				}
-				if got, err := r.Decode(p); err != nil || got != any(want) {
+				if got, err := r.Decode(t.Context(), p); err != nil || got != any(want) {
 					t.Fatalf("%+v, %v", got, err)
 				}
 				if err := c.register(older, "older", serialization.SerializerID(ownID)); err != nil {
 					t.Fatal(err)
 				}
-				old, err := older.Encode(shipped{ID: "a"})
+				old, err := older.Encode(t.Context(), shipped{ID: "a"})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, old.Manifest = range c.read {
-					if got, err := r.Decode(old); err != nil || got != any(shipped{"a", "EUR"}) {
+					if got, err := r.Decode(t.Context(), old); err != nil || got != any(shipped{"a", "EUR"}) {
 						t.Errorf("manifest %q: %+v, %v", old.Manifest, got, err)
 					}
 				}
@@ -71,11 +71,11 @@ func TestJacksonBindingWithItsOwnID(t *testing.T) {
 					t.Error("half a document is well-formed")
 				}
 				old.Manifest = "com.example.Other"
-				if got, err := r.Decode(old); !errors.Is(err, serialization.ErrUnknownSerializer) {
+				if got, err := r.Decode(t.Context(), old); !errors.Is(err, serialization.ErrUnknownSerializer) {
 					t.Errorf("another class: %+v, %v", got, err)
 				}
 				old.Manifest = c.written[:strings.LastIndexByte(c.written, '#')] + "#4"
-				if got, err := r.Decode(old); err == nil {
+				if got, err := r.Decode(t.Context(), old); err == nil {
 					t.Errorf("a newer version: %+v", got)
 				}
 			}
@@ -90,7 +90,7 @@ func TestJacksonTypeMovesToItsOwnID(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: "com.example.Shipped", Bytes: []byte(`{"id":"a"}`)}
-	if got, err := r.Decode(p); err != nil || got != any(shipped{ID: "a"}) {
+	if got, err := r.Decode(t.Context(), p); err != nil || got != any(shipped{ID: "a"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -102,11 +102,11 @@ func TestJacksonBindingOfTheBuiltInIDWithoutClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Encode(shipped{ID: "a"})
+	p, err := r.Encode(t.Context(), shipped{ID: "a"})
 	if err != nil || p.SerializerID != serialization.IDJacksonJSON || p.Manifest != "" || !bytes.HasPrefix(p.Bytes, []byte("{")) {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if got, err := r.Decode(p); err != nil || got != any(shipped{ID: "a"}) {
+	if got, err := r.Decode(t.Context(), p); err != nil || got != any(shipped{ID: "a"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -144,10 +144,10 @@ func TestCodecBesideAJacksonBinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Decode(serialization.Payload{SerializerID: ownID, Manifest: "#9", Bytes: []byte("x")}); err != nil || got != "x" {
+	if got, err := r.Decode(t.Context(), serialization.Payload{SerializerID: ownID, Manifest: "#9", Bytes: []byte("x")}); err != nil || got != "x" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := r.Decode(serialization.Payload{SerializerID: ownID, Manifest: "#2", Bytes: []byte(`{}`)}); err != nil || got != any(shipped{}) {
+	if got, err := r.Decode(t.Context(), serialization.Payload{SerializerID: ownID, Manifest: "#2", Bytes: []byte(`{}`)}); err != nil || got != any(shipped{}) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -77,7 +77,7 @@ func TestOlderVersionsAreMigrated(t *testing.T) {
 			for _, r := range []*serialization.Registry{
 				shippedRegistry(t, serialization.JSON[shipped]), shippedRegistry(t, serialization.CBOR[shipped]),
 			} {
-				if got, err := r.Decode(p); err != nil || got != any(tc.want) {
+				if got, err := r.Decode(t.Context(), p); err != nil || got != any(tc.want) {
 					t.Fatalf("decoded %+v, %v", got, err)
 				}
 			}
@@ -94,7 +94,7 @@ func TestVersionsThatCannotBeReadAreErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: manifest, Bytes: []byte(`{"id":"a"}`)}
-			got, err := r.Decode(p)
+			got, err := r.Decode(t.Context(), p)
 			var decode *serialization.DecodeError
 			if !errors.As(err, &decode) || errors.Is(err, serialization.ErrUnknownSerializer) {
 				t.Fatalf("decoded %+v, %v", got, err)
@@ -111,7 +111,7 @@ func TestErrorOfAMigrationIsTheReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Decode(serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: "s", Bytes: []byte(`{}`)})
+	_, err = r.Decode(t.Context(), serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: "s", Bytes: []byte(`{}`)})
 	if !errors.Is(err, broken) {
 		t.Fatalf("error is %v", err)
 	}
@@ -124,7 +124,7 @@ func TestTypeWithoutVersionReadsAnyVersionAsItIs(t *testing.T) {
 	}
 	for _, manifest := range []string{"s", "s#7"} {
 		p := serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: manifest, Bytes: []byte(`{"id":"a"}`)}
-		if got, err := r.Decode(p); err != nil || got != any(shipped{ID: "a"}) {
+		if got, err := r.Decode(t.Context(), p); err != nil || got != any(shipped{ID: "a"}) {
 			t.Fatalf("%s decodes to %+v, %v", manifest, got, err)
 		}
 	}
@@ -148,14 +148,14 @@ func TestRenamedGoTypeReadsWhatTheOldNameWrote(t *testing.T) {
 			if err := errors.Join(tc.before(before, "withdrawn"), tc.after(after, "withdrawn")); err != nil {
 				t.Fatal(err)
 			}
-			p, err := before.Encode(takenOut{Amount: 10})
+			p, err := before.Encode(t.Context(), takenOut{Amount: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if p.Manifest != "withdrawn" {
 				t.Fatalf("manifest is %q", p.Manifest)
 			}
-			if got, err := after.Decode(p); err != nil || got != any(withdrawn{Amount: 10}) {
+			if got, err := after.Decode(t.Context(), p); err != nil || got != any(withdrawn{Amount: 10}) {
 				t.Fatalf("decoded %+v, %v", got, err)
 			}
 		})
@@ -168,7 +168,7 @@ func TestVersion1HasNoSuffix(t *testing.T) {
 		if err := serialization.CBOR[shipped](r, "s", serialization.Version(version)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := r.Encode(shipped{})
+		p, err := r.Encode(t.Context(), shipped{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,14 +204,14 @@ func TestDocumentsAreCompressedAboveTheThreshold(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := document(jsonOfSize(tc.size))
-			p, err := r.Encode(want)
+			p, err := r.Encode(t.Context(), want)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.HasPrefix(p.Bytes, []byte(tc.mark)) {
 				t.Fatalf("bytes begin with %x", p.Bytes[:min(len(p.Bytes), 8)])
 			}
-			if got, err := r.Decode(p); err != nil || got != any(want) {
+			if got, err := r.Decode(t.Context(), p); err != nil || got != any(want) {
 				t.Fatalf("decoded with error %v", err)
 			}
 		})
@@ -223,7 +223,7 @@ func TestCBORIsNotCompressedByDefault(t *testing.T) {
 	if err := serialization.CBOR[[]byte32](r, "d"); err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Encode(make([]byte32, 10000))
+	p, err := r.Encode(t.Context(), make([]byte32, 10000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,11 +243,11 @@ func TestDecompressionStopsAtTheLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := document(jsonOfSize(size))
-			p, err := r.Encode(want)
+			p, err := r.Encode(t.Context(), want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := r.Decode(p)
+			got, err := r.Decode(t.Context(), p)
 			if fits && (err != nil || got != any(want)) {
 				t.Errorf("compression %d, %d bytes: %v", compression, size, err)
 			}
@@ -272,14 +272,14 @@ func TestJSONIsEscapedAsJacksonDoes(t *testing.T) {
 		"😀\U0010ffff":        `"\uD83D\uDE00\uDBFF\uDFFF"`,
 		"\b\f\n\r\t":         `"\b\f\n\r\t"`,
 	} {
-		p, err := r.Encode(document(text))
+		p, err := r.Encode(t.Context(), document(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(p.Bytes) != want {
 			t.Errorf("%q is written %s", text, p.Bytes)
 		}
-		if got, err := r.Decode(p); err != nil || got != any(document(text)) {
+		if got, err := r.Decode(t.Context(), p); err != nil || got != any(document(text)) {
 			t.Errorf("%q is read as %q, %v", text, got, err)
 		}
 	}
@@ -301,11 +301,11 @@ func TestCBORKeepsNestedValues(t *testing.T) {
 	if err := serialization.CBOR[tree](r, "t"); err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Encode(want)
+	p, err := r.Encode(t.Context(), want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.Decode(p)
+	got, err := r.Decode(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestStringsNumbersAndBooleansOfJavaAreDecoded(t *testing.T) {
 	seen := map[string]int{}
 	for _, s := range javaStreams(t) {
 		t.Run(s.Name, func(t *testing.T) {
-			got, err := serialization.NewRegistry().Decode(s.payload())
+			got, err := serialization.NewRegistry().Decode(t.Context(), s.payload())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestValuesOfJavaAreDecodedWhateverTheManifest(t *testing.T) {
 		Manifest:     "java.lang.String",
 		Bytes:        []byte("\xac\xed\x00\x05t\x00\x01x"),
 	}
-	if got, err := serialization.NewRegistry().Decode(p); err != nil || got != "x" {
+	if got, err := serialization.NewRegistry().Decode(t.Context(), p); err != nil || got != "x" {
 		t.Fatalf("decoded %v, %v", got, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestOtherFormsOfJavaValuesStayBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serialization.Payload{SerializerID: serialization.IDJava, Bytes: []byte(stream)}
-			got, err := serialization.NewRegistry().Decode(p)
+			got, err := serialization.NewRegistry().Decode(t.Context(), p)
 			object, is := got.(serialization.JavaObject)
 			if err != nil || !is || string(object.Bytes) != stream {
 				t.Fatalf("decoded %#v, %v", got, err)
@@ -178,7 +178,7 @@ func TestLengthOfAJavaStringIsNotAllocatedFor(t *testing.T) {
 	r := serialization.NewRegistry()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := r.Decode(p)
+	_, err := r.Decode(t.Context(), p)
 	runtime.ReadMemStats(&after)
 	if allocated := after.TotalAlloc - before.TotalAlloc; err != nil || allocated > 1<<20 {
 		t.Fatalf("%d bytes were allocated, %v", allocated, err)
@@ -213,7 +213,7 @@ func FuzzJavaValues(f *testing.F) {
 // with the decoder.
 func checkJavaDecoding(t *testing.T, r *serialization.Registry, stream []byte) {
 	t.Helper()
-	got, err := r.Decode(serialization.Payload{SerializerID: serialization.IDJava, Bytes: stream})
+	got, err := r.Decode(t.Context(), serialization.Payload{SerializerID: serialization.IDJava, Bytes: stream})
 	if err != nil {
 		return // not a stream, or one that ends within its class
 	}

@@ -80,18 +80,13 @@ func NewRegistry(opts ...Option) *Registry {
 	return r
 }
 
-// Encode is EncodeContext with a context that does not end.
-func (r *Registry) Encode(value any) (Payload, error) {
-	return r.EncodeContext(context.Background(), value)
-}
-
-// EncodeContext serializes value with the serializer registered for its type,
+// Encode serializes value with the serializer registered for its type,
 // or for the type it points to. A Payload, or a pointer to one, is returned as
 // it is. Only a PayloadStore needs ctx.
 //
 // The error is ErrUnknownType, wrapped, if there is no serializer for the type.
 // With External it can be ErrTooLarge, the PayloadStore's, and that of ctx.
-func (r *Registry) EncodeContext(ctx context.Context, value any) (Payload, error) {
+func (r *Registry) Encode(ctx context.Context, value any) (Payload, error) {
 	switch raw := value.(type) {
 	case Payload:
 		return raw, nil
@@ -144,12 +139,9 @@ func (r *Registry) encoder(t reflect.Type) encodeFunc {
 	return r.encoders[t]
 }
 
-// Decode is DecodeContext with a context that does not end.
-func (r *Registry) Decode(p Payload) (any, error) { return r.DecodeContext(context.Background(), p) }
-
-// DecodeContext returns the Go value of p; it keeps no reference to p.Bytes.
+// Decode returns the Go value of p; it keeps no reference to p.Bytes.
 // Only a PayloadStore needs ctx. Every error is a *DecodeError.
-func (r *Registry) DecodeContext(ctx context.Context, p Payload) (any, error) {
+func (r *Registry) Decode(ctx context.Context, p Payload) (any, error) {
 	value, err := r.decode(ctx, p)
 	if err != nil {
 		return nil, &DecodeError{SerializerID: p.SerializerID, Manifest: p.Manifest, Err: err}

@@ -47,7 +47,7 @@ func TestEncodeRefusesWhatNoSerializerIsRegisteredFor(t *testing.T) {
 		"unregistered message": durationpb.New(1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := r.Encode(value); !errors.Is(err, serialization.ErrUnknownType) {
+			if _, err := r.Encode(t.Context(), value); !errors.Is(err, serialization.ErrUnknownType) {
 				t.Fatalf("error is %v", err)
 			}
 		})
@@ -68,7 +68,7 @@ func TestEncodeRefusesValuesItCannotRepresent(t *testing.T) {
 		"inner manifest no UTF-8": serialization.Snapshot{Data: serialization.Payload{Manifest: "\xff"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p, err := r.Encode(value); err == nil {
+			if p, err := r.Encode(t.Context(), value); err == nil {
 				t.Fatalf("encoded as %+v", p)
 			}
 		})
@@ -90,18 +90,18 @@ func TestIntAndUintAreWrittenAsLong(t *testing.T) {
 		{uint(math.MaxInt64), math.MaxInt64},
 		{&pointed, 7},
 	} {
-		got, err := r.Encode(tc.value)
+		got, err := r.Encode(t.Context(), tc.value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		long, err := r.Encode(tc.want)
+		long, err := r.Encode(t.Context(), tc.want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.SerializerID != serialization.IDLong || !got.Equal(long) {
 			t.Errorf("%T %v is written as %+v, not as %+v", tc.value, tc.value, got, long)
 		}
-		if back, err := r.Decode(got); err != nil || back != any(tc.want) {
+		if back, err := r.Decode(t.Context(), got); err != nil || back != any(tc.want) {
 			t.Errorf("%T %v is read as %T %v, %v", tc.value, tc.value, back, back, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestDecodeNamesTheUnknownSerializer(t *testing.T) {
 		{SerializerID: serialization.IDJacksonJSON, Manifest: "com.example.Unknown#2"},
 		{SerializerID: serialization.IDMessage, Manifest: "org.apache.pekko.persistence.Unknown"},
 	} {
-		_, err := r.Decode(p)
+		_, err := r.Decode(t.Context(), p)
 		var decode *serialization.DecodeError
 		if !errors.Is(err, serialization.ErrUnknownSerializer) || !errors.As(err, &decode) {
 			t.Fatalf("error is %v", err)
@@ -135,7 +135,7 @@ func TestPayloadsAreWrittenAsTheyAre(t *testing.T) {
 		{},
 	} {
 		for _, value := range []any{want, &want} {
-			got, err := r.Encode(value)
+			got, err := r.Encode(t.Context(), value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,11 +151,11 @@ func TestPointersEncodeAsWhatTheyPointTo(t *testing.T) {
 	for _, value := range []any{"text", int64(7), jsonOrder{ID: "x"}, serialization.FilteredPayload{}} {
 		p := reflect.New(reflect.TypeOf(value))
 		p.Elem().Set(reflect.ValueOf(value))
-		direct, err := r.Encode(value)
+		direct, err := r.Encode(t.Context(), value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		through, err := r.Encode(p.Interface())
+		through, err := r.Encode(t.Context(), p.Interface())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestPointersEncodeAsWhatTheyPointTo(t *testing.T) {
 
 func TestFilteredPayloadHasManifestFAndNoBytes(t *testing.T) {
 	r := serialization.NewRegistry()
-	p, err := r.Encode(serialization.FilteredPayload{})
+	p, err := r.Encode(t.Context(), serialization.FilteredPayload{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +175,14 @@ func TestFilteredPayloadHasManifestFAndNoBytes(t *testing.T) {
 	if !reflect.DeepEqual(p, want) {
 		t.Fatalf("encoded as %+v", p)
 	}
-	if v, err := r.Decode(p); err != nil || v != any(serialization.FilteredPayload{}) {
+	if v, err := r.Decode(t.Context(), p); err != nil || v != any(serialization.FilteredPayload{}) {
 		t.Fatalf("decoded as %v, %v", v, err)
 	}
 }
 
 func TestBuiltInsIgnoreTheManifestWhenRead(t *testing.T) {
 	p := serialization.Payload{SerializerID: serialization.IDString, Manifest: "java.lang.String", Bytes: []byte("x")}
-	if v, err := serialization.NewRegistry().Decode(p); err != nil || v != "x" {
+	if v, err := serialization.NewRegistry().Decode(t.Context(), p); err != nil || v != "x" {
 		t.Fatalf("decoded as %v, %v", v, err)
 	}
 }
@@ -195,7 +195,7 @@ func TestEmptyValuesHaveBytesAndNoNil(t *testing.T) {
 	for _, value := range []any{
 		"", []byte(nil), serialization.ByteString(nil), serialization.JavaObject{}, &wrapperspb.StringValue{}, counter{},
 	} {
-		p, err := r.Encode(value)
+		p, err := r.Encode(t.Context(), value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestEmptyValuesHaveBytesAndNoNil(t *testing.T) {
 		}
 	}
 	for _, id := range []int32{serialization.IDByteArray, serialization.IDByteString} {
-		v, err := r.Decode(serialization.Payload{SerializerID: id})
+		v, err := r.Decode(t.Context(), serialization.Payload{SerializerID: id})
 		if err != nil || reflect.ValueOf(v).IsNil() {
 			t.Errorf("serializer %d decoded as %#v, %v", id, v, err)
 		}
@@ -214,18 +214,18 @@ func TestEmptyValuesHaveBytesAndNoNil(t *testing.T) {
 func TestNeitherSideKeepsTheOthersBytes(t *testing.T) {
 	r := goldenRegistry(t)
 	for _, kind := range allGolden(t) {
-		before, err := r.Decode(kind.payload)
+		before, err := r.Decode(t.Context(), kind.payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		encoded, err := r.Encode(before)
+		encoded, err := r.Encode(t.Context(), before)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range kind.payload.Bytes {
 			kind.payload.Bytes[i] ^= 0xff
 		}
-		again, err := r.Decode(encoded)
+		again, err := r.Decode(t.Context(), encoded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestNeitherSideKeepsTheOthersBytes(t *testing.T) {
 		}
 	}
 	value := []byte("value")
-	p, err := r.Encode(value)
+	p, err := r.Encode(t.Context(), value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestManifestsOfAkkaAndPekkoAreInterchangeable(t *testing.T) {
 		if prefix != "" {
 			r = serialization.NewRegistry(serialization.WithManifestPrefix(prefix))
 		}
-		p, err := r.Encode(value)
+		p, err := r.Encode(t.Context(), value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestManifestsOfAkkaAndPekkoAreInterchangeable(t *testing.T) {
 		}
 		for _, manifest := range []string{akka, pekko} {
 			p.Manifest = manifest
-			if got, err := r.Decode(p); err != nil || !reflect.DeepEqual(got, value) {
+			if got, err := r.Decode(t.Context(), p); err != nil || !reflect.DeepEqual(got, value) {
 				t.Errorf("with prefix %q, %q decodes to %+v, %v", prefix, manifest, got, err)
 			}
 		}
@@ -273,7 +273,7 @@ func TestRegisteredClassesFollowThePrefixToo(t *testing.T) {
 	if err := serialization.JSON[counter](r, "org.apache.pekko.Counter", serialization.Version(2)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Encode(counter{3})
+	p, err := r.Encode(t.Context(), counter{3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,13 +282,13 @@ func TestRegisteredClassesFollowThePrefixToo(t *testing.T) {
 	}
 	for _, manifest := range []string{"akka.Counter#1", "org.apache.pekko.Counter#2"} {
 		p.Manifest = manifest
-		if v, err := r.Decode(p); err != nil || v != any(counter{3}) {
+		if v, err := r.Decode(t.Context(), p); err != nil || v != any(counter{3}) {
 			t.Fatalf("%q decodes to %v, %v", manifest, v, err)
 		}
 	}
 	for _, manifest := range []string{"akkaCounter", "my.akka.Counter"} {
 		p.Manifest = manifest
-		if _, err := r.Decode(p); !errors.Is(err, serialization.ErrUnknownSerializer) {
+		if _, err := r.Decode(t.Context(), p); !errors.Is(err, serialization.ErrUnknownSerializer) {
 			t.Fatalf("%q decodes with error %v", manifest, err)
 		}
 	}
@@ -305,7 +305,7 @@ func TestCustomCodecServesItsIDAndManifest(t *testing.T) {
 	if err := serialization.Custom(r, old); err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Encode(counter{5})
+	p, err := r.Encode(t.Context(), counter{5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestCustomCodecServesItsIDAndManifest(t *testing.T) {
 	}
 	for manifest, want := range map[string]counter{"c2": {5}, "c1": {4}} {
 		p.Manifest = manifest
-		if got, err := r.Decode(p); err != nil || got != any(want) {
+		if got, err := r.Decode(t.Context(), p); err != nil || got != any(want) {
 			t.Fatalf("%s decodes to %v, %v", manifest, got, err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestRegistrationRefuses(t *testing.T) {
 			if err := register(r); err == nil {
 				t.Fatal("registered")
 			}
-			if _, err := r.Encode(other{}); !errors.Is(err, serialization.ErrUnknownType) {
+			if _, err := r.Encode(t.Context(), other{}); !errors.Is(err, serialization.ErrUnknownType) {
 				t.Fatalf("the refused type is registered in part: %v", err)
 			}
 		})
@@ -389,11 +389,11 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 			if err := serialization.Custom(r, codec); err != nil {
 				t.Error(err)
 			}
-			p, err := r.Encode("text")
+			p, err := r.Encode(t.Context(), "text")
 			if err != nil {
 				t.Error(err)
 			}
-			if v, err := r.Decode(p); err != nil || v != "text" {
+			if v, err := r.Decode(t.Context(), p); err != nil || v != "text" {
 				t.Errorf("decoded %v, %v", v, err)
 			}
 		})

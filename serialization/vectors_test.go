@@ -163,7 +163,7 @@ func TestPekkoVectorsDecodeToWhatWasWritten(t *testing.T) {
 	r, values := vectorRegistry(t), vectorValues()
 	for name, payload := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
-			got, err := r.Decode(payload)
+			got, err := r.Decode(t.Context(), payload)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestPekkoVectorsEncodeToTheSameBytes(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			got, err := r.Encode(values[name])
+			got, err := r.Encode(t.Context(), values[name])
 			if err != nil {
 				t.Fatal(err)
 			}

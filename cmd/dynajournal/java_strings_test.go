@@ -160,7 +160,7 @@ func checkStringsInGo(t *testing.T, pid string, want map[float64]any) {
 		if e.SerializerID != 1 {
 			continue // bytes, which had a serializer of their own
 		}
-		got, err := dynajournal.Decode[string](e)
+		got, err := dynajournal.Decode[string](t.Context(), e)
 		if err != nil || got != want[float64(e.SequenceNumber)] {
 			t.Errorf("event %d is %q, %v", e.SequenceNumber, got, err)
 		}

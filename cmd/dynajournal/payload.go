@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -39,7 +40,7 @@ func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 		}
 		return p.Bytes // what the payload is, the program knows that has the store
 	}
-	value, err := d.registry.Decode(p)
+	value, err := d.registry.Decode(context.Background(), p) // without a store no context is needed
 	if err != nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestPayloadsAreDecoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gzip, err := compressed.Encode(sample{"x", 1 << 60})
+	gzip, err := compressed.Encode(t.Context(), sample{"x", 1 << 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestPayloadsAreDecoded(t *testing.T) {
 	}
 	plain := serialization.NewRegistry()
 	encode := func(v any) serialization.Payload {
-		p, err := plain.Encode(v)
+		p, err := plain.Encode(t.Context(), v)
 		if err != nil {
 			t.Fatal(err)
 		}

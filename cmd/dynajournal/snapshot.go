@@ -101,7 +101,7 @@ func (c *snapshotSaveCommand) state(s *session) (serialization.Payload, error) {
 		}
 		return payload, nil
 	}
-	return serialization.NewRegistry().Encode(state)
+	return serialization.NewRegistry().Encode(context.Background(), state)
 }
 
 type snapshotDeleteCommand struct {

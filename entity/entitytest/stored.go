@@ -1,6 +1,7 @@
 package entitytest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -14,7 +15,7 @@ func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
 	k.t.Helper()
 	stored := make([]E, len(events))
 	for i, event := range events {
-		read, err := store(k.registry, event)
+		read, err := store(k.t.Context(), k.registry, event)
 		if err != nil {
 			k.t.Errorf("event %s of %q can't be stored: %v", dump(event), id, err)
 			return nil, &dynajournal.RejectedError{PersistenceID: k.kind.PersistenceID(id), Index: i, Err: err}
@@ -31,7 +32,7 @@ func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
 // saves none need not register its state.
 func (k *Kit[S, E]) checkState(id string, h *history[S, E]) {
 	k.t.Helper()
-	read, err := store(k.registry, h.state)
+	read, err := store(k.t.Context(), k.registry, h.state)
 	saved := k.kind.Snapshots.Every > 0 || k.kind.SnapshotWhen != nil
 	switch {
 	case errors.Is(err, serialization.ErrUnknownType) && !saved:
@@ -64,13 +65,13 @@ func (k *Kit[S, E]) checkReplay(id string, h *history[S, E]) bool {
 }
 
 // store encodes and decodes a value.
-func store[T any](registry *serialization.Registry, value T) (T, error) {
+func store[T any](ctx context.Context, registry *serialization.Registry, value T) (T, error) {
 	var none T
-	payload, err := registry.Encode(value)
+	payload, err := registry.Encode(ctx, value)
 	if err != nil {
 		return none, fmt.Errorf("encode: %w", err)
 	}
-	decoded, err := registry.Decode(payload)
+	decoded, err := registry.Decode(ctx, payload)
 	if err != nil {
 		return none, fmt.Errorf("decode: %w", err)
 	}

@@ -318,7 +318,7 @@ func compare(t *testing.T, engine *embedded.Engine, b *bank, requests [][]*reque
 			if err != nil {
 				t.Fatal(err)
 			}
-			event, err := dynajournal.Decode[Event](stored)
+			event, err := dynajournal.Decode[Event](t.Context(), stored)
 			if err != nil {
 				t.Fatal(err)
 			}

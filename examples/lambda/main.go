@@ -38,8 +38,8 @@ func known() (*serialization.Registry, error) {
 
 // add returns the write that adds an event to the balance of its account. The group writes it in
 // one transaction with the offset.
-func add(_ context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
-	changed, err := dynajournal.Decode[Changed](event)
+func add(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
+	changed, err := dynajournal.Decode[Changed](ctx, event)
 	if err != nil {
 		return nil, fmt.Errorf("event %d of %q: %w", event.SequenceNumber, event.PersistenceID, err)
 	}

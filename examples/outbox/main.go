@@ -30,8 +30,8 @@ type Placed struct {
 }
 
 // tell makes the message of an event.
-func tell(_ context.Context, event dynajournal.Event) ([]projection.Message, error) {
-	placed, err := dynajournal.Decode[Placed](event)
+func tell(ctx context.Context, event dynajournal.Event) ([]projection.Message, error) {
+	placed, err := dynajournal.Decode[Placed](ctx, event)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ const table = `CREATE TABLE balances (account text PRIMARY KEY, balance bigint N
 // add adds an event to the balance of its account. The projection stores in the same transaction
 // that it was handled, so it is added once, whatever crashes.
 func add(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error {
-	changed, err := dynajournal.Decode[Changed](event)
+	changed, err := dynajournal.Decode[Changed](ctx, event)
 	if err != nil {
 		return err
 	}

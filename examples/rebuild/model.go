@@ -23,8 +23,8 @@ func newModel(config dynajournal.Config, table string) *model {
 }
 
 // Handle returns the update of the balance, which is written once with the offset.
-func (m *model) Handle(_ context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
-	changed, err := dynajournal.Decode[Changed](event)
+func (m *model) Handle(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
+	changed, err := dynajournal.Decode[Changed](ctx, event)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (s *shop) show(ctx context.Context, tag, stored string) (string, error) {
 		if err != nil {
 			return stored, err
 		}
-		if err := printSold(tag, event); err != nil {
+		if err := printSold(ctx, tag, event); err != nil {
 			return stored, err
 		}
 		stored = event.Offset.String()
@@ -74,7 +74,7 @@ func (s *shop) follow(ctx context.Context, tag, stored string, count int) error 
 		if err != nil {
 			return err
 		}
-		if err := printSold(tag, event); err != nil {
+		if err := printSold(ctx, tag, event); err != nil {
 			return err
 		}
 		if count--; count == 0 {
@@ -84,8 +84,8 @@ func (s *shop) follow(ctx context.Context, tag, stored string, count int) error 
 	return nil
 }
 
-func printSold(tag string, event projection.TaggedEvent) error {
-	sold, err := dynajournal.Decode[Sold](event.Event)
+func printSold(ctx context.Context, tag string, event projection.TaggedEvent) error {
+	sold, err := dynajournal.Decode[Sold](ctx, event.Event)
 	if err != nil {
 		return err
 	}

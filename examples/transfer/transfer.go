@@ -36,9 +36,9 @@ func transfer(ctx context.Context, accounts Accounts, t Transfer) error {
 func transfers(accounts Accounts) (*process.Process, error) {
 	return process.New(process.Config{
 		Name: "transfers",
-		React: func(event dynajournal.Event) ([]process.Command, error) {
+		React: func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
 			account := strings.TrimPrefix(event.PersistenceID, accountType.PersistenceID(""))
-			payload, err := event.Payload()
+			payload, err := event.Payload(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -91,7 +91,7 @@ func (j *Journal) Decode(ctx context.Context, e *layout.Event) (any, error) {
 func DecodeEvent(
 	ctx context.Context, registry *serialization.Registry, pid string, seq int64, p serialization.Payload,
 ) (any, error) {
-	v, err := registry.DecodeContext(ctx, p)
+	v, err := registry.Decode(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("decode event %d of %q: %w", seq, pid, err)
 	}

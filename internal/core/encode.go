@@ -62,7 +62,7 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 	}
 	var p serialization.Payload
 	if err == nil {
-		p, err = j.Serialization.EncodeContext(ctx, stored)
+		p, err = j.Serialization.Encode(ctx, stored)
 	}
 	if err == nil && !layout.IsUTF8(p.Manifest, manifest) {
 		err = ErrManifestNotText

@@ -271,7 +271,7 @@ func (j *Journal) eachSnapshot(
 // checkState is checkPayload for a snapshot.
 func (j *Journal) checkState(ctx context.Context, s *layout.Snapshot) error {
 	stored := serialization.Payload{SerializerID: s.SerializerID, Manifest: s.Manifest, Bytes: s.Bytes}
-	_, err := j.Serialization.DecodeContext(ctx, stored)
+	_, err := j.Serialization.Decode(ctx, stored)
 	switch {
 	case isUndecodable(err):
 		return j.Serialization.WellFormed(stored)

@@ -230,7 +230,7 @@ func TestJavaSerializationPassesThroughGoUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object, err := dynajournal.Decode[serialization.JavaObject](e)
+		object, err := dynajournal.Decode[serialization.JavaObject](t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func newTold() *told {
 }
 
 func (p *told) Handle(_ context.Context, e dynajournal.Event) error {
-	value, err := e.Payload()
+	value, err := e.Payload(context.Background())
 	if err != nil {
 		return err
 	}

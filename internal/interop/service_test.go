@@ -109,7 +109,7 @@ func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) r
 
 func see(tb testing.TB, e dynajournal.Event) seen {
 	tb.Helper()
-	value, err := e.Payload()
+	value, err := e.Payload(tb.Context())
 	if err != nil {
 		tb.Fatalf("event %d of %q: %v", e.SequenceNumber, e.PersistenceID, err)
 	}

@@ -31,7 +31,7 @@ func loadGo(tb testing.TB, j *dynajournal.Journal, pid string, criteria dynajour
 	if !found {
 		return seen{}
 	}
-	state, err := snapshot.State()
+	state, err := snapshot.State(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}

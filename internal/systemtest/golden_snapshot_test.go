@@ -183,7 +183,7 @@ func (g *goldenDeeds) checkSelection(tb testing.TB, j *dynajournal.Journal, labe
 	if got := loaded.Timestamp.UnixMilli(); got != step.Result.Timestamp {
 		tb.Errorf("%s has the timestamp %d, want %d", label, got, step.Result.Timestamp)
 	}
-	state, err := loaded.State()
+	state, err := loaded.State(tb.Context())
 	if err != nil {
 		tb.Fatalf("%s: %v", label, err)
 	}

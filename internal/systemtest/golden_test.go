@@ -365,7 +365,7 @@ func checkPayload[T string | []byte](t *testing.T, e dynajournal.Event, value js
 	if err := json.Unmarshal(value, &want); err != nil {
 		t.Fatalf("the golden value of event %d: %v", e.SequenceNumber, err)
 	}
-	got, err := dynajournal.Decode[T](e)
+	got, err := dynajournal.Decode[T](t.Context(), e)
 	if err != nil || string(got) != string(want) {
 		t.Errorf("event %d is %q, %v; want %q", e.SequenceNumber, got, err, want)
 	}

@@ -247,7 +247,7 @@ func (m *truth) check(what string) {
 	m.Helper()
 	shown := map[int64]string{}
 	for _, e := range readEvents(m.T, m.journal, m.pid, dynajournal.Range{}) {
-		v, err := e.Payload()
+		v, err := e.Payload(context.Background())
 		if err != nil {
 			m.Fatal(err)
 		}

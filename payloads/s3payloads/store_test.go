@@ -207,7 +207,7 @@ func TestEventIsAnObject(t *testing.T) {
 	}
 	var got []string
 	if _, err := journal.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
-		text, err := dynajournal.Decode[string](e)
+		text, err := dynajournal.Decode[string](t.Context(), e)
 		got = append(got, text)
 		return err
 	}); err != nil || !slices.Equal(got, []string{large, "small"}) {

@@ -177,7 +177,7 @@ type ledger struct {
 }
 
 func (l ledger) Handle(ctx context.Context, tx *sql.Tx, e dynajournal.Event) error {
-	text, err := dynajournal.Decode[string](e)
+	text, err := dynajournal.Decode[string](ctx, e)
 	if err == nil {
 		err = note(ctx, tx, e.PersistenceID, fmt.Sprintf("%d %s", e.SequenceNumber, text))
 	}

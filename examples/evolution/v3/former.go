@@ -1,6 +1,7 @@
 package v3
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -26,7 +27,7 @@ func decodeFormer[T any](stored serialization.Payload) (T, error) {
 	if err != nil {
 		return value, err
 	}
-	decoded, err := r.Decode(stored)
+	decoded, err := r.Decode(context.Background(), stored)
 	if err != nil {
 		return value, err
 	}

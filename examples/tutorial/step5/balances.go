@@ -26,8 +26,8 @@ type Balances struct{ Client *dynamodb.Client }
 
 // Handle returns the update of a balance. The projection writes it and its offset in one
 // transaction, so each event is added once, whatever crashes.
-func (b *Balances) Handle(_ context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
-	changed, err := dynajournal.Decode[step1.Changed](event)
+func (b *Balances) Handle(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
+	changed, err := dynajournal.Decode[step1.Changed](ctx, event)
 	if err != nil {
 		return nil, err
 	}

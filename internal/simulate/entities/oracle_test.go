@@ -154,7 +154,7 @@ func (o *oracle) lookAt(l *log) {
 			o.failLocked("read %s: %v", pid(l.entity), err)
 			return
 		}
-		value, err := event.Payload()
+		value, err := event.Payload(context.Background())
 		if err != nil {
 			o.failLocked("read %s: %v", pid(l.entity), err)
 			return

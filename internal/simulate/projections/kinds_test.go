@@ -99,7 +99,7 @@ func (c caller) Handle(ctx context.Context, e dynajournal.Event) error {
 	if err := c.begin(ctx, e.PersistenceID); err != nil {
 		return err
 	}
-	text, err := dynajournal.Decode[string](e)
+	text, err := dynajournal.Decode[string](ctx, e)
 	c.p.oracle.tell(c.g, c.kind, e.PersistenceID, told{event, text, e.SequenceNumber, e.SequenceNumber})
 	return err
 }
@@ -173,7 +173,7 @@ func (effects) projection(h *handler) projection.Projection {
 type transactor struct{ *handler }
 
 func (t transactor) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
-	text, err := dynajournal.Decode[string](e)
+	text, err := dynajournal.Decode[string](ctx, e)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func ended(ctx context.Context, err error) error {
 type lines struct{ io.Writer }
 
 func (l lines) Handle(_ context.Context, e dynajournal.Event) error {
-	text, err := dynajournal.Decode[string](e)
+	text, err := dynajournal.Decode[string](context.Background(), e)
 	if err != nil {
 		return err
 	}
@@ -133,6 +133,6 @@ func (l lines) Handle(_ context.Context, e dynajournal.Event) error {
 type items struct{}
 
 func (items) Handle(_ context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
-	text, err := dynajournal.Decode[string](e)
+	text, err := dynajournal.Decode[string](context.Background(), e)
 	return effect(effectKey(0, effects{}, e.PersistenceID), told{event, text, e.SequenceNumber, e.SequenceNumber}), err
 }

@@ -155,7 +155,7 @@ func (s *simulation) recover(id *stored) *dynajournal.Writer {
 	for {
 		var all []found
 		w, err := s.writers.Recover(context.Background(), id.pid, dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
-			text, err := dynajournal.Decode[string](e)
+			text, err := dynajournal.Decode[string](context.Background(), e)
 			all = append(all, found{e.SequenceNumber, text, e.WriterUUID})
 			return err
 		})

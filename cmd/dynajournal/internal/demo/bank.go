@@ -53,7 +53,9 @@ var errOverdrawn = errors.New("the account has not enough")
 func recoverAccount(ctx context.Context, j *dynajournal.Journal, id string) (*account, error) {
 	a := &account{id: id}
 	var err error
-	a.writer, err = j.Recover(ctx, id, dynajournal.RecoverOptions{}, a.apply)
+	a.writer, err = j.Recover(ctx, id, dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
+		return a.apply(ctx, e)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("recover the account: %w", err)
 	}
@@ -61,8 +63,8 @@ func recoverAccount(ctx context.Context, j *dynajournal.Journal, id string) (*ac
 }
 
 // apply applies a stored event to the state.
-func (a *account) apply(e dynajournal.Event) error {
-	payload, err := e.Payload()
+func (a *account) apply(ctx context.Context, e dynajournal.Event) error {
+	payload, err := e.Payload(ctx)
 	if err != nil {
 		return fmt.Errorf("apply an event: %w", err)
 	}
@@ -110,7 +112,7 @@ func recoverLedger(ctx context.Context, j *dynajournal.Journal, id string) (*led
 	l := &ledger{id: id, balances: map[string]int64{}}
 	var err error
 	l.writer, err = j.Recover(ctx, id, dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
-		leg, err := dynajournal.Decode[booked](e)
+		leg, err := dynajournal.Decode[booked](ctx, e)
 		l.evolve(leg)
 		return err
 	})

@@ -51,7 +51,7 @@ func (s *scene) openBank(ctx context.Context) error {
 		read := &account{id: d.account.id}
 		for e, err := range s.journal.Events(ctx, d.account.id, dynajournal.Range{}) {
 			if err == nil {
-				err = read.apply(e)
+				err = read.apply(ctx, e)
 			}
 			if err != nil {
 				return err

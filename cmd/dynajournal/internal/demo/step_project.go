@@ -23,14 +23,14 @@ type balanceSheet struct {
 }
 
 // Handle adds an event. One that comes again, as after a crash, changes nothing.
-func (b *balanceSheet) Handle(_ context.Context, e dynajournal.Event) error {
+func (b *balanceSheet) Handle(ctx context.Context, e dynajournal.Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e.SequenceNumber <= b.handled[e.PersistenceID] {
 		return nil
 	}
 	one := account{id: e.PersistenceID}
-	if err := one.apply(e); err != nil {
+	if err := one.apply(ctx, e); err != nil {
 		return err
 	}
 	b.sum, b.events, b.handled[e.PersistenceID] = b.sum+one.balance, b.events+1, e.SequenceNumber

@@ -59,7 +59,7 @@ func (s *scene) recoverSaved(ctx context.Context, id string) (*account, int, err
 	if !found {
 		return nil, 0, fmt.Errorf("%s has no snapshot", id)
 	}
-	state, err := dynajournal.DecodeState[snapshot](loaded)
+	state, err := dynajournal.DecodeState[snapshot](ctx, loaded)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -68,7 +68,7 @@ func (s *scene) recoverSaved(ctx context.Context, id string) (*account, int, err
 	a.writer, err = s.journal.Recover(ctx, id, dynajournal.RecoverOptions{Snapshot: loaded.SequenceNumber},
 		func(e dynajournal.Event) error {
 			replayed++
-			return a.apply(e)
+			return a.apply(ctx, e)
 		})
 	if err != nil {
 		return nil, 0, fmt.Errorf("recover the account after its snapshot: %w", err)
