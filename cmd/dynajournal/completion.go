@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 type completionCommand struct {
@@ -14,18 +14,24 @@ type completionCommand struct {
 // Help returns the text below the help of the flags.
 func (*completionCommand) Help() string {
 	return "For the current shell: `source <(dynajournal completion bash)`, or zsh, or in fish " +
-		"`dynajournal completion fish | source`. The script completes commands, flags, values that are " +
-		"one of a list, files and folders. It never completes persistence ids: that would send requests. " +
-		"It runs no other program. Print it again after an upgrade."
+		"`dynajournal completion fish | source`. The script runs this program to complete commands, flags, " +
+		"and values from a fixed list. bash and zsh complete file names for everything else. Persistence " +
+		"ids are never completed: that would send requests."
 }
 
-// Run runs the command.
-func (c *completionCommand) Run(s *session, line *kong.Context) error {
-	writers := map[string]func(io.Writer, []completedCommand) error{
-		"bash": writeBash, "zsh": writeZsh, "fish": writeFish,
-	}
-	if err := writers[c.Shell](s.out, completedCommands(line.Model.Node)); err != nil {
+// Run prints the script.
+func (c *completionCommand) Run(line *kong.Context) error {
+	script := kongcompletion.Completion{Shell: c.Shell, Code: true}
+	if err := script.Run(line); err != nil {
 		return fmt.Errorf("write the script: %w", err)
 	}
 	return nil
+}
+
+// completes prints the words that complete the command line which a shell has put into the
+// environment. It reports whether the environment has one.
+func completes(parser *kong.Kong) bool {
+	done := false
+	kongcompletion.Register(parser, kongcompletion.WithExitFunc(func(int) { done = true }))
+	return done
 }

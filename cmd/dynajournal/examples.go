@@ -45,5 +45,4 @@ var examples = map[string][]string{
 	"version":    {"dynajournal version"},
 	"help":       {"dynajournal help tables create", "dynajournal help location"},
 	"completion": {"dynajournal completion bash", "dynajournal completion fish"},
-	"man":        {"dynajournal man"},
 }

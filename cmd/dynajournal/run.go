@@ -45,7 +45,6 @@ type commands struct {
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
 	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags for where it works."`
 	Completion  completionCommand  `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
-	Man         manCommand         `cmd:"" help:"Print the manual page, in roff."`
 	Network     networkCommand     `cmd:"" hidden:"" help:"Delay requests on their way to a service, for bench."`
 }
 
@@ -104,6 +103,9 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	if err != nil {
 		return fail(s.err, what, err)
 	}
+	if completes(parser) {
+		return statusDone
+	}
 	if err := checkText(args); err != nil {
 		return fail(s.err, what, err)
 	}
@@ -147,7 +149,7 @@ func newGrammar(ctx context.Context, c *commands, s streams) (*kong.Kong, error)
 		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}), kong.Help(printHelp),
 		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "),
 			"workloads": strings.Join(bench.Workloads(), ", ")},
-		kong.WithHyphenPrefixedParameters(true), kong.BindTo(ctx, (*context.Context)(nil)))
+		kong.WithHyphenPrefixedParameters(true), kong.Exit(func(int) {}), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		return nil, fmt.Errorf("make the parser: %w", err)
 	}
