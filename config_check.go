@@ -14,7 +14,7 @@ import (
 // Bounds of Config.
 const (
 	// MinFenceWindow is the shortest Config.FenceWindow.
-	MinFenceWindow = time.Hour
+	MinFenceWindow = layout.MinFenceWindow * time.Second
 	// MaxMaxConnections is the largest Config.MaxConnections.
 	MaxMaxConnections = 10_000
 )

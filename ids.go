@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/protocol"
@@ -116,7 +117,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 			return found, err
 		}
 		err := opts.check()
-		var pauses core.Pauses
+		var pauses backoff.Pauses
 		if err == nil {
 			pauses, err = poll.pauses()
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
@@ -70,19 +71,19 @@ const (
 )
 
 // pauses fills in the defaults, and checks the pauses.
-func (p Poll) pauses() (core.Pauses, error) {
+func (p Poll) pauses() (backoff.Pauses, error) {
 	switch {
 	case p.Shortest < 0:
-		return core.Pauses{}, &ArgumentError{"Poll.Shortest", p.Shortest, core.MustNotBeNegative}
+		return backoff.Pauses{}, &ArgumentError{"Poll.Shortest", p.Shortest, core.MustNotBeNegative}
 	case p.Longest < 0:
-		return core.Pauses{}, &ArgumentError{"Poll.Longest", p.Longest, core.MustNotBeNegative}
+		return backoff.Pauses{}, &ArgumentError{"Poll.Longest", p.Longest, core.MustNotBeNegative}
 	case p.Longest == 0:
 		p.Longest = max(DefaultPollLongest, p.Shortest)
 	}
 	orDefault(&p.Shortest, min(DefaultPollShortest, p.Longest))
 	if p.Shortest > p.Longest {
-		return core.Pauses{}, &ArgumentError{"Poll.Shortest", p.Shortest,
+		return backoff.Pauses{}, &ArgumentError{"Poll.Shortest", p.Shortest,
 			fmt.Sprintf("it must not be above Poll.Longest, %v", p.Longest)}
 	}
-	return core.Pauses{Shortest: p.Shortest, Longest: p.Longest}, nil
+	return backoff.Pauses{Shortest: p.Shortest, Longest: p.Longest}, nil
 }

@@ -35,7 +35,7 @@ func TestAdapterReadsAnEventAsNoneOrSeveral(t *testing.T) {
 	for _, command := range []func(*accountTx) (int, error){deposit(10), deposit(7), withdraw(1)} {
 		do(t, first, "anna", command)
 	}
-	later := b.journal(func(c *dynajournal.Config) { c.Adapter = adapter })
+	later := b.Journal(func(c *dynajournal.Config) { c.Adapter = adapter })
 	for name, load := range map[string]func(*testing.T, *accounts){
 		"by a view":    func(t *testing.T, a *accounts) { view(t, a, "anna") },
 		"by a command": func(t *testing.T, a *accounts) { do(t, a, "anna", balance) },
@@ -67,7 +67,7 @@ func TestLostEventThatTheAdapterLeavesOutIsFound(t *testing.T) {
 	if receipt.Version != 2 {
 		t.Errorf("the receipt is %+v, want version 2", receipt)
 	}
-	if bounds, err := b.journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Highest != 2 {
+	if bounds, err := b.Journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Highest != 2 {
 		t.Errorf("bounds %+v, %v; want the highest number to be 2", bounds, err)
 	}
 }
@@ -102,12 +102,12 @@ func (envelope) FromJournal(stored any, manifest string) ([]any, error) {
 func TestAdapterWrapsEachEventOfACommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) { c.Adapter = envelope{} })
-	if err := serialization.JSON[wrapped](b.config.Serialization, "wrapped"); err != nil {
+	if err := serialization.JSON[wrapped](b.Config.Serialization, "wrapped"); err != nil {
 		t.Fatal(err)
 	}
 	kind := accountType()
 	kind.Tags = func(Event) []string { return []string{"all"} }
-	got := do(t, b.open(b.journal(), kind, entity.Options{}), "anna", func(tx *accountTx) (int, error) {
+	got := do(t, b.open(b.Journal(), kind, entity.Options{}), "anna", func(tx *accountTx) (int, error) {
 		tx.Record(Deposited{9}, Withdrawn{2})
 		return tx.State().Balance, nil
 	})
@@ -115,7 +115,7 @@ func TestAdapterWrapsEachEventOfACommand(t *testing.T) {
 		t.Errorf("the balance is %d, and %d after a replay; want 7", got, again)
 	}
 	want := []string{"in", "out"}
-	for e, err := range b.journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
+	for e, err := range b.Journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
 		if err != nil || e.SerializerManifest != "wrapped" || e.Manifest != want[e.SequenceNumber-1] || len(e.Tags) != 1 {
 			t.Errorf("%+v, %v; want it to be wrapped", e, err)
 		}

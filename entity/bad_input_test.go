@@ -18,8 +18,8 @@ import (
 func TestTypesAndOptionsThatCanNotBeUsedAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	native := b.journal()
-	plain := b.journal(func(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOff })
+	native := b.Journal()
+	plain := b.Journal(func(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOff })
 	tags := func(Event) []string { return nil }
 	for name, c := range map[string]struct {
 		journal *dynajournal.Journal
@@ -62,7 +62,7 @@ func TestCommandsThatCanNotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a := b.accounts()
-	plain := b.open(b.journal(func(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOff }), accountType(), entity.Options{})
+	plain := b.open(b.Journal(func(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOff }), accountType(), entity.Options{})
 	none := func(*accountTx) error {
 		t.Error("the command is run")
 		return nil
@@ -150,7 +150,7 @@ func TestFailuresOfTheProgramFailTheirCommandAlone(t *testing.T) {
 		return false
 	}
 	b := setup(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) { c.MaxBatchEvents, c.MaxItemSize = 5, 4000 })
-	a := b.open(b.journal(), kind, entity.Options{Metadata: func(ctx context.Context) map[string]string {
+	a := b.open(b.Journal(), kind, entity.Options{Metadata: func(ctx context.Context) map[string]string {
 		metadata, _ := ctx.Value(metadataKey{}).(map[string]string)
 		if metadata["panic"] != "" {
 			panic("no metadata")
@@ -270,13 +270,13 @@ func TestEventsThatCanNotBeAppliedAreNamed(t *testing.T) {
 	}{
 		"no decoder":             {accountType(), registry, serialization.ErrUnknownSerializer},
 		"another type":           {accountType(), foreign, nil},
-		"Evolve panics":          {panics, b.config.Serialization, entity.ErrPanic},
-		"Evolve exits":           {exits, b.config.Serialization, nil},
-		"an upcaster that fails": {upcasts, b.config.Serialization, errInsufficient},
+		"Evolve panics":          {panics, b.Config.Serialization, entity.ErrPanic},
+		"Evolve exits":           {exits, b.Config.Serialization, nil},
+		"an upcaster that fails": {upcasts, b.Config.Serialization, errInsufficient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := b.open(b.journal(func(cfg *dynajournal.Config) { cfg.Serialization = c.registry }), c.kind, entity.Options{})
+			a := b.open(b.Journal(func(cfg *dynajournal.Config) { cfg.Serialization = c.registry }), c.kind, entity.Options{})
 			for range 2 {
 				_, err := entity.Do(t.Context(), a, "anna", balance)
 				if err == nil || c.want != nil && !errors.Is(err, c.want) {
@@ -319,7 +319,7 @@ func TestCommandThatCallsItsEntitiesIsRefused(t *testing.T) {
 func TestQueueOfABusyEntityIsLimited(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	a := b.open(b.journal(), accountType(), entity.Options{MaxWaiting: 2})
+	a := b.open(b.Journal(), accountType(), entity.Options{MaxWaiting: 2})
 	entered, leave := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -349,7 +349,7 @@ func TestQueueOfABusyEntityIsLimited(t *testing.T) {
 func TestClosedJournalIsAnError(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	j := b.journal()
+	j := b.Journal()
 	a := b.open(j, accountType(), entity.Options{})
 	do(t, a, "anna", deposit(1))
 	if err := j.Close(); err != nil {
@@ -393,7 +393,7 @@ func TestNowIsTheTimeOfTheEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for e, err := range b.journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
+	for e, err := range b.Journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
 		if want := times[e.SequenceNumber-1]; err != nil || !e.Time.Equal(want) {
 			t.Errorf("event %d has the time %v, %v; want %v", e.SequenceNumber, e.Time, err, want)
 		}
@@ -405,8 +405,8 @@ func TestPanicLoadsTheStateAnew(t *testing.T) {
 	t.Parallel()
 	copies := 0
 	b := setup(t, dynajournal.TableOptions{})
-	register(t, b.config.Serialization)
-	hosted, err := entity.Open(b.journal(), basketType(&copies), entity.Options{})
+	register(t, b.Config.Serialization)
+	hosted, err := entity.Open(b.Journal(), basketType(&copies), entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

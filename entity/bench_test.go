@@ -62,7 +62,7 @@ func BenchmarkInMemory(b *testing.B) {
 func BenchmarkManyEntities(b *testing.B) {
 	const entities, callers = 10_000, 64
 	s := setup(b, dynajournal.TableOptions{})
-	j := s.journal()
+	j := s.Journal()
 	hosted := s.open(j, accountType(), entity.Options{})
 	writers := make([]*dynajournal.Writer, entities)
 	ids := make([]string, entities)

@@ -35,9 +35,9 @@ func TestStateThatIsChangedInPlaceIsCopied(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
 	b := setup(t, dynajournal.TableOptions{}, single, g.install)
-	register(t, b.config.Serialization)
+	register(t, b.Config.Serialization)
 	copies := 0
-	hosted, err := entity.Open(b.journal(), basketType(&copies), entity.Options{})
+	hosted, err := entity.Open(b.Journal(), basketType(&copies), entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

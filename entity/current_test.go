@@ -36,7 +36,7 @@ func recordOne(tx *accountTx) ([2]int64, error) {
 func TestVersionInACommandIsThatOfItsReceiptBehindSealedNumbers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	j := b.journal()
+	j := b.Journal()
 	for name, load := range map[string]func(*accounts) error{
 		"loaded by the command": func(*accounts) error { return nil },
 		"loaded by a view": func(a *accounts) error {
@@ -63,7 +63,7 @@ func TestVersionInACommandIsThatOfItsReceiptBehindSealedNumbers(t *testing.T) {
 func TestVersionInACommandIsThatOfItsReceiptBehindNumbersThatAreSealedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	j := b.journal()
+	j := b.Journal()
 	a := b.open(j, accountType(), entity.Options{})
 	if balance, version := view(t, a, "anna"); balance != 0 || version != 0 {
 		t.Fatalf("there are %d at %d", balance, version)
@@ -79,7 +79,7 @@ func TestVersionInACommandIsThatOfItsReceiptBehindNumbersThatAreSealedMeanwhile(
 func TestPurgeAfterAnotherProcessHasWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	first, second := b.open(b.journal(), accountType(), entity.Options{}), b.open(b.journal(), accountType(), entity.Options{})
+	first, second := b.open(b.Journal(), accountType(), entity.Options{}), b.open(b.Journal(), accountType(), entity.Options{})
 	do(t, first, "anna", deposit(1))
 	do(t, second, "anna", deposit(2))
 	if err := first.Purge(t.Context(), "anna"); err != nil {
@@ -99,7 +99,7 @@ func TestStateThatIsChangedInPlaceIsNotWritten(t *testing.T) {
 		g := &gate{}
 		b := setup(t, dynajournal.TableOptions{}, g.install)
 		type sums = map[string]int
-		hosted, err := entity.Open(b.journal(), entity.Type[sums, Event]{
+		hosted, err := entity.Open(b.Journal(), entity.Type[sums, Event]{
 			Name: "account", Initial: func(string) sums { return sums{} }, Copy: maps.Clone[sums],
 			Evolve: func(s sums, event Event) sums {
 				s["sum"] += event.(Deposited).Amount
@@ -167,9 +167,9 @@ func behindKinds(
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
-		net := explore.NewNetwork(b.engine.Transport())
-		first := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("first") }), one, entity.Options{})
-		second := b.open(b.journal(), other, entity.Options{})
+		net := explore.NewNetwork(b.Engine.Transport())
+		first := b.open(b.Journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("first") }), one, entity.Options{})
+		second := b.open(b.Journal(), other, entity.Options{})
 		test(t, net, first, second)
 		net.Free("first")
 		for _, a := range []*accounts{first, second} {

@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/enginetest"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -78,11 +79,7 @@ func withdraw(amount int) func(*accountTx) (int, error) {
 func balance(tx *accountTx) (int, error) { return tx.State().Balance, nil }
 
 // bundle is an engine with the tables of a journal.
-type bundle struct {
-	testing.TB
-	engine *embedded.Engine
-	config dynajournal.Config
-}
+type bundle struct{ *enginetest.Bundle }
 
 func setup(t testing.TB, options dynajournal.TableOptions, change ...func(*dynajournal.Config)) *bundle {
 	t.Helper()
@@ -94,46 +91,19 @@ func setupOn(
 	t testing.TB, options dynajournal.TableOptions, engineOptions []embedded.Option, change ...func(*dynajournal.Config),
 ) *bundle {
 	t.Helper()
-	engine, err := embedded.OpenMemory(append(engineOptions, embedded.WithSweepInterval(0))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = engine.Close() })
-	registry := serialization.NewRegistry()
-	for _, err := range []error{
-		serialization.JSON[Deposited](registry, "deposited"),
-		serialization.JSON[Withdrawn](registry, "withdrawn"),
-		serialization.JSON[Account](registry, "account"),
-	} {
-		if err != nil {
+	return &bundle{enginetest.Open(t, enginetest.Options{Tables: options, Engine: engineOptions, Config: func(c *dynajournal.Config) {
+		c.Serialization = serialization.NewRegistry()
+		if err := errors.Join(
+			serialization.JSON[Deposited](c.Serialization, "deposited"),
+			serialization.JSON[Withdrawn](c.Serialization, "withdrawn"),
+			serialization.JSON[Account](c.Serialization, "account"),
+		); err != nil {
 			t.Fatal(err)
 		}
-	}
-	b := &bundle{TB: t, engine: engine, config: dynajournal.Config{
-		AWS: engine.AWSConfig(), Serialization: registry, BackoffBase: 1, BackoffCap: 1,
-	}}
-	for _, f := range change {
-		f(&b.config)
-	}
-	if err := dynajournal.CreateTables(t.Context(), b.config, options); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// journal opens the journal, with a changed configuration.
-func (b *bundle) journal(change ...func(*dynajournal.Config)) *dynajournal.Journal {
-	b.Helper()
-	config := b.config
-	for _, f := range change {
-		f(&config)
-	}
-	j, err := dynajournal.Open(b.Context(), config)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = j.Close() })
-	return j
+		for _, f := range change {
+			f(c)
+		}
+	}})}
 }
 
 // open opens the accounts of a journal.
@@ -156,7 +126,7 @@ func (b *bundle) open(j *dynajournal.Journal, kind kind, options entity.Options)
 // accounts opens the accounts of a native journal with the defaults.
 func (b *bundle) accounts() *accounts {
 	b.Helper()
-	return b.open(b.journal(), accountType(), entity.Options{})
+	return b.open(b.Journal(), accountType(), entity.Options{})
 }
 
 // do runs a command, which must succeed.

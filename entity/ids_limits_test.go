@@ -31,7 +31,7 @@ func TestLargerLimitsOfCommandIDsWin(t *testing.T) {
 			}
 		}
 		for name, limits := range map[string]entity.CommandIDs{"large": large, "small": small} {
-			a := b.open(b.journal(), kind, entity.Options{CommandIDs: limits})
+			a := b.open(b.Journal(), kind, entity.Options{CommandIDs: limits})
 			for i := range n {
 				wantDuplicate(t, a, fmt.Sprint("c-", i), int64(i+1))
 			}
@@ -73,7 +73,7 @@ func TestSmallLimitsOfCommandIDsHoldAlone(t *testing.T) {
 			<-saved
 		}
 	}
-	other := b.open(b.journal(), kind, entity.Options{CommandIDs: small})
+	other := b.open(b.Journal(), kind, entity.Options{CommandIDs: small})
 	wantDuplicate(t, other, "c-3", 4)
 	do(t, other, "anna", deposit(1), entity.CommandID("c-0"))
 }

@@ -66,7 +66,7 @@ func TestSnapshotsKeepCommandIDs(t *testing.T) {
 	kind := accountType()
 	kind.Snapshots = entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true}
 	saved := make(chan entity.Snapshot, 10)
-	a := b.open(b.journal(), kind, entity.Options{Hooks: []entity.Hook{{OnSnapshot: func(s entity.Snapshot) { saved <- s }}}})
+	a := b.open(b.Journal(), kind, entity.Options{Hooks: []entity.Hook{{OnSnapshot: func(s entity.Snapshot) { saved <- s }}}})
 	for i := range 4 {
 		do(t, a, "anna", deposit(1), entity.CommandID(fmt.Sprint("c-", i)))
 		if i%2 == 1 {
@@ -75,10 +75,10 @@ func TestSnapshotsKeepCommandIDs(t *testing.T) {
 			}
 		}
 	}
-	for e := range b.journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
+	for e := range b.Journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
 		t.Errorf("event %d is left", e.SequenceNumber)
 	}
-	other := b.open(b.journal(), kind, entity.Options{})
+	other := b.open(b.Journal(), kind, entity.Options{})
 	for i := range 4 {
 		wantDuplicate(t, other, fmt.Sprint("c-", i), int64(i+1))
 	}
@@ -91,7 +91,7 @@ func TestCommandIDsAreForgotten(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	limits := entity.CommandIDs{Last: 2, Period: time.Nanosecond, Most: 3}
-	a := b.open(b.journal(), accountType(), entity.Options{CommandIDs: limits})
+	a := b.open(b.Journal(), accountType(), entity.Options{CommandIDs: limits})
 	for i := range 4 {
 		do(t, a, "anna", deposit(1), entity.CommandID(fmt.Sprint("c-", i)))
 	}

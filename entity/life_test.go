@@ -19,7 +19,7 @@ func TestIdleEntitiesAreDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
-		a := b.open(b.journal(), accountType(), entity.Options{IdleTimeout: time.Minute})
+		a := b.open(b.Journal(), accountType(), entity.Options{IdleTimeout: time.Minute})
 		for i := range 10 {
 			do(t, a, fmt.Sprint("id-", i), deposit(1))
 		}
@@ -42,7 +42,7 @@ func TestIdleEntitiesAreDropped(t *testing.T) {
 func TestMostEntitiesAreKeptToALimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	a := b.open(b.journal(), accountType(), entity.Options{MaxEntities: 4})
+	a := b.open(b.Journal(), accountType(), entity.Options{MaxEntities: 4})
 	for round := range 3 {
 		for i := range 20 {
 			if got := do(t, a, fmt.Sprint("id-", i), deposit(1)); got != round+1 {
@@ -140,8 +140,8 @@ func TestPurgeRemovesALoadedEntity(t *testing.T) {
 func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
-		net := explore.NewNetwork(b.engine.Transport())
-		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
+		net := explore.NewNetwork(b.Engine.Transport())
+		a := b.open(b.Journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
 		do(t, b.accounts(), "anna", deposit(10))
 		net.Hold("host")
 		purged := make(chan error, 1)
@@ -173,8 +173,8 @@ func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 func TestViewDuringAPurgeDoesNotBringTheStateBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
-		net := explore.NewNetwork(b.engine.Transport())
-		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
+		net := explore.NewNetwork(b.Engine.Transport())
+		a := b.open(b.Journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
 		do(t, a, "anna", deposit(10))
 		net.Hold("host")
 		purged := make(chan error, 1)
@@ -305,7 +305,7 @@ func TestEntityThatWasReplacedIsLoadedAnew(t *testing.T) {
 	b := setup(t, dynajournal.TableOptions{})
 	a := b.accounts()
 	do(t, a, "anna", deposit(10))
-	j := b.journal()
+	j := b.Journal()
 	w, err := j.Recover(t.Context(), "account|anna", dynajournal.RecoverOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +351,7 @@ func TestRecoveriesAreLimited(t *testing.T) {
 		most = max(most, now)
 		return Account{}
 	}
-	a := b.open(b.journal(), kind, entity.Options{MaxRecoveries: 2, Hooks: []entity.Hook{{OnRecovery: func(entity.Recovery) {
+	a := b.open(b.Journal(), kind, entity.Options{MaxRecoveries: 2, Hooks: []entity.Hook{{OnRecovery: func(entity.Recovery) {
 		lock.Lock()
 		defer lock.Unlock()
 		now--

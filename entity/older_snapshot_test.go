@@ -23,7 +23,7 @@ func TestOlderSnapshotIsTakenIfTheNewestCanNotBeRead(t *testing.T) {
 		<-saved
 	}
 	do(t, a, "anna", deposit(1))
-	j := b.journal()
+	j := b.Journal()
 	unreadable := func(number int64) {
 		p := serialization.Payload{SerializerID: 4711, Manifest: "new", Bytes: []byte("new")}
 		metadata := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: number}

@@ -76,7 +76,7 @@ func TestSnapshotBehindAPurgeIsLeftOut(t *testing.T) {
 	a, saved := saving(b, kind, entity.Options{})
 	do(t, a, "anna", deposit(50))
 	<-saved
-	j := b.journal()
+	j := b.Journal()
 	s, ok, err := j.LoadSnapshot(t.Context(), "account|anna", dynajournal.SnapshotCriteria{})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -87,7 +87,7 @@ func TestSnapshotBehindAPurgeIsLeftOut(t *testing.T) {
 	if _, err := j.SaveSnapshot(t.Context(), s.SnapshotMetadata, s.Serialized()); err != nil {
 		t.Fatal(err)
 	}
-	other := b.open(b.journal(), kind, entity.Options{})
+	other := b.open(b.Journal(), kind, entity.Options{})
 	if got, _ := view(t, other, "anna"); got != 0 {
 		t.Errorf("the balance is %d again, want 0", got)
 	}

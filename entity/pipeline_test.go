@@ -45,7 +45,7 @@ func newPipeline(t *testing.T, options dynajournal.TableOptions, kind kind, chan
 	if change != nil {
 		change(&opts)
 	}
-	p.engine, p.journal = b.engine, b.journal()
+	p.engine, p.journal = b.Engine, b.Journal()
 	p.hosted = b.open(p.journal, kind, opts)
 	return p
 }
@@ -203,7 +203,7 @@ func TestCommandsAreDecidedAgainAfterAConflict(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	p := &pipeline{T: t, gate: &gate{}, answers: make(chan answer, 100)}
-	p.hosted = b.open(b.journal(p.gate.install), accountType(), entity.Options{})
+	p.hosted = b.open(b.Journal(p.gate.install), accountType(), entity.Options{})
 	other := b.accounts()
 	p.hold()
 	p.start("too much", withdraw(110))
@@ -219,7 +219,7 @@ func TestCommandsAreDecidedAgainAfterAConflict(t *testing.T) {
 func TestContentionEndsAfterTheAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	one := b.open(b.journal(), accountType(), entity.Options{Attempts: 3})
+	one := b.open(b.Journal(), accountType(), entity.Options{Attempts: 3})
 	other := b.accounts()
 	runs := 0
 	_, err := one.Update(t.Context(), "anna", func(tx *accountTx) error {
@@ -325,7 +325,7 @@ func TestLostWriteThatIsDeletedStaysUnknown(t *testing.T) {
 func TestOneCommandIsDecidedAtATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	a, err := entity.Open(b.journal(), accountType(), entity.Options{})
+	a, err := entity.Open(b.Journal(), accountType(), entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestManyEventsOfACommandAreStoredInTheirOrder(t *testing.T) {
 		t.Errorf("the balance is %d at %d, want %d", again, version, got)
 	}
 	i := 0
-	for e, err := range b.journal().Events(t.Context(), "account|anna", dynajournal.Range{From: 2}) {
+	for e, err := range b.Journal().Events(t.Context(), "account|anna", dynajournal.Range{From: 2}) {
 		if value, decoding := e.Payload(t.Context()); err != nil || decoding != nil || value != (Withdrawn{i % 3}) {
 			t.Fatalf("event %d is %v, %v, %v", e.SequenceNumber, value, err, decoding)
 		}
@@ -114,10 +114,10 @@ func TestUpcasterThatReturnsNoneLeavesAnEventOut(t *testing.T) {
 	kind.Upcasters = map[string]func(serialization.Payload) ([]Event, error){
 		"withdrawn": func(serialization.Payload) ([]Event, error) { return nil, nil },
 	}
-	if got, version := view(t, b.open(b.journal(), kind, entity.Options{}), "anna"); got != 9 || version != 2 {
+	if got, version := view(t, b.open(b.Journal(), kind, entity.Options{}), "anna"); got != 9 || version != 2 {
 		t.Errorf("the balance is %d at %d, want 9 at 2", got, version)
 	}
-	if got := do(t, b.open(b.journal(), kind, entity.Options{}), "anna", deposit(1), entity.At(2)); got != 10 {
+	if got := do(t, b.open(b.Journal(), kind, entity.Options{}), "anna", deposit(1), entity.At(2)); got != 10 {
 		t.Errorf("the balance is %d, want 10", got)
 	}
 }

@@ -17,7 +17,7 @@ func TestDroppedEntitiesAreRecoveredAtTheCostOfTheTable(t *testing.T) {
 	entities := testsize.Of(100, 1000)
 	var spent costs
 	s := setup(t, dynajournal.TableOptions{}, spent.install)
-	hosted := s.open(s.journal(), accountType(), entity.Options{})
+	hosted := s.open(s.Journal(), accountType(), entity.Options{})
 	each(t, entities, func(ctx context.Context, id string) error {
 		_, err := hosted.Update(ctx, id, func(tx *accountTx) error { tx.Record(Deposited{1}); return nil })
 		return err

@@ -20,8 +20,8 @@ func held(t *testing.T, options entity.Options, test func(t *testing.T, net *exp
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
-		net := explore.NewNetwork(b.engine.Transport())
-		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), options)
+		net := explore.NewNetwork(b.Engine.Transport())
+		a := b.open(b.Journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), options)
 		other := b.accounts()
 		test(t, net, a, other)
 		net.Free("host")
@@ -128,11 +128,11 @@ func TestLoadingThatFailsLeavesItsPlaceToTheNext(t *testing.T) {
 		}
 		return Account{}
 	}
-	a := b.open(b.journal(), kind, entity.Options{MaxRecoveries: 1})
+	a := b.open(b.Journal(), kind, entity.Options{MaxRecoveries: 1})
 	for range 3 {
 		_, err := entity.Do(t.Context(), a, "anna", balance)
 		wantError(t, "Do", err, entity.ErrPanic)
-		stop, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Times: 1})
+		stop, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Times: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

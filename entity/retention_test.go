@@ -27,7 +27,7 @@ func TestSnapshotWhenSeesEveryEventOfACommand(t *testing.T) {
 	if s := <-saved; s.Version != 3 || s.Err != nil {
 		t.Errorf("%+v, want version 3", s)
 	}
-	s, ok, err := b.journal().LoadSnapshot(t.Context(), "account|anna", dynajournal.SnapshotCriteria{})
+	s, ok, err := b.Journal().LoadSnapshot(t.Context(), "account|anna", dynajournal.SnapshotCriteria{})
 	if state, decoding := dynajournal.DecodeState[Account](t.Context(), s); err != nil || !ok || decoding != nil || state.Balance != 3 {
 		t.Errorf("the snapshot is %+v, %v, %v; want a balance of 3", state, err, decoding)
 	}
@@ -59,7 +59,7 @@ func TestMissingSnapshotIsSavedWhenAnEntityIsLoadedForACommand(t *testing.T) {
 	kind := accountType()
 	kind.Snapshots = entity.Snapshots{Every: 5}
 	ended := func(load func(*accounts)) (saved int64) {
-		a := b.open(b.journal(), kind, entity.Options{})
+		a := b.open(b.Journal(), kind, entity.Options{})
 		load(a)
 		if err := a.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestMissingSnapshotIsSavedWhenAnEntityIsLoadedForACommand(t *testing.T) {
 	if saved := ended(ask); saved != 1 {
 		t.Errorf("a command has saved %d snapshots, want 1", saved)
 	}
-	if got := snapshots(t, b.journal()); !slices.Equal(got, []int64{5}) {
+	if got := snapshots(t, b.Journal()); !slices.Equal(got, []int64{5}) {
 		t.Errorf("the snapshots are %v, want 5", got)
 	}
 	if saved := ended(ask); saved != 0 {
@@ -131,13 +131,13 @@ func TestHooksSeeWhatASnapshotDeletes(t *testing.T) {
 					t.Errorf("a hook got %+v, want %+v", got, want)
 				}
 			}
-			if got := snapshots(t, b.journal()); !slices.Equal(got, c.snapshots) {
+			if got := snapshots(t, b.Journal()); !slices.Equal(got, c.snapshots) {
 				t.Errorf("the snapshots are %v, want %v", got, c.snapshots)
 			}
-			if bounds, err := b.journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Lowest != c.lowest {
+			if bounds, err := b.Journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Lowest != c.lowest {
 				t.Errorf("bounds %+v, %v; want %d to be the lowest", bounds, err, c.lowest)
 			}
-			if got, version := view(t, b.open(b.journal(), kind, entity.Options{}), "anna"); got != c.commands || version != int64(c.commands) {
+			if got, version := view(t, b.open(b.Journal(), kind, entity.Options{}), "anna"); got != c.commands || version != int64(c.commands) {
 				t.Errorf("the balance is %d at %d, want %d", got, version, c.commands)
 			}
 		})
@@ -160,7 +160,7 @@ func TestSnapshotsAreCountedFromTheLastOne(t *testing.T) {
 			}
 		}
 	}
-	if got := snapshots(t, b.journal()); !slices.Equal(got, []int64{13}) {
+	if got := snapshots(t, b.Journal()); !slices.Equal(got, []int64{13}) {
 		t.Errorf("the snapshots are %v, want 13", got)
 	}
 }

@@ -44,21 +44,21 @@ func TestSnapshotOrDeletionThatFailsDisturbsNoCommand(t *testing.T) {
 			}
 			want(2, nil)
 			fault.Effect = embedded.EffectThrottling
-			stop, err := b.engine.Inject(fault)
+			stop, err := b.Engine.Inject(fault)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want(4, dynajournal.ErrThrottled)
 			want(6, dynajournal.ErrThrottled)
-			if got, version := view(t, b.open(b.journal(), kind, entity.Options{}), "anna"); got != 6 || version != 6 {
+			if got, version := view(t, b.open(b.Journal(), kind, entity.Options{}), "anna"); got != 6 || version != 6 {
 				t.Errorf("the balance is %d at %d, want 6", got, version)
 			}
 			stop()
 			want(8, nil)
-			if got := snapshots(t, b.journal()); !slices.Equal(got, []int64{8}) {
+			if got := snapshots(t, b.Journal()); !slices.Equal(got, []int64{8}) {
 				t.Errorf("the snapshots are %v, want 8", got)
 			}
-			if bounds, err := b.journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Lowest != 9 {
+			if bounds, err := b.Journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Lowest != 9 {
 				t.Errorf("bounds %+v, %v; want 9 to be the lowest", bounds, err)
 			}
 		})
@@ -71,7 +71,7 @@ func TestCommandsGoOnWhileASnapshotOfAMutableStateIsSaved(t *testing.T) {
 	encoding, proceed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	b := setup(t, dynajournal.TableOptions{})
-	register(t, b.config.Serialization)
+	register(t, b.Config.Serialization)
 	items := serialization.Codec[*Basket]{
 		SerializerID: 4711, Manifest: "basket",
 		Encode: func(b *Basket) ([]byte, error) {
@@ -82,13 +82,13 @@ func TestCommandsGoOnWhileASnapshotOfAMutableStateIsSaved(t *testing.T) {
 			return &Basket{Items: map[string]int{"apple": int(p[0]), "pear": int(p[1])}}, nil
 		},
 	}
-	if err := serialization.Custom(b.config.Serialization, items); err != nil {
+	if err := serialization.Custom(b.Config.Serialization, items); err != nil {
 		t.Fatal(err)
 	}
 	copies := 0
 	kind := basketType(&copies)
 	kind.SnapshotWhen = func(_ *Basket, _ Put, version int64) bool { return version == 1 }
-	j := b.journal()
+	j := b.Journal()
 	hosted, err := entity.Open(j, kind, entity.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestCloseWaitsForTheSnapshotThatIsBeingSaved(t *testing.T) {
 				kind.Snapshots.Every = 1
 				a, saved := saving(b, kind, entity.Options{})
 				slow := embedded.Fault{Effect: embedded.EffectSlow, Delay: 3 * time.Second, Operation: "PutItem", Table: "*snapshot*"}
-				if _, err := b.engine.Inject(slow); err != nil {
+				if _, err := b.Engine.Inject(slow); err != nil {
 					t.Fatal(err)
 				}
 				do(t, a, "anna", deposit(1))
@@ -155,7 +155,7 @@ func TestCloseWaitsForTheSnapshotThatIsBeingSaved(t *testing.T) {
 				if s := <-saved; (s.Err == nil) != (err == nil) {
 					t.Errorf("Close: %v; a hook got %v", err, s.Err)
 				}
-				if got := snapshots(t, b.journal()); !slices.Equal(got, c.snapshots) {
+				if got := snapshots(t, b.Journal()); !slices.Equal(got, c.snapshots) {
 					t.Errorf("the snapshots are %v, want %v", got, c.snapshots)
 				}
 			})

@@ -114,7 +114,7 @@ func TestEntityBehindALowMarkThatAJVMHasLowered(t *testing.T) {
 func (b *bundle) lowMarkOfJVM(low int64) {
 	b.Helper()
 	number := &types.AttributeValueMemberN{Value: strconv.FormatInt(low, 10)}
-	_, err := dynamodb.NewFromConfig(b.engine.AWSConfig()).PutItem(b.Context(), &dynamodb.PutItemInput{
+	_, err := dynamodb.NewFromConfig(b.Engine.AWSConfig()).PutItem(b.Context(), &dynamodb.PutItemInput{
 		TableName: aws.String(dynajournal.DefaultJournalTable),
 		Item: map[string]types.AttributeValue{
 			"par": &types.AttributeValueMemberS{Value: "journal-SL-account|anna-0"},
@@ -129,8 +129,8 @@ func (b *bundle) lowMarkOfJVM(low int64) {
 // byJVM lets a JVM persist deposits of 1 in the account anna, save the state, and delete.
 func (b *bundle) byJVM(state Account, deposits int, to int64) {
 	b.Helper()
-	plugin := jvm.New(dynamodb.NewFromConfig(b.engine.AWSConfig()), dynajournal.DefaultJournalTable,
-		dynajournal.DefaultSnapshotTable, dynajournal.DefaultJournalName, b.journal().SequenceShards())
+	plugin := jvm.New(dynamodb.NewFromConfig(b.Engine.AWSConfig()), dynajournal.DefaultJournalTable,
+		dynajournal.DefaultSnapshotTable, dynajournal.DefaultJournalName, b.Journal().SequenceShards())
 	e, err := plugin.Start(b.Context(), "account|anna")
 	for range deposits {
 		if err == nil {
@@ -151,7 +151,7 @@ func (b *bundle) byJVM(state Account, deposits int, to int64) {
 // payload returns the stored form of a value.
 func (b *bundle) payload(value any) jvm.Payload {
 	b.Helper()
-	p, err := b.config.Serialization.Encode(context.Background(), value)
+	p, err := b.Config.Serialization.Encode(context.Background(), value)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func (s *sleeper) sleep(d time.Duration) {
 	s.Helper()
 	s.service.Add(int64(d))
 	s.local.Add(int64(d))
-	if _, err := s.engine.SweepExpired(); err != nil {
+	if _, err := s.Engine.SweepExpired(); err != nil {
 		s.Error(err)
 	}
 }
@@ -99,7 +99,7 @@ func (s *sleeper) sleep(d time.Duration) {
 func TestAgeOfAViewCountsTheTimeThatTheMachineSlept(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t)
-	a := s.open(s.journal(s.machine), accountType(), entity.Options{})
+	a := s.open(s.Journal(s.machine), accountType(), entity.Options{})
 	do(t, a, "anna", deposit(10))
 	do(t, s.accounts(), "anna", deposit(1))
 	s.sleep(30 * time.Minute)
@@ -141,14 +141,14 @@ func (s *sleeper) fromSnapshot() *accounts {
 	if got := <-saved; got.Err != nil || got.DeletedTo != 2 {
 		s.Fatalf("%+v, want the events to be deleted", got)
 	}
-	return s.open(s.journal(s.machine), kind, entity.Options{})
+	return s.open(s.Journal(s.machine), kind, entity.Options{})
 }
 
 // fromEvents opens the accounts of the machine on events of the account anna.
 func (s *sleeper) fromEvents() *accounts {
 	s.Helper()
 	do(s, s.accounts(), "anna", deposit(20))
-	return s.open(s.journal(s.machine), accountType(), entity.Options{})
+	return s.open(s.Journal(s.machine), accountType(), entity.Options{})
 }
 
 // An entity is purged while a machine sleeps that has it in memory, and no trace of that is left.
@@ -231,10 +231,10 @@ func TestSnapshotThatSleptSparesThoseOfTheNextLife(t *testing.T) {
 			wantError(t, "the snapshot of the next life", (<-savedNext).Err, nil)
 			release()
 			wantError(t, "the snapshot that slept", (<-saved).Err, dynajournal.ErrTooLate)
-			if got := snapshots(t, s.journal()); !slices.Equal(got, []int64{2}) {
+			if got := snapshots(t, s.Journal()); !slices.Equal(got, []int64{2}) {
 				t.Errorf("the snapshots are %v, want 2", got)
 			}
-			if got, version := view(t, s.open(s.journal(), kind, entity.Options{}), "anna"); got != 2 || version != 2 {
+			if got, version := view(t, s.open(s.Journal(), kind, entity.Options{}), "anna"); got != 2 || version != 2 {
 				t.Errorf("the balance is %d at %d, want 2 at 2", got, version)
 			}
 		})

@@ -17,7 +17,7 @@ func saving(
 	b.Helper()
 	saved := make(chan entity.Snapshot, 100)
 	options.Hooks = append(options.Hooks, entity.Hook{OnSnapshot: func(s entity.Snapshot) { saved <- s }})
-	return b.open(b.journal(change...), kind, options), saved
+	return b.open(b.Journal(change...), kind, options), saved
 }
 
 func snapshots(t *testing.T, j *dynajournal.Journal) (numbers []int64) {
@@ -45,11 +45,11 @@ func TestSnapshotsAreSavedAndOldOnesDeleted(t *testing.T) {
 			}
 		}
 	}
-	if got := snapshots(t, b.journal()); len(got) != 2 || got[0] != 12 || got[1] != 9 {
+	if got := snapshots(t, b.Journal()); len(got) != 2 || got[0] != 12 || got[1] != 9 {
 		t.Errorf("the snapshots are %v, want 12 and 9", got)
 	}
 	recovered := make(chan entity.Recovery, 1)
-	other := b.open(b.journal(), kind, entity.Options{
+	other := b.open(b.Journal(), kind, entity.Options{
 		Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) { recovered <- r }}},
 	})
 	if got := do(t, other, "anna", deposit(1)); got != 13 {
@@ -104,7 +104,7 @@ func TestEventsThatAreNeededStay(t *testing.T) {
 		if wantError(t, "the snapshot", s.Err, err); s.Version%5 != 0 {
 			t.Errorf("%+v", s)
 		}
-		if bounds, err := b.journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Lowest != lowest {
+		if bounds, err := b.Journal().Bounds(t.Context(), "account|anna"); err != nil || bounds.Lowest != lowest {
 			t.Errorf("bounds %+v, %v; want %d to be the lowest", bounds, err, lowest)
 		}
 	}
@@ -129,7 +129,7 @@ func TestSnapshotThatCanNotBeReadIsLeftOut(t *testing.T) {
 	for range 4 {
 		do(t, a, "anna", deposit(1))
 	}
-	j := b.journal()
+	j := b.Journal()
 	unknown := serialization.Payload{SerializerID: 4711, Manifest: "old", Bytes: []byte("old")}
 	metadata := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 2}
 	if _, err := j.SaveSnapshot(t.Context(), metadata, unknown); err != nil {
@@ -167,7 +167,7 @@ func TestUpcastersReadOldEventsAndStates(t *testing.T) {
 	if err := serialization.JSON[Account](registry, "account-2"); err != nil {
 		t.Fatal(err)
 	}
-	later := b.journal(func(c *dynajournal.Config) { c.Serialization = registry })
+	later := b.Journal(func(c *dynajournal.Config) { c.Serialization = registry })
 	halves := func(p serialization.Payload) ([]Event, error) { return []Event{Deposited{5}, Deposited{5}}, nil }
 	upcasters := map[string]func(serialization.Payload) ([]Event, error){"deposited": halves}
 	for name, states := range map[string]map[string]func(serialization.Payload) (Account, error){

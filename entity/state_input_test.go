@@ -16,7 +16,7 @@ import (
 func TestStateTypesAndOptionsThatCanNotBeUsedAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{})
-	j := b.journal()
+	j := b.Journal()
 	metadata := func(context.Context) map[string]string { return nil }
 	for name, c := range map[string]struct {
 		journal *dynajournal.Journal
@@ -53,7 +53,7 @@ func TestStateThatCanNotBeStoredIsRejected(t *testing.T) {
 		t.Errorf("Do: %v", err)
 	}
 	type unknown struct{ Counter }
-	others, err := entity.OpenStates(b.journal(), entity.StateType[unknown]{Name: "unknown"}, entity.Options{})
+	others, err := entity.OpenStates(b.Journal(), entity.StateType[unknown]{Name: "unknown"}, entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestStateOfAFormerTypeIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	before, err := entity.OpenStates(b.journal(), entity.StateType[Former]{Name: "counter"}, entity.Options{})
+	before, err := entity.OpenStates(b.Journal(), entity.StateType[Former]{Name: "counter"}, entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,13 +99,13 @@ func TestStateOfAFormerTypeIsRead(t *testing.T) {
 	}
 	kind := counterType()
 	kind.Upcasters = map[string]func(serialization.Payload) (Counter, error){"former": func(p serialization.Payload) (Counter, error) {
-		former, err := b.config.Serialization.Decode(t.Context(), p)
+		former, err := b.Config.Serialization.Decode(t.Context(), p)
 		if err != nil {
 			return Counter{}, fmt.Errorf("decode a former state: %w", err)
 		}
 		return Counter{Count: former.(Former).Total}, nil
 	}}
-	after, err := entity.OpenStates(b.journal(), kind, entity.Options{})
+	after, err := entity.OpenStates(b.Journal(), kind, entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestStateOfFunctionIsInitial(t *testing.T) {
 	b := setupStates(t, dynajournal.TableOptions{})
 	kind := counterType()
 	kind.Initial = func(id string) Counter { return Counter{Count: len(id)} }
-	states, err := entity.OpenStates(b.journal(), kind, entity.Options{})
+	states, err := entity.OpenStates(b.Journal(), kind, entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func TestPutWhoseOutcomeStaysUnknownIsNotDoneTwice(t *testing.T) {
 				{Effect: embedded.EffectReset, Operation: "PutItem", Applied: stored},
 				{Effect: embedded.EffectReset, Operation: "GetItem"},
 			} {
-				stop, err := b.engine.Inject(fault)
+				stop, err := b.Engine.Inject(fault)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -22,7 +22,7 @@ func smallItems(c *dynajournal.Config) { c.MaxItemSize = 1024 }
 // stateItems returns how many items of states are stored: heads and parts.
 func stateItems(t testing.TB, b *bundle) (heads, parts int) {
 	t.Helper()
-	out, err := dynamodb.NewFromConfig(b.engine.AWSConfig()).Scan(t.Context(), &dynamodb.ScanInput{
+	out, err := dynamodb.NewFromConfig(b.Engine.AWSConfig()).Scan(t.Context(), &dynamodb.ScanInput{
 		TableName: aws.String("pekko-persistence-snapshot"),
 	})
 	if err != nil {
@@ -227,7 +227,7 @@ func TestStateWithDamagedPartsIsAnError(t *testing.T) {
 			b := setupStates(t, dynajournal.TableOptions{}, smallItems)
 			states := b.counters(entity.Options{})
 			doCount(t, states, 1, pad(3000, "a"))
-			client := dynamodb.NewFromConfig(b.engine.AWSConfig())
+			client := dynamodb.NewFromConfig(b.Engine.AWSConfig())
 			out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("pekko-persistence-snapshot")})
 			if err != nil {
 				t.Fatal(err)

@@ -70,7 +70,7 @@ func withCounters(t testing.TB) func(*dynajournal.Config) {
 // counters opens the counters of a journal, as a process would.
 func (b *bundle) counters(options entity.Options, change ...func(*dynajournal.Config)) *counters {
 	b.Helper()
-	return b.openStates(b.journal(change...), options)
+	return b.openStates(b.Journal(change...), options)
 }
 
 func (b *bundle) openStates(j *dynajournal.Journal, options entity.Options) *counters {
@@ -185,9 +185,9 @@ func TestStateCostsOneUnitAWrite(t *testing.T) {
 			b := setupStates(t, options)
 			states := b.counters(entity.Options{})
 			spent := func(do func()) string {
-				before := b.engine.Counters()
+				before := b.Engine.Counters()
 				do()
-				after := b.engine.Counters()
+				after := b.Engine.Counters()
 				requests, read, write := int64(0), 0.0, 0.0
 				for operation, n := range after.Requests {
 					requests += n - before.Requests[operation]
@@ -311,7 +311,7 @@ func TestCommandIsDecidedAtTheVersionOfAState(t *testing.T) {
 func TestStatesAreNotPartOfTheJournal(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{})
-	j := b.journal()
+	j := b.Journal()
 	states := b.openStates(j, entity.Options{})
 	doCount(t, states, 1, pad(500_000, "a"))
 	for id, err := range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{}) {
@@ -338,7 +338,7 @@ func TestThrottledPutFails(t *testing.T) {
 	b := setupStates(t, dynajournal.TableOptions{}, single)
 	states := b.counters(entity.Options{})
 	doCount(t, states, 1, count(1))
-	stop, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Operation: "PutItem"})
+	stop, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Operation: "PutItem"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 func TestEntityGoesOnAfterASnapshotThatIsNewerThanTheJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	j := b.journal()
+	j := b.Journal()
 	metadata := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 41}
 	if _, err := j.SaveSnapshot(t.Context(), metadata, Account{Balance: 7}); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestEntityGoesOnAfterASnapshotThatIsNewerThanTheJournal(t *testing.T) {
 func TestTypeWithoutSnapshotsReadsNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	without := b.journal(func(c *dynajournal.Config) { c.SnapshotTable = "none" })
+	without := b.Journal(func(c *dynajournal.Config) { c.SnapshotTable = "none" })
 	if got := do(t, b.open(without, accountType(), entity.Options{}), "anna", deposit(1)); got != 1 {
 		t.Errorf("the balance is %d, want 1", got)
 	}
@@ -60,7 +60,7 @@ func TestEntitiesWhoseIDsBeginAlikeAreApart(t *testing.T) {
 		do(t, a, id, deposit(i))
 		<-saved
 	}
-	other := b.open(b.journal(), kind, entity.Options{})
+	other := b.open(b.Journal(), kind, entity.Options{})
 	for i, id := range ids {
 		if got, version := view(t, other, id); got != i || version != 1 {
 			t.Errorf("%q has %d at %d, want %d at 1", id, got, version, i)
@@ -76,7 +76,7 @@ func TestStatesAndEventsCanBePrimitive(t *testing.T) {
 		Name: "word", Evolve: func(s, event string) string { return s + event }, Snapshots: entity.Snapshots{Every: 2},
 	}
 	for i, want := range []string{"ab", "abcd", "abcdef"} {
-		hosted, err := entity.Open(b.journal(), words, entity.Options{})
+		hosted, err := entity.Open(b.Journal(), words, entity.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

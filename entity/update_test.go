@@ -27,7 +27,7 @@ func TestCommandRecordsEventsAndGivesItsResult(t *testing.T) {
 	if got, version := view(t, a, "anna"); got != 20 || version != 2 {
 		t.Errorf("View shows %d at %d, want 20 at 2", got, version)
 	}
-	for e, err := range b.journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
+	for e, err := range b.Journal().Events(t.Context(), "account|anna", dynajournal.Range{}) {
 		if err != nil || e.Time.IsZero() {
 			t.Errorf("event %+v, %v", e, err)
 		}
@@ -58,8 +58,8 @@ func TestCommandsOfManyCallersAreDoneOnce(t *testing.T) {
 			t.Parallel()
 			b := setup(t, options)
 			hosts := []*accounts{
-				b.open(b.journal(), accountType(), entity.Options{Attempts: 1000}),
-				b.open(b.journal(), accountType(), entity.Options{Attempts: 1000}),
+				b.open(b.Journal(), accountType(), entity.Options{Attempts: 1000}),
+				b.open(b.Journal(), accountType(), entity.Options{Attempts: 1000}),
 			}
 			var deposits, withdrawals atomic.Int64
 			var wg sync.WaitGroup

@@ -66,7 +66,7 @@ func TestViewWritesNothing(t *testing.T) {
 	b := setup(t, dynajournal.TableOptions{})
 	do(t, b.accounts(), "anna", deposit(5))
 	for _, operation := range []string{"Put*", "*Write*", "Update*", "Delete*", "*Statement*"} {
-		if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectExpiredToken, Operation: operation}); err != nil {
+		if _, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectExpiredToken, Operation: operation}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,11 +3,11 @@ package entity
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/core"
 )
@@ -247,11 +247,8 @@ func (e *entity[S, E]) failed(w *write[S, E], writer writer, err error) {
 	e.decideAgain(w)
 }
 
-// The pause before a recovery after a conflict is random, up to a longest one that doubles.
-const (
-	shortestPause = 2 * time.Millisecond
-	longestPause  = 200 * time.Millisecond
-)
+// conflictPauses are the longest pauses before the recovery after a conflict.
+var conflictPauses = backoff.Pauses{Shortest: 2 * time.Millisecond, Longest: 200 * time.Millisecond}
 
 // conflicted ends a write whose number another writer has taken. The entity catches up, and the
 // commands are decided again.
@@ -261,14 +258,14 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 	e.mu.Lock()
 	e.blocked, e.writer = true, nil
 	e.conflicts++
-	pause := min(shortestPause<<min(e.conflicts, 10), longestPause) //nolint:mnd // far above longestPause
+	pause := conflictPauses.Random(e.conflicts)
 	e.mu.Unlock()
 	for _, hook := range h.options.Hooks {
 		if hook.OnConflict != nil {
 			hook.OnConflict(Conflict{e.pid, len(w.commands), err})
 		}
 	}
-	h.sleep(1 + rand.N(pause)) //nolint:gosec // no secret
+	h.sleep(pause)
 	found, failure := e.host.storage.find(e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()

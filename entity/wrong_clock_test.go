@@ -15,7 +15,7 @@ func TestNow_WrongClockDoesNotStick(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{}, single)
 	began := time.Now()
-	config := b.config
+	config := b.Config
 	core.SetClock(&config, clock.New(
 		func() time.Time { return time.Now().Add(25 * time.Hour) }, func() time.Duration { return time.Since(began) },
 	))
@@ -24,7 +24,7 @@ func TestNow_WrongClockDoesNotStick(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = wrong.Close() })
-	for _, journal := range []*dynajournal.Journal{wrong, b.journal()} {
+	for _, journal := range []*dynajournal.Journal{wrong, b.Journal()} {
 		es, err := entity.Open(journal, accountType(), entity.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -17,16 +17,15 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/enginetest"
 	"github.com/dynajournal/dynajournal/payloads"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // bundle is a journal with a store, in an engine in memory.
 type bundle struct {
-	testing.TB
+	*enginetest.Bundle
 
-	engine  *embedded.Engine
-	config  dynajournal.Config
 	journal *dynajournal.Journal
 	store   *payloads.Memory
 }
@@ -34,41 +33,21 @@ type bundle struct {
 // setup opens a journal whose payloads of more than 1,000 bytes are in a store.
 func setup(t testing.TB, change ...func(*dynajournal.Config)) *bundle {
 	t.Helper()
-	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bundle{TB: t, engine: engine, store: &payloads.Memory{}}
-	b.config = dynajournal.Config{
-		AWS: engine.AWSConfig(), Retries: -1,
-		Serialization: serialization.NewRegistry(serialization.External(b.store, 1000)),
-	}
-	for _, f := range change {
-		f(&b.config)
-	}
-	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if b.journal, err = dynajournal.Open(t.Context(), b.config); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(b.journal.Close(), engine.Close()); err != nil {
-			t.Error(err)
+	b := &bundle{store: &payloads.Memory{}}
+	b.Bundle = enginetest.Open(t, enginetest.Options{Config: func(c *dynajournal.Config) {
+		c.Retries = -1
+		c.Serialization = serialization.NewRegistry(serialization.External(b.store, 1000))
+		for _, f := range change {
+			f(c)
 		}
-	})
+	}})
+	b.journal = b.Journal()
 	return b
 }
 
-func (b *bundle) recover(pid string) *dynajournal.Writer {
-	b.Helper()
-	w, err := b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return w
-}
+func (b *bundle) recover(pid string) *dynajournal.Writer { return b.Recover(b.journal, pid) }
 
+// append appends events as one atomic write.
 func (b *bundle) append(w *dynajournal.Writer, events ...any) {
 	b.Helper()
 	if _, err := w.Append(b.Context(), events...); err != nil {
@@ -187,7 +166,7 @@ func TestFailedAppendsLeaveLeftovers(t *testing.T) {
 		if _, err := other.Append(ended, large("z")); err == nil {
 			t.Fatal("it is written")
 		}
-		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling})
+		remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +183,7 @@ func TestLostResponseLeavesNoLeftover(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
 		w := b.recover("a")
-		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem"})
+		remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +216,7 @@ func TestDeletedEventsLeaveLeftovers(t *testing.T) {
 func TestYoungPayloadIsNoLeftover(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
-		if _, err := b.config.Serialization.Encode(t.Context(), large("x")); err != nil { // as before an append
+		if _, err := b.Config.Serialization.Encode(t.Context(), large("x")); err != nil { // as before an append
 			t.Fatal(err)
 		}
 		found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge})
@@ -282,7 +261,7 @@ func TestReferencesAreFoundWhereverTheyAreStored(t *testing.T) {
 				}
 				b.want(0, 7)
 				// An event that no reader sees is an item all the same.
-				if _, err := dynamodb.NewFromConfig(b.engine.AWSConfig()).PutItem(t.Context(), &dynamodb.PutItemInput{
+				if _, err := dynamodb.NewFromConfig(b.Engine.AWSConfig()).PutItem(t.Context(), &dynamodb.PutItemInput{
 					TableName: new(dynajournal.DefaultSnapshotTable), Item: map[string]types.AttributeValue{
 						"par": &types.AttributeValueMemberS{Value: "elsewhere"}, "seq": &types.AttributeValueMemberN{Value: "1"},
 						"copy": &types.AttributeValueMemberB{Value: append([]byte("within "), b.reference()...)},
@@ -299,7 +278,7 @@ func TestReferencesAreFoundWhereverTheyAreStored(t *testing.T) {
 // reference puts a payload, and returns the stored reference to it.
 func (b *bundle) reference() []byte {
 	b.Helper()
-	p, err := b.config.Serialization.Encode(context.Background(), large("r"))
+	p, err := b.Config.Serialization.Encode(context.Background(), large("r"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -375,7 +354,7 @@ func TestErrorsLeaveNothingToRemove(t *testing.T) {
 		if !errors.Is(err, dynajournal.ErrTableNotFound) || found.Leftovers != nil {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Operation: "Scan"}); err != nil {
+		if _, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Operation: "Scan"}); err != nil {
 			t.Fatal(err)
 		}
 		if found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge}); err == nil || found.Leftovers != nil {

@@ -120,12 +120,12 @@ func TestCostsOfAnAudit(t *testing.T) {
 	b.await("group/all", "a", 1)
 	stop()
 	var spent costs
-	b.journal = b.open(spent.install)
+	b.journal = b.Journal(spent.install)
 	spent.take()
 	b.audit("group/all", projection.AuditOptions{})
 	one := spent.take()
 	b.write("b", "x")
-	start(t, group(t, b.open(), fast(), projection.AtLeastOnce("all", &recorder{})))
+	start(t, group(t, b.Journal(), fast(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "b", 1)
 	spent.take()
 	b.audit("group/all", projection.AuditOptions{})
@@ -138,7 +138,7 @@ func TestCostsOfAnAudit(t *testing.T) {
 func TestPositionsOfAStream(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
-	client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
 	positions := func(name string) []projection.Position {
 		t.Helper()
 		all, err := projection.Positions(t.Context(), b.journal, client, name)

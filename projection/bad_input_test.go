@@ -76,12 +76,12 @@ func TestMissingOrForeignTableIsAnError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	other := func(c *dynajournal.Config) { c.JournalTable, c.SnapshotTable = "other", "other-snapshots" }
-	config := b.config
+	config := b.Config
 	other(&config)
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	g := group(t, b.open(other), fast(), projection.AtLeastOnce("all", &recorder{}))
+	g := group(t, b.Journal(other), fast(), projection.AtLeastOnce("all", &recorder{}))
 	err := g.Run(t.Context())
 	wantError(t, "without a table", err, projection.ErrNoTable)
 	wantError(t, "without a table", err, dynajournal.ErrTableNotFound)

@@ -13,9 +13,9 @@ func TestGroupBeginsAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")
-	j := b.open(func(c *dynajournal.Config) { c.Retries = -1 })
+	j := b.Journal(func(c *dynajournal.Config) { c.Retries = -1 })
 	for _, effect := range []embedded.Effect{embedded.EffectThrottling, embedded.EffectUnavailable} {
-		if _, err := b.engine.Inject(embedded.Fault{Effect: effect, Operation: "DescribeTable", Times: 3}); err != nil {
+		if _, err := b.Engine.Inject(embedded.Fault{Effect: effect, Operation: "DescribeTable", Times: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}

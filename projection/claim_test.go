@@ -56,7 +56,7 @@ func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
 	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", first)))
 	comes(t, "the first event", first.arrived)
 	var seen looks
-	other := group(t, b.open(seen.install), fast(), projection.AtLeastOnce("all", second))
+	other := group(t, b.Journal(seen.install), fast(), projection.AtLeastOnce("all", second))
 	start(t, other)
 	until(t, "the other process looks three times", func() bool { return seen.Load() >= 3 })
 	want(t, "the other process", second.of("a"))
@@ -74,13 +74,13 @@ func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 		b.write("a", "x", "y")
 		first, second := block(), &recorder{}
 		gate := b.gate("")
-		start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), projection.AtLeastOnce("all", first)))
+		start(t, group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), projection.AtLeastOnce("all", first)))
 		comes(t, "the first event", first.arrived)
 		gate.dead.Store(true)
 		close(first.passed)
 		config := fast()
 		config.ClaimTimeout = 100 * time.Millisecond
-		start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", second)))
 		b.await("group/all", "a", 2)
 		want(t, "the second process", second.of("a"), "1 x", "2 y")
 	})
@@ -102,7 +102,7 @@ func TestPurgeIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
 		}
 		config := fast()
 		config.Concurrency = 1
-		g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", first))
+		g := group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", first))
 		stop := start(t, g)
 		until(t, "the handler was called", func() bool { return len(first.of("a"))+len(first.of("b")) > 0 })
 		stop()
@@ -111,7 +111,7 @@ func TestPurgeIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
 		}
 		b.write("a", "u", "v")
 		config.ClaimTimeout = 100 * time.Millisecond
-		start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", second)))
 		b.await("group/all", "a", 2)
 		b.await("group/all", "b", 1)
 		handled := []string{"1 u", "2 v"}
@@ -139,7 +139,7 @@ func TestOffsetWithoutTheClaimIsRefused(t *testing.T) {
 		b.write("a", "y")
 		config := fast()
 		config.ClaimTimeout = 100 * time.Millisecond
-		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+		stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", second)))
 		b.await("group/all", "a", 2)
 		stop()
 		close(first.passed)
@@ -163,7 +163,7 @@ func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
 		comes(t, "the first event", first.arrived)
 		config := fast()
 		config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1_000_000
-		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+		stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{on: func(_ context.Context, e dynajournal.Event) error {
 			if e.SequenceNumber == 2 {
 				failed <- struct{}{}
 				return errWanted
@@ -256,7 +256,7 @@ func TestGroupEndsWithItsJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
-	j := b.open()
+	j := b.Journal()
 	g := group(t, j, fast(), projection.AtLeastOnce("all", &recorder{}))
 	over := make(chan error, 1)
 	go func() { over <- g.Run(context.Background()) }()

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
@@ -91,6 +92,11 @@ type Config struct {
 	//
 	// Defaults to Sweep(SweepOptions{}).
 	Source Source
+}
+
+// retries returns the pauses before retries, without their random part.
+func (c *Config) retries() backoff.Pauses {
+	return backoff.Pauses{Shortest: c.RetryShortest, Longest: c.RetryLongest}
 }
 
 // The defaults of a configuration.

@@ -96,7 +96,7 @@ func TestLostWriteOfADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		_, err := b.engine.Inject(embedded.Fault{
+		_, err := b.Engine.Inject(embedded.Fault{
 			Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem", Table: projectionsTable, Times: 1,
 		})
 		if err != nil {
@@ -110,7 +110,7 @@ func TestLostWriteOfADeadLetter(t *testing.T) {
 			}
 			return refuse("x")(m)
 		})
-		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
+		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
 		stop := start(t, group(t, j, fast(), projection.Outbox("out", box, oneEach)))
 		until(t, "the process dies", gate.dead.Load)
 		stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
@@ -62,7 +63,7 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 	if !o.takes(pid) {
 		return nil
 	}
-	for pause := firstLook; ; pause = min(2*pause, longestLook) {
+	for n := 0; ; n++ {
 		if err := WaitFor(ctx, journal, projection, pid, number); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 		if done || err != nil && !passes(err) {
 			return err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := backoff.Wait(ctx, looks.After(n)); err != nil {
 			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		}
 	}

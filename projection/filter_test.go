@@ -28,7 +28,7 @@ func (typed) FromJournal(stored any, _ string) ([]any, error) { return []any{sto
 func TestFiltersLeaveOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.journal = b.open(func(c *dynajournal.Config) { c.Adapter = typed{} })
+	b.journal = b.Journal(func(c *dynajournal.Config) { c.Adapter = typed{} })
 	b.write("order|1", tagged("a", "red"), tagged(int64(2), "blue"), tagged("c", "blue"), tagged(int64(4), "red"))
 	b.write("item|1", tagged("z", "red"))
 	all := map[string][]projection.Option{
@@ -99,7 +99,7 @@ func TestTypesAreTheStoredManifests(t *testing.T) {
 	}
 	b.write("a", stored("kept"), stored("left"), stored("kept"))
 	var handled recorder
-	start(t, group(t, b.open(func(c *dynajournal.Config) { c.Adapter = adapter{} }), fast(), projection.AtLeastOnce("all",
+	start(t, group(t, b.Journal(func(c *dynajournal.Config) { c.Adapter = adapter{} }), fast(), projection.AtLeastOnce("all",
 		projection.HandlerFunc(func(_ context.Context, e dynajournal.Event) error {
 			handled.note(e.PersistenceID, fmt.Sprint(e.SequenceNumber))
 			return nil
@@ -129,7 +129,7 @@ func TestLeftOutEventsMoveTheOffset(t *testing.T) {
 			}, 1, 8},
 		} {
 			var spent costs
-			g := group(t, b.open(spent.install), fast(), c.of(projection.OnlyIDs(name), projection.OnlyTags("kept")))
+			g := group(t, b.Journal(spent.install), fast(), c.of(projection.OnlyIDs(name), projection.OnlyTags("kept")))
 			b.write(name, tagged("x", "left"))
 			stop := start(t, g)
 			b.await("group/"+name, name, 1)

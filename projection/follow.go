@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
@@ -118,7 +119,7 @@ func (f *follower) emit(ctx context.Context, records []types.Record, yield func(
 			if errors.Is(err, errLeft) {
 				return false, nil
 			}
-			if err != nil && passes(err) && sleep(ctx, f.Poll) == nil {
+			if err != nil && passes(err) && backoff.Wait(ctx, f.Poll) == nil {
 				continue
 			}
 			if err != nil {

@@ -60,7 +60,7 @@ func (h *hiding) Do(r *http.Request) (*http.Response, error) {
 // hideChildren hides the shards that have a parent now.
 func (h *hiding) hideChildren(b *bundle) {
 	b.Helper()
-	client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
 	out, err := client.DescribeStream(b.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: aws.String(b.streamARN())})
 	if err != nil {
 		b.Fatal(err)
@@ -83,7 +83,7 @@ func TestFollowWaitsForAParentThatIsNotListed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := streaming(t)
-				config := b.engine.AWSConfig()
+				config := b.Engine.AWSConfig()
 				h := &hiding{HTTPClient: config.HTTPClient, hidden: map[string]bool{}}
 				config.HTTPClient = h
 				f, began := b.begin(slowly, dynamodbstreams.NewFromConfig(config))

@@ -14,24 +14,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// The pauses between two descriptions of the stream. They double from the shortest to the longest,
-// and begin again when a shard has ended.
+// discoveries are the pauses between two descriptions of the stream. They start again with the
+// shortest when a shard has ended.
 //
 // DescribeStream is not consistent with the reading of shards: the children of a shard that has
 // ended may be listed a minute later (awslabs/amazon-kinesis-client issue 164,
 // apache/flink-connector-aws pull request 252). An account may describe streams 10 times a second.
-const (
-	shortestDiscovery = 250 * time.Millisecond
-	longestDiscovery  = 15 * time.Second
-	// clocksApart is how far the clock that dates the records of a stream may be from the clock of
-	// the table's endpoint. A record that old is taken for new, because the opposite would lose an
-	// event.
-	clocksApart = time.Minute
-)
+var discoveries = backoff.Pauses{Shortest: 250 * time.Millisecond, Longest: 15 * time.Second}
+
+// clocksApart is how far the clock that dates the records of a stream may be from the clock of the
+// table's endpoint. A record that old is taken for new, because the opposite would lose an event.
+const clocksApart = time.Minute
 
 // parentAwaited is how long the parent of a listed shard may be missing from the list. Then it
 // counts as trimmed.
@@ -117,8 +115,7 @@ func (f *follower) fail(ctx context.Context, err error) {
 // discover finds the shards of the stream and begins to read them, until ctx ends. It repeats that
 // for as long as Follow runs, because a shard may be listed at any time after it was opened.
 func (f *follower) discover(ctx context.Context) {
-	pause := shortestDiscovery
-	for {
+	for n := 0; ; n++ {
 		first := f.shards == nil
 		if err := f.look(ctx); err != nil && (first || lasting(err) || errors.Is(err, ErrNoStream)) {
 			f.fail(ctx, err)
@@ -127,14 +124,13 @@ func (f *follower) discover(ctx context.Context) {
 		if first && f.unpositioned == 0 {
 			close(f.started)
 		}
-		next := time.NewTimer(pause)
-		pause = min(2*pause, longestDiscovery)
+		next := time.NewTimer(discoveries.After(n))
 		for waiting := true; waiting; {
 			select {
 			case end := <-f.over:
 				f.shards[end.name].finish(end.at)
-				next.Reset(shortestDiscovery)
-				pause = 2 * shortestDiscovery
+				n = 0
+				next.Reset(discoveries.After(n))
 			case <-f.positioned:
 				if f.unpositioned--; f.unpositioned == 0 {
 					close(f.started)
@@ -304,7 +300,7 @@ func (r *followedReader) run(ctx context.Context) error {
 			return send(ctx, r.over, endOfShard{r.shard, asked})
 		}
 		if len(records) == 0 {
-			if err := sleep(ctx, r.Poll); err != nil {
+			if err := backoff.Wait(ctx, r.Poll); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func (c *counted) take() map[string]int {
 
 // countedStreams returns a client for streams, and its counter.
 func (b *bundle) countedStreams() (*dynamodbstreams.Client, *counted) {
-	cfg := b.engine.AWSConfig()
+	cfg := b.Engine.AWSConfig()
 	c := &counted{HTTPClient: cfg.HTTPClient, of: map[string]int{}}
 	cfg.HTTPClient = c
 	return dynamodbstreams.NewFromConfig(cfg), c
@@ -62,7 +62,7 @@ func (b *bundle) inject(spec string) (remove func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	remove, err = b.engine.Inject(f)
+	remove, err = b.Engine.Inject(f)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func (b *bundle) inject(spec string) (remove func()) {
 
 func (b *bundle) split() {
 	b.Helper()
-	if err := b.engine.SplitShards(b.journalTable()); err != nil {
+	if err := b.Engine.SplitShards(b.journalTable()); err != nil {
 		b.Fatal(err)
 	}
 }

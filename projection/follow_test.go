@@ -48,7 +48,7 @@ func (b *bundle) follow(change ...func(*projection.FollowOptions)) *followed {
 func (b *bundle) begin(change func(*projection.FollowOptions), client ...*dynamodbstreams.Client) (f *followed, began chan struct{}) {
 	b.Helper()
 	if len(client) == 0 {
-		client = append(client, dynamodbstreams.NewFromConfig(b.engine.AWSConfig()))
+		client = append(client, dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f, began = &followed{stop: cancel, ended: make(chan error, 1)}, make(chan struct{})
@@ -90,7 +90,7 @@ func TestFollowReturnsWhatIsWritten(t *testing.T) {
 	b.append(long, "p", "q", "r", "s") // over the end of a partition: 98 to 101
 	w := b.write("new", "1", "2")
 	b.append(w, "3", "4", "5")
-	b.engine.SplitShards(b.journalTable())
+	b.Engine.SplitShards(b.journalTable())
 	b.append(long, "t")
 	b.append(w, "6")
 	until(t, "all come", func() bool { return len(f.of("new")) == 6 && len(f.of("long")) == 5 && len(f.of("old")) == 1 })
@@ -128,7 +128,7 @@ func TestFollowKeepsTheOrderOfEachID(t *testing.T) {
 			}
 		})
 	}
-	b.engine.SplitShards(b.journalTable())
+	b.Engine.SplitShards(b.journalTable())
 	writing.Wait()
 	var all []string
 	for n := range events {
@@ -150,7 +150,7 @@ func TestCostsOfFollowing(t *testing.T) {
 	b := streaming(t)
 	w := b.write("a", "x")
 	var spent costs
-	b.journal = b.open(spent.install)
+	b.journal = b.Journal(spent.install)
 	f := b.follow()
 	spent.take()
 	b.append(w, "y")
@@ -168,7 +168,7 @@ func TestCostsOfFollowing(t *testing.T) {
 func TestFollowNeedsAStream(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
 	follow := func(j *dynajournal.Journal, client *dynamodbstreams.Client, opts projection.FollowOptions) error {
 		for _, err := range projection.Follow(t.Context(), j, client, opts) {
 			return err
@@ -178,7 +178,7 @@ func TestFollowNeedsAStream(t *testing.T) {
 	var none projection.FollowOptions
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+		client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
 		for _, err := range projection.Follow(t.Context(), b.journal, client, projection.FollowOptions{}) {
 			wantError(t, "without a stream", err, projection.ErrNoStream)
 		}

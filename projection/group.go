@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
@@ -269,22 +270,10 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 			if other && t.claim != claimed.claim {
 				t.claim, t.claimSeen = claimed.claim, time.Now()
 			}
-			if err := sleep(ctx, g.config.RetryShortest); err != nil {
+			if err := backoff.Wait(ctx, g.config.RetryShortest); err != nil {
 				return err
 			}
 		}
 	}
 	return argument("projection", projection, "the group has none of that name")
-}
-
-// sleep waits. The error is why ctx has ended.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -246,13 +246,13 @@ func TestEffectsHappenOnce(t *testing.T) {
 		{Effect: embedded.EffectTransactionConflict, Operation: "TransactWriteItems", Every: 3, Times: 4},
 		{Effect: embedded.EffectThrottling, Operation: "GetItem", Table: projectionsTable, Every: 4, Times: 4},
 	} {
-		if _, err := b.engine.Inject(fault); err != nil {
+		if _, err := b.Engine.Inject(fault); err != nil {
 			t.Fatal(err)
 		}
 	}
 	single := func(c *dynajournal.Config) { c.Retries = -1 }
 	for range 2 {
-		start(t, group(t, b.open(single), fast(), projection.Transactional("effects", e)))
+		start(t, group(t, b.Journal(single), fast(), projection.Transactional("effects", e)))
 	}
 	b.await("group/effects", "a", 3)
 	if n := e.count("a"); n != "3" {
@@ -268,7 +268,7 @@ func TestLateTransactionIsRefused(t *testing.T) {
 	e := &effects{bundle: b}
 	e.table()
 	gate := b.gate("ADD events")
-	late := group(t, b.open(gate.install), fast(), projection.Transactional("effects", e))
+	late := group(t, b.Journal(gate.install), fast(), projection.Transactional("effects", e))
 	start(t, late)
 	comes(t, "the request", gate.arrived)
 	start(t, group(t, b.journal, fast(), projection.Transactional("effects", e)))

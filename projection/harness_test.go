@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/enginetest"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -31,11 +32,9 @@ func TestMain(m *testing.M) {
 
 // bundle is an engine with the tables of a native journal.
 type bundle struct {
-	testing.TB
+	*enginetest.Bundle
 
-	engine  *embedded.Engine
 	table   *dynamodb.Client
-	config  dynajournal.Config
 	journal *dynajournal.Journal
 	// records is held for reading during each request for records: see withhold.
 	records sync.RWMutex
@@ -43,35 +42,11 @@ type bundle struct {
 
 func setup(t testing.TB, options ...embedded.Option) *bundle {
 	t.Helper()
-	engine, err := embedded.OpenMemory(append(options, embedded.WithSweepInterval(0))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = engine.Close() })
-	b := &bundle{
-		TB: t, engine: engine, table: dynamodb.NewFromConfig(engine.AWSConfig()),
-		config: dynajournal.Config{AWS: engine.AWSConfig(), BackoffBase: 1, BackoffCap: 1},
-	}
-	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Projections: true}); err != nil {
-		t.Fatal(err)
-	}
-	b.journal = b.open()
+	b := &bundle{Bundle: enginetest.Open(t, enginetest.Options{
+		Engine: options, Tables: dynajournal.TableOptions{Projections: true},
+	})}
+	b.table, b.journal = dynamodb.NewFromConfig(b.Engine.AWSConfig()), b.Journal()
 	return b
-}
-
-// open opens the journal, with a changed configuration.
-func (b *bundle) open(change ...func(*dynajournal.Config)) *dynajournal.Journal {
-	b.Helper()
-	config := b.config
-	for _, f := range change {
-		f(&config)
-	}
-	j, err := dynajournal.Open(b.Context(), config)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = j.Close() })
-	return j
 }
 
 // comes waits for what a test can't go on without, and returns it.
@@ -89,15 +64,8 @@ func comes[T any](t testing.TB, what string, ch <-chan T) T {
 // write appends events, each on its own, and returns the writer.
 func (b *bundle) write(pid string, events ...any) *dynajournal.Writer {
 	b.Helper()
-	w, err := b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, e := range events {
-		if _, err := w.Append(b.Context(), e); err != nil {
-			b.Fatal(err)
-		}
-	}
+	w := b.Recover(b.journal, pid)
+	b.Append(w, events...)
 	return w
 }
 

@@ -54,12 +54,12 @@ func TestJournalsInTheSameTables(t *testing.T) {
 	names := []string{"journal", "journal-P-x", "jour", "journal-"}
 	journals, all := map[string]*dynajournal.Journal{}, map[string]*recorder{}
 	for _, name := range names {
-		config := b.config
+		config := b.Config
 		config.JournalName = name
 		if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{Projections: true}); err != nil {
 			t.Fatal(err)
 		}
-		journals[name] = b.open(func(c *dynajournal.Config) { c.JournalName = name })
+		journals[name] = b.Journal(func(c *dynajournal.Config) { c.JournalName = name })
 		all[name] = &recorder{}
 		start(t, group(t, journals[name], b.streamed(), projection.AtLeastOnce("all", all[name])))
 	}

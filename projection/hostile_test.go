@@ -34,18 +34,18 @@ func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
 	var later atomic.Int64
 	service := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	b := streaming(t, embedded.WithClock(service))
-	stop := start(t, group(t, b.open(ahead(service, 20*time.Hour)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	stop := start(t, group(t, b.Journal(ahead(service, 20*time.Hour)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.settled()
 	until(t, "the leases", func() bool { return len(b.items("beat")) > 1 })
 	stop()
 	b.write("a", "x")
 	later.Store(int64(26 * time.Hour))
 	for range 2 { // shards are replaced first
-		if _, err := b.engine.SweepExpired(); err != nil {
+		if _, err := b.Engine.SweepExpired(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	start(t, group(t, b.open(ahead(service, 0)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	start(t, group(t, b.Journal(ahead(service, 0)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
 }
 
@@ -60,9 +60,9 @@ func TestWrongClockHidesNoProcess(t *testing.T) {
 			service := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 			b := setup(t, embedded.WithClock(service))
 			gate := b.gate("")
-			wrong := b.open(ahead(service, by), gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+			wrong := b.Journal(ahead(service, by), gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 			stop := start(t, group(t, wrong, fast(), projection.AtLeastOnce("all", &recorder{})))
-			observers := []*dynajournal.Journal{b.open(ahead(service, 0)), b.open(ahead(service, by)), b.open(ahead(service, -by))}
+			observers := []*dynajournal.Journal{b.Journal(ahead(service, 0)), b.Journal(ahead(service, by)), b.Journal(ahead(service, -by))}
 			count := func(j *dynajournal.Journal) int {
 				all, err := projection.List(t.Context(), j)
 				if err != nil || len(all) != 1 {
@@ -110,7 +110,7 @@ func TestStreamReplacedWhileItIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		b.write("a", "x")
-		start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+		start(t, group(t, b.Journal(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 		b.await("group/all", "a", 1)
 		b.settled()
 		// Both come between two looks of the group, so that it sees no table without a stream.
@@ -156,7 +156,7 @@ func TestTableDeletedWhileAGroupRuns(t *testing.T) {
 				b := streaming(t)
 				b.write("a", "x")
 				over := make(chan error, 1)
-				g := group(t, b.open(), config(b), projection.AtLeastOnce("all", &recorder{}))
+				g := group(t, b.Journal(), config(b), projection.AtLeastOnce("all", &recorder{}))
 				go func() { over <- g.Run(t.Context()) }()
 				b.await("group/all", "a", 1)
 				if _, err := b.table.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
@@ -176,7 +176,7 @@ func TestTableDeletedWhileAGroupRuns(t *testing.T) {
 func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
-	if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectTrimmed}); err != nil {
+	if _, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectTrimmed}); err != nil {
 		t.Fatal(err)
 	}
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
@@ -190,7 +190,7 @@ func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 func TestSweepOwedDuringASweep(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
-	if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"}); err != nil {
+	if _, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"}); err != nil {
 		t.Fatal(err)
 	}
 	b.write("a", "x")

@@ -24,8 +24,8 @@ func TestTableThrottledForMinutes(t *testing.T) {
 				b := streaming(t)
 				b.write("a", "x")
 				b.write("b", "y")
-				j := b.open()
-				remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: table})
+				j := b.Journal()
+				remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: table})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,9 +59,9 @@ func TestHandlerSlowerThanItsClaim(t *testing.T) {
 			time.Sleep(3 * config.ClaimTimeout)
 			return nil
 		}
-		start(t, group(t, b.open(), config, projection.AtLeastOnce("all", slow)))
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", slow)))
 		time.Sleep(config.ClaimTimeout / 2)
-		start(t, group(t, b.open(), config, projection.AtLeastOnce("all", other)))
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", other)))
 		b.await("group/all", "a", 3)
 		want(t, "the other process", other.of("a"), "1 x", "2 y", "3 z")
 	})
@@ -109,7 +109,7 @@ func TestHandlerThatDoesNotReturnHoldsUpNoOtherID(t *testing.T) {
 			}
 			return nil
 		}
-		g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+		g := group(t, b.Journal(), config, projection.AtLeastOnce("all", all))
 		stop := start(t, g)
 		overdue := func(want int) {
 			t.Helper()

@@ -64,7 +64,7 @@ func (c *recordsClient) Do(r *http.Request) (*http.Response, error) {
 
 // streams returns a client for the stream of the journal's table.
 func (b *bundle) streams() (*dynamodbstreams.Client, *recordsClient) {
-	settings := b.engine.AWSConfig()
+	settings := b.Engine.AWSConfig()
 	records := &recordsClient{bundle: b, inner: settings.HTTPClient}
 	settings.HTTPClient = records
 	return dynamodbstreams.NewFromConfig(settings), records
@@ -103,7 +103,7 @@ func TestCostsOfAStream(t *testing.T) {
 				e.table()
 				var spent costs
 				config, records := b.quiet()
-				g := group(t, b.open(spent.install), config, of(e))
+				g := group(t, b.Journal(spent.install), config, of(e))
 				stop := start(t, g)
 				b.settled()
 				w := b.write("a")
@@ -272,7 +272,7 @@ func TestKeptRowThatAnotherProcessHasChanged(t *testing.T) {
 			if _, err := w.Append(t.Context(), "y"); err != nil {
 				t.Fatal(err)
 			}
-			stop := start(t, group(t, b.open(), fast(), handler(&recorder{}, e)))
+			stop := start(t, group(t, b.Journal(), fast(), handler(&recorder{}, e)))
 			b.await("group/all", "a", 2)
 			stop()
 			resume()
@@ -311,7 +311,7 @@ func TestKeptRowThatHasBecomeStuck(t *testing.T) {
 	}
 	config := fast()
 	config.Attempts = 1
-	stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", projection.HandlerFunc(
+	stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", projection.HandlerFunc(
 		func(context.Context, dynajournal.Event) error { return errWanted },
 	))))
 	stuckness(b, "group/all", "a")

@@ -76,7 +76,7 @@ func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := streaming(t)
 				config, _ := b.polledEvery(5 * time.Second)
-				g := group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{}))
+				g := group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{}))
 				remove := b.inject("hang,operation=DescribeStream")
 				stop := start(t, g)
 				time.Sleep(time.Second)

@@ -63,7 +63,7 @@ func TestActionsOnLambda(t *testing.T) {
 	b := viewed(t, "KEYS_ONLY")
 	w := b.write("a", "x", "y", "z")
 	var a actions
-	g := group(t, b.open(a.install), onLambda(), projection.AtLeastOnce("all", &recorder{}))
+	g := group(t, b.Journal(a.install), onLambda(), projection.AtLeastOnce("all", &recorder{}))
 	if _, err := w.DeleteTo(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}

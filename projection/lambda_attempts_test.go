@@ -36,7 +36,7 @@ func TestInvocationsCountAttempts(t *testing.T) {
 				config := onLambda()
 				config.Attempts, config.RetryShortest, config.RetryLongest = 3, time.Hour, time.Hour
 				for i := range 3 {
-					g := group(t, b.open(), config, of(e))
+					g := group(t, b.Journal(), config, of(e))
 					failed := b.invoke(g, b.events(0), 10*time.Second)
 					if calls != i+1 || (failed == "") != (i == 2) {
 						t.Fatalf("after %d calls invocation %d fails at %q", calls, i+1, failed)
@@ -63,10 +63,10 @@ func TestOutageOfAnIndexIsNoAttempt(t *testing.T) {
 		config := onLambda()
 		config.Attempts, config.RetryShortest, config.RetryLongest = 1, time.Second, time.Second
 		invoke := func() string {
-			j := b.open()
+			j := b.Journal()
 			return b.invoke(group(t, j, config, b.openTagIndex(j, tagsTable).Projection("tags")), b.events(0), 10*time.Second)
 		}
-		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: tagsTable, Operation: "PutItem"})
+		remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: tagsTable, Operation: "PutItem"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestAttemptsAreOfOneOffset(t *testing.T) {
 		}}
 		config := onLambda()
 		config.Attempts = 3
-		g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+		g := group(t, b.Journal(), config, projection.AtLeastOnce("all", all))
 		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != "" {
 			t.Errorf("failed at %q", failed)
 		}
@@ -134,7 +134,7 @@ func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
 						}
 						return nil
 					}
-					j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+					j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 					g := group(t, j, config, of(e))
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					response, err := g.HandleDynamoDBEvent(ctx, b.events(0))

@@ -138,7 +138,7 @@ func TestCostsOfAnInvocation(t *testing.T) {
 			t.Parallel()
 			b := c.open(t)
 			var spent costs
-			g := group(t, b.open(spent.install), onLambda(), projection.AtLeastOnce("all", &recorder{}))
+			g := group(t, b.Journal(spent.install), onLambda(), projection.AtLeastOnce("all", &recorder{}))
 			from := 0
 			invoke := func(what string, want dynajournal.Cost) {
 				t.Helper()

@@ -103,7 +103,7 @@ func (h *lambdaLedger) Handle(ctx context.Context, e dynajournal.Event) ([]types
 // launch begins a process. It fails while the store is down.
 func (f *function) launch() (*instance, error) {
 	i := &instance{gate: f.gate("")}
-	settings := f.config
+	settings := f.Config
 	settings.Retries = 1
 	i.gate.install(&settings)
 	j, err := dynajournal.Open(f.Context(), settings)

@@ -94,7 +94,7 @@ func lambdaValue(of types.AttributeValue) map[string]any {
 // streamARN returns the ARN of the stream of the journal table.
 func (b *bundle) streamARN() string {
 	b.Helper()
-	table := cmp.Or(b.config.JournalTable, dynajournal.DefaultJournalTable)
+	table := cmp.Or(b.Config.JournalTable, dynajournal.DefaultJournalTable)
 	out, err := b.table.DescribeTable(b.Context(), &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
 		b.Fatal(err)
@@ -105,7 +105,7 @@ func (b *bundle) streamARN() string {
 // streamRecords reads all records that the stream of one shard has.
 func (b *bundle) streamRecords() []types.Record {
 	b.Helper()
-	client, arn := dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), b.streamARN()
+	client, arn := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), b.streamARN()
 	described, err := client.DescribeStream(b.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: &arn})
 	if err != nil {
 		b.Fatal(err)

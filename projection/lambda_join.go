@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -203,7 +204,7 @@ func wall() time.Time { return time.Now().Round(0) }
 
 // stay stores again and again that the process is there, until ctx ends.
 func (g *Group) stay(ctx context.Context) {
-	for sleep(ctx, g.presence()) == nil {
+	for backoff.Wait(ctx, g.presence()) == nil {
 		now := wall()
 		err := g.present(ctx, g.lambda.worker)
 		if err == nil {

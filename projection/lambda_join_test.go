@@ -46,7 +46,7 @@ func TestProjectionOnLambdaOwesASweep(t *testing.T) {
 	b.write("new", "y")
 	all := &recorder{}
 	var spent costs
-	g := group(t, b.open(spent.install), onLambda(), projection.AtLeastOnce("all", all))
+	g := group(t, b.Journal(spent.install), onLambda(), projection.AtLeastOnce("all", all))
 	b.invoke(g, b.events(from), time.Minute)
 	want(t, "new", all.of("new"), "1 y")
 	want(t, "old", all.of("old"))
@@ -79,7 +79,7 @@ func TestMaintenanceGoesOn(t *testing.T) {
 		config.Source = projection.Lambda(projection.LambdaOptions{PerSecond: 25})
 		calls := 0
 		for ; ; calls++ {
-			g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+			g := group(t, b.Journal(), config, projection.AtLeastOnce("all", all))
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			err := g.Maintain(ctx)
 			cancel()
@@ -91,7 +91,7 @@ func TestMaintenanceGoesOn(t *testing.T) {
 				t.Fatal("it never ends")
 			}
 			if calls == 0 {
-				b.invoke(group(t, b.open(), config, projection.AtLeastOnce("other", &recorder{})),
+				b.invoke(group(t, b.Journal(), config, projection.AtLeastOnce("other", &recorder{})),
 					lambdaEvent(t, b.streamARN(), b.streamRecords()[0]), time.Minute)
 			}
 		}
@@ -113,9 +113,9 @@ func TestInvocationOwesASweepToOtherProjections(t *testing.T) {
 	b := streaming(t)
 	b.write("a", "x")
 	all, added := &recorder{}, &recorder{}
-	older := group(t, b.open(), onLambda(), projection.AtLeastOnce("all", all))
+	older := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
 	b.invoke(older, b.events(0), time.Minute)
-	newer := group(t, b.open(), onLambda(), projection.AtLeastOnce("all", all), projection.AtLeastOnce("added", added))
+	newer := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all), projection.AtLeastOnce("added", added))
 	maintain(t, newer)
 	want(t, "added", added.of("a"), "1 x")
 	from := len(b.streamRecords())
@@ -137,7 +137,7 @@ func TestOldRecordsOweASweep(t *testing.T) {
 		b := streaming(t, embedded.WithClock(time.Now))
 		b.write("a", "x")
 		all := &recorder{}
-		g := group(t, b.open(), onLambda(), projection.AtLeastOnce("all", all))
+		g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
 		maintain(t, g)
 		from := len(b.streamRecords())
 		b.write("lost", "y")
@@ -159,7 +159,7 @@ func TestPausedProjectionOnLambda(t *testing.T) {
 	b := streaming(t)
 	b.write("a", "x")
 	all, other := &recorder{}, &recorder{}
-	g := group(t, b.open(), onLambda(), projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other))
+	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other))
 	maintain(t, g)
 	if err := projection.Pause(t.Context(), b.journal, "group/all"); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestOperatorsOnLambda(t *testing.T) {
 	}}
 	config := onLambda()
 	config.Attempts = 1
-	g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+	g := group(t, b.Journal(), config, projection.AtLeastOnce("all", all))
 	if failed := b.invoke(g, b.events(0), time.Minute); failed != "" {
 		t.Errorf("failed at %q", failed)
 	}

@@ -51,7 +51,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 	(&effects{bundle: b}).table()
 	f := &function{bundle: b, told: &chronicle{}, timeout: 3*time.Second + time.Duration(random.IntN(20))*time.Second}
 	source := &eventSource{
-		TB: t, client: dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), arn: b.streamARN(), invoke: f.invoke,
+		TB: t, client: dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), arn: b.streamARN(), invoke: f.invoke,
 		batchSize: 1 + random.IntN(100), lanes: 1 + random.IntN(4), window: time.Duration(random.IntN(3)) * 100 * time.Millisecond,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,12 +77,12 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 		writing.Wait()
 		time.Sleep(time.Duration(random.IntN(20_000)) * time.Millisecond)
 		if random.IntN(4) == 0 {
-			if err := b.engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
+			if err := b.Engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if random.IntN(2) == 0 {
-			down, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: projectionsTable})
+			down, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: projectionsTable})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func lambdaFaults(b *bundle) []func() {
 		{Effect: embedded.EffectReaderLimit, Operation: "GetRecords", Probability: 0.05},
 		{Effect: embedded.EffectStreamLag, Operation: "GetRecords", Probability: 0.2, Delay: 20 * time.Millisecond},
 	} {
-		remove, err := b.engine.Inject(f)
+		remove, err := b.Engine.Inject(f)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", dying))
+		g := group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", dying))
 		response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
 		if err == nil && len(response.BatchItemFailures) == 0 {
 			t.Error("the killed invocation has succeeded")
@@ -166,7 +166,7 @@ func TestInvocationBehindAMissingNumber(t *testing.T) {
 		config.HoleWait, config.RetryLongest = time.Minute, 10*time.Second
 		invocations := 0
 		for ; ; invocations++ {
-			g := group(t, s.open(), config, projection.AtLeastOnce("all", all))
+			g := group(t, s.Journal(), config, projection.AtLeastOnce("all", all))
 			failed := s.invoke(g, s.events(0), 20*time.Second)
 			if failed == "" {
 				break
@@ -203,7 +203,7 @@ func TestBlocksOfAnIDAtTheSameTime(t *testing.T) {
 		}}
 		var invocations sync.WaitGroup
 		for _, part := range [][]types.Record{records[:len(records)/2], records[len(records)/2:]} {
-			g := group(t, b.open(), onLambda(), projection.AtLeastOnce("all", all))
+			g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
 			invocations.Go(func() {
 				if failed := b.invoke(g, lambdaEvent(t, b.streamARN(), part...), time.Minute); failed != "" {
 					t.Errorf("failed at %q", failed)
@@ -229,10 +229,10 @@ func TestInvocationWhileTheStoreIsDown(t *testing.T) {
 				all := &recorder{}
 				config := onLambda()
 				config.Attempts, config.RetryLongest = 1, time.Second
-				j := b.open(func(c *dynajournal.Config) { c.Retries = 1 })
+				j := b.Journal(func(c *dynajournal.Config) { c.Retries = 1 })
 				g := group(t, j, config, projection.AtLeastOnce("all", all))
 				event := b.events(0)
-				up, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: table})
+				up, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: table})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -269,9 +269,9 @@ func TestDroppedRecordsAreSwept(t *testing.T) {
 		}}
 		config := onLambda()
 		config.Attempts, config.RetryLongest = 1000, time.Second
-		g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+		g := group(t, b.Journal(), config, projection.AtLeastOnce("all", all))
 		source := &eventSource{
-			TB: t, client: dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), arn: b.streamARN(), batchSize: 10, lanes: 2, attempts: 2,
+			TB: t, client: dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), arn: b.streamARN(), batchSize: 10, lanes: 2, attempts: 2,
 			invoke: func(event json.RawMessage) (json.RawMessage, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
@@ -292,7 +292,7 @@ func TestDroppedRecordsAreSwept(t *testing.T) {
 			t.Error("no record was dropped")
 		}
 		cured.Store(true)
-		start(t, group(t, b.open(), fast(), projection.AtLeastOnce("all", all)))
+		start(t, group(t, b.Journal(), fast(), projection.AtLeastOnce("all", all)))
 		b.await("group/all", "a", 1)
 		want(t, "a", all.of("a"), "1 x")
 	})

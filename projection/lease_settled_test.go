@@ -35,7 +35,7 @@ func (b *bundle) passes(hours int) {
 	b.Helper()
 	for range hours / 4 {
 		time.Sleep(4 * time.Hour)
-		if _, err := b.engine.SweepExpired(); err != nil {
+		if _, err := b.Engine.SweepExpired(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
-		start(t, group(t, b.open(), b.patient(), projection.AtLeastOnce("all", &recorder{})))
+		start(t, group(t, b.Journal(), b.patient(), projection.AtLeastOnce("all", &recorder{})))
 		b.passes(36)
 		if got := len(b.items("beat")); got != 1+7+1 {
 			t.Errorf("%d leases, want 9", got)
@@ -77,7 +77,7 @@ func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 		var log bytes.Buffer
 		config := b.patient()
 		config.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{})))
+		stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{})))
 		b.passes(36)
 		if got := len(b.items("beat")); got != 1+9+1 {
 			t.Errorf("%d leases, want 11", got)
@@ -107,7 +107,7 @@ func TestShardTrimmedDuringACall(t *testing.T) {
 					return nil
 				}}
 				gate := b.gate("")
-				j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+				j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 				config := b.patient()
 				config.Logger = slog.New(slog.DiscardHandler)
 				stop := start(t, group(t, j, config, projection.AtLeastOnce("all", first)))
@@ -145,7 +145,7 @@ func TestGroupReadsShardsThatAreListedLate(t *testing.T) {
 					config.Source = projection.Streams(client, projection.StreamsOptions{
 						LeaseTimeout: 6 * time.Second, PerSecond: -1, Poll: time.Second,
 					})
-					start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{})))
+					start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{})))
 				}
 				time.Sleep(time.Minute)
 				b.settled()

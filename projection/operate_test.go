@@ -88,7 +88,7 @@ func TestListShowsWhatRuns(t *testing.T) {
 	var spent costs
 	e := &effects{bundle: b}
 	e.table()
-	g := group(t, b.open(spent.install), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e))
+	g := group(t, b.Journal(spent.install), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e))
 	stop := start(t, g)
 	other := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e)))
 	var all []projection.Info
@@ -122,7 +122,7 @@ func TestCostsOfTheRegistry(t *testing.T) {
 	b := setup(t)
 	b.write("a", "x")
 	var spent costs
-	g := group(t, b.open(spent.install), fast(), projection.AtLeastOnce("all", &recorder{}))
+	g := group(t, b.Journal(spent.install), fast(), projection.AtLeastOnce("all", &recorder{}))
 	for range 2 { // the first time it writes more
 		spent.take()
 		stop := start(t, g)
@@ -137,7 +137,7 @@ func TestCostsOfTheRegistry(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	spent.take()
-	if _, err := projection.List(t.Context(), b.open(spent.install)); err != nil {
+	if _, err := projection.List(t.Context(), b.Journal(spent.install)); err != nil {
 		t.Fatal(err)
 	}
 	if got := spent.take(); got.ReadUnits > 3 { // with the header of the journal
@@ -299,7 +299,7 @@ func TestSkipOfARowThatMovesIsRefused(t *testing.T) {
 	start(t, g)
 	stuckness(b, "group/effects", "a")
 	gate := b.gate("SET seq")
-	j := b.open(gate.install)
+	j := b.Journal(gate.install)
 	skipped := make(chan error, 1)
 	go func() {
 		_, err := projection.Skip(context.Background(), j, "group/effects", "a", projection.AnyNumber)
@@ -375,7 +375,7 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			b.settled()
 			stop()
 			gate := b.gate("")
-			killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 			after := map[string]int{"UpdateItem": 1}[operation] // the first one says that it begins
 			gate.killAfter(operation, after)
 			if _, err := projection.Reset(t.Context(), killed, "group/all", projection.ResetOptions{}); err == nil {

@@ -40,7 +40,7 @@ func TestCostsOfAnOutbox(t *testing.T) {
 				box.answer(refuse("refused"))
 				config := fast()
 				config.ClaimTimeout = time.Hour
-				g := group(t, b.open(spent.install), config, projection.Outbox("out", box, oneEach, c.opts...))
+				g := group(t, b.Journal(spent.install), config, projection.Outbox("out", box, oneEach, c.opts...))
 				w := b.write("a", "x")
 				start(t, g)
 				b.await("group/out", "a", 1)
@@ -65,7 +65,7 @@ func TestCostsOfAnOutbox(t *testing.T) {
 				look("many", c.many, many...)
 
 				var operator costs
-				j := b.open(operator.install)
+				j := b.Journal(operator.install)
 				operator.take()
 				id := b.letters()[0].Message.ID
 				if err := projection.SendAgain(t.Context(), j, "group/out", id); err != nil {

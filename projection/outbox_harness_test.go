@@ -128,5 +128,5 @@ func (b *bundle) runOutbox(target projection.Target) (stop func()) {
 	b.Helper()
 	config := fast()
 	config.ClaimTimeout = 500 * time.Millisecond
-	return start(b, group(b, b.open(), config, projection.Outbox("out", target, oneEach)))
+	return start(b, group(b, b.Journal(), config, projection.Outbox("out", target, oneEach)))
 }

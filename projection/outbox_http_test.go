@@ -251,7 +251,7 @@ func TestServiceDoesEachMessageOnce(t *testing.T) {
 	defer client.CloseIdleConnections()
 	for range 2 {
 		target := httpTarget(t, server.URL, projection.HTTPOptions{Client: client})
-		defer start(t, group(t, b.open(), fast(), projection.Outbox("out", target, oneEach)))()
+		defer start(t, group(t, b.Journal(), fast(), projection.Outbox("out", target, oneEach)))()
 	}
 	b.await("group/out", "a", 6)
 	r.mu.Lock()

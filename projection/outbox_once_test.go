@@ -34,13 +34,13 @@ func TestMessagesAreMadeOnce(t *testing.T) {
 			gate.dead.Store(true)
 			return errDown
 		})
-		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 		stop := start(t, group(t, j, fast(), once(first, messages)))
 		until(t, "the process dies", gate.dead.Load)
 		stop()
 		config := fast()
 		config.ClaimTimeout = 100 * time.Millisecond
-		stop = start(t, group(t, b.open(), config, once(second, messages)))
+		stop = start(t, group(t, b.Journal(), config, once(second, messages)))
 		b.await("group/out", "a", 2)
 		want(t, "the second process", second.bodies("a"), "1/0", "1/1", "2/0", "2/1")
 		wantOneContent(t, first, second)
@@ -65,7 +65,7 @@ func TestOffsetMovesWithTheNextMessages(t *testing.T) {
 			}
 			return nil
 		})
-		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 		stop := start(t, group(t, j, fast(), once(first, messages)))
 		until(t, "the process dies", gate.dead.Load)
 		stop()
@@ -74,7 +74,7 @@ func TestOffsetMovesWithTheNextMessages(t *testing.T) {
 		}
 		config := fast()
 		config.ClaimTimeout = 100 * time.Millisecond
-		start(t, group(t, b.open(), config, once(second, messages)))
+		start(t, group(t, b.Journal(), config, once(second, messages)))
 		b.await("group/out", "a", 3)
 		wantOneContent(t, first, second)
 	})
@@ -93,12 +93,12 @@ func TestMessagesAreStoredUnderTheClaim(t *testing.T) {
 			<-passed
 			return messages(ctx, e)
 		}
-		g := group(t, b.open(), fast(), once(first, slow))
+		g := group(t, b.Journal(), fast(), once(first, slow))
 		start(t, g)
 		comes(t, "the event", arrived)
 		config := fast()
 		config.ClaimTimeout = 100 * time.Millisecond
-		start(t, group(t, b.open(), config, once(second, messages)))
+		start(t, group(t, b.Journal(), config, once(second, messages)))
 		b.await("group/out", "a", 1)
 		close(passed)
 		until(t, "the slow process goes on", func() bool { return g.Lag()[0].IDs == 0 })
@@ -115,7 +115,7 @@ func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 	b.write("a", "x")
 	gate, messages := b.gate(":claim"), counting()
 	first, second := &postbox{}, &postbox{}
-	start(t, group(t, b.open(gate.install), fast(), once(first, messages)))
+	start(t, group(t, b.Journal(gate.install), fast(), once(first, messages)))
 	comes(t, "the request", gate.arrived)
 	second.answer(func(m projection.Message) error {
 		if string(m.Body) == "1/1" {
@@ -123,7 +123,7 @@ func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 		}
 		return nil
 	})
-	stop := start(t, group(t, b.open(), fast(), once(second, messages)))
+	stop := start(t, group(t, b.Journal(), fast(), once(second, messages)))
 	until(t, "the target is down", func() bool { return slices.Contains(second.bodies("a"), "1/1") })
 	stop()
 	gate.release()
@@ -147,7 +147,7 @@ func TestStoredMessagesOfASkippedEventAreNotSent(t *testing.T) {
 		})
 		config := fast()
 		config.Attempts, config.ClaimTimeout = 1, 500*time.Millisecond
-		start(t, group(t, b.open(), config, once(box, counting())))
+		start(t, group(t, b.Journal(), config, once(box, counting())))
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		wantError(t, "the event", projection.WaitFor(ctx, b.journal, "group/out", "a", 1), projection.ErrStuck)
@@ -187,7 +187,7 @@ func TestMessagesOfProcessesThatAreKilled(t *testing.T) {
 		const ids = 3
 		rounds := testsize.Of(2, 10)
 		b := setup(t)
-		remove, err := b.engine.Inject(embedded.Fault{
+		remove, err := b.Engine.Inject(embedded.Fault{
 			Effect: embedded.EffectInternalError, Applied: true, Table: projectionsTable, Operation: "UpdateItem", Probability: 0.05,
 		})
 		if err != nil {
@@ -212,7 +212,7 @@ func TestMessagesOfProcessesThatAreKilled(t *testing.T) {
 			for worker := range 2 {
 				gate := b.gate("")
 				gate.killAfter("UpdateItem", 5+(round*7+worker*5)%20)
-				j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
+				j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
 				ends = append(ends, start(t, group(t, j, config, once(box, messages))))
 			}
 			for id := range ids {
@@ -224,7 +224,7 @@ func TestMessagesOfProcessesThatAreKilled(t *testing.T) {
 			}
 		}
 		remove()
-		start(t, group(t, b.open(), config, once(box, messages)))
+		start(t, group(t, b.Journal(), config, once(box, messages)))
 		for id := range ids {
 			b.await("group/out", fmt.Sprint("id", id), int64(3*rounds))
 		}

@@ -58,7 +58,7 @@ func TestMessagesOfAKilledProcessHaveTheSameIDs(t *testing.T) {
 			}
 			return nil
 		})
-		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 		stop := start(t, group(t, j, fast(), projection.Outbox("out", first, oneEach)))
 		until(t, "the process dies", gate.dead.Load)
 		stop()
@@ -105,7 +105,7 @@ func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 		box.answer(func(projection.Message) error { return errDown })
 		config := fast()
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
-		start(t, group(t, b.open(), config, projection.Outbox("out", box, oneEach)))
+		start(t, group(t, b.Journal(), config, projection.Outbox("out", box, oneEach)))
 		time.Sleep(10 * time.Minute)
 		for stuck, err := range projection.Stuck(t.Context(), b.journal, "", projection.ScanOptions{}) {
 			t.Errorf("stuck: %v, %v", stuck, err)

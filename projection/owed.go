@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
@@ -132,7 +133,7 @@ func (r *reader) sweepOwed(ctx context.Context) {
 		if err != nil {
 			r.log(ctx, "a sweep that is owed was interrupted", r.lease.shard, err)
 		}
-		if sleep(ctx, r.LeaseTimeout/renewals) != nil {
+		if backoff.Wait(ctx, r.LeaseTimeout/renewals) != nil {
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -89,7 +90,7 @@ func (s *schedule) watch(ctx context.Context) {
 		select {
 		case <-timer.C:
 		case <-s.parking:
-			_ = sleep(ctx, min(parkedWatch, every)) // for those that come at the same time
+			_ = backoff.Wait(ctx, min(parkedWatch, every)) // for those that come at the same time
 		case <-ctx.Done():
 		}
 		timer.Stop()

@@ -53,7 +53,7 @@ func TestContinuedProjectionMissesNothing(t *testing.T) {
 			b.write("a", "x")
 			all, other := &recorder{}, &recorder{}
 			launch := func() (*projection.Group, func()) {
-				g := group(t, b.open(), pausing(config(b)), projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other))
+				g := group(t, b.Journal(), pausing(config(b)), projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other))
 				return g, start(t, g)
 			}
 			g, stop := launch()

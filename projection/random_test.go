@@ -53,7 +53,7 @@ func randomHistory(t *testing.T, view types.StreamViewType, source func(*bundle)
 	config.ClaimTimeout, config.Attempts, config.BatchSize = 300*time.Millisecond, 1000, 7
 	launch := func() *worker {
 		gate := b.gate("")
-		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 		config := config
 		config.Source = source(b)
 		g := group(t, j, config, projection.AtLeastOnce("all", all), projection.Transactional("ledger", ledger{}))
@@ -82,7 +82,7 @@ func randomHistory(t *testing.T, view types.StreamViewType, source func(*bundle)
 			{Effect: embedded.EffectReaderLimit, Operation: "GetRecords", Probability: 0.05},
 			{Effect: embedded.EffectStreamLag, Operation: "GetRecords", Probability: 0.2, Delay: 20 * time.Millisecond},
 		} {
-			remove, err := b.engine.Inject(f)
+			remove, err := b.Engine.Inject(f)
 			if err != nil {
 				t.Fatal(err)
 			}

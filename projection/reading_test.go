@@ -84,7 +84,7 @@ func (b *bundle) whileItReads(h projection.Handler, do func()) *projection.Group
 			once.Do(func() { close(marked) })
 		}
 	}}
-	hooked := b.open(gate.install, func(c *dynajournal.Config) { c.Hooks = []dynajournal.Hook{hook} })
+	hooked := b.Journal(gate.install, func(c *dynajournal.Config) { c.Hooks = []dynajournal.Hook{hook} })
 	g := group(b, hooked, fast(), projection.AtLeastOnce("all", h))
 	start(b, g)
 	comes(b, "the request", gate.arrived)
@@ -99,7 +99,7 @@ func TestIncompleteWritesAreNotHandled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	gate := b.gate("")
-	killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+	killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 	w, err := killed.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestAdaptedEventsMoveTheOffsetTogether(t *testing.T) {
 	e.table()
 	config := fast()
 	config.Attempts = 2
-	adapted := b.open(func(c *dynajournal.Config) { c.Adapter = adapter{} })
+	adapted := b.Journal(func(c *dynajournal.Config) { c.Adapter = adapter{} })
 	start(t, group(t, adapted, config, projection.AtLeastOnce("all", all), projection.Transactional("effects", e)))
 	b.await("group/all", "a", 4)
 	want(t, "all", all.of("a"), "1 first", "1 second", "3 one")
@@ -226,7 +226,7 @@ func TestCosts(t *testing.T) {
 				e := &effects{bundle: b}
 				e.table()
 				var spent costs
-				g := group(t, b.open(spent.install), fast(), c.of(e))
+				g := group(t, b.Journal(spent.install), fast(), c.of(e))
 				w := b.write("a", "x")
 				start(t, g)
 				b.await("group/all", "a", 1)

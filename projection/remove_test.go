@@ -27,7 +27,7 @@ func (b *bundle) keys() (keys []string) {
 // remove removes a projection with a journal of its own.
 func (b *bundle) remove(name string, change ...func(*dynajournal.Config)) (int64, error) {
 	b.Helper()
-	return projection.Remove(b.Context(), b.open(change...), name, projection.RemoveOptions{})
+	return projection.Remove(b.Context(), b.Journal(change...), name, projection.RemoveOptions{})
 }
 
 func TestRemovedProjectionLeavesNothing(t *testing.T) {
@@ -115,7 +115,7 @@ func TestInterruptedRemovalIsFinished(t *testing.T) {
 			b.settled()
 			stop()
 			gate := b.gate("")
-			killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 			gate.killAfter(operation, after)
 			if _, err := projection.Remove(t.Context(), killed, "group/all", projection.RemoveOptions{}); err == nil {
 				t.Fatal("it was not killed")
@@ -141,7 +141,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	stop()
 	removing := func(gate *gate) <-chan error {
 		over := make(chan error, 1)
-		j := b.open(gate.install)
+		j := b.Journal(gate.install)
 		go func() {
 			_, err := projection.Remove(context.Background(), j, "group/all", projection.RemoveOptions{})
 			over <- err
@@ -154,7 +154,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	over := removing(scan)
 	comes(b, "the request", scan.arrived)
 	begun := make(chan error, 1)
-	late := group(t, b.open(naming.install), fast(), projection.AtLeastOnce("all", &recorder{}))
+	late := group(t, b.Journal(naming.install), fast(), projection.AtLeastOnce("all", &recorder{}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() { begun <- late.Run(ctx) }()
@@ -198,7 +198,7 @@ func TestCostsOfARemoval(t *testing.T) {
 	}
 	stop()
 	var spent costs
-	j := b.open(spent.install)
+	j := b.Journal(spent.install)
 	spent.take()
 	if _, err := projection.Remove(t.Context(), j, "group/all", projection.RemoveOptions{}); err != nil {
 		t.Fatal(err)

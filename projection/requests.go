@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -84,7 +85,7 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 	defer func() { _ = a.work.Wait() }() // its functions return nil
 	said := time.Now()
 	for {
-		if sleep(ctx, g.presence()/renewals) != nil {
+		if backoff.Wait(ctx, g.presence()/renewals) != nil {
 			return nil
 		}
 		err := a.look(ctx)

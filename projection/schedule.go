@@ -310,12 +310,7 @@ func (s *schedule) putOff(t *task, covered []trigger, pause time.Duration) {
 
 // pause returns the pause after a failure. The caller holds the lock.
 func (s *schedule) pause(t *task) time.Duration {
-	const maxDoublings = 30
-	c := &s.group.config
-	longest := c.RetryShortest << min(t.pauses, maxDoublings)
-	if longest <= 0 || longest > c.RetryLongest {
-		longest = c.RetryLongest
-	}
+	longest := s.group.config.retries().After(t.pauses)
 	return longest - rand.N(longest/2+1) //nolint:gosec // jitter needs no secrecy
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
 // maxWaiting is how many persistence ids of the pages of a shard are not done at most, and how many
@@ -68,7 +70,7 @@ func (r *reader) run(ctx context.Context) {
 	defer reading.Wait()
 	defer r.stop()
 	for {
-		if sleep(ctx, r.LeaseTimeout/renewals) != nil {
+		if backoff.Wait(ctx, r.LeaseTimeout/renewals) != nil {
 			r.renew(context.WithoutCancel(ctx), "") // released: another process need not wait
 			return
 		}
@@ -153,7 +155,7 @@ func (r *reader) read(ctx context.Context) {
 		if iterator == nil {
 			return
 		}
-		if len(out.Records) == 0 && sleep(ctx, r.Poll) != nil {
+		if len(out.Records) == 0 && backoff.Wait(ctx, r.Poll) != nil {
 			return
 		}
 	}
@@ -235,7 +237,7 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 		r.told = time.Now()
 		r.log(ctx, "a stream can't be read", r.lease.shard, err)
 	}
-	_ = sleep(ctx, r.Poll) // its end is the caller's
+	_ = backoff.Wait(ctx, r.Poll) // its end is the caller's
 	return received
 }
 

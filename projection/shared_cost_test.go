@@ -18,7 +18,7 @@ func TestSharedCosts(t *testing.T) {
 		var spent costs
 		config := fast()
 		config.HoleWait = time.Hour
-		g := group(t, s.open(spent.install), config, projection.AtLeastOnce("all", &recorder{}))
+		g := group(t, s.Journal(spent.install), config, projection.AtLeastOnce("all", &recorder{}))
 		s.put("a", 1, "w")
 		start(t, g)
 		s.await("group/all", "a", 1)

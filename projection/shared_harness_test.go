@@ -28,12 +28,12 @@ type shared struct {
 func setupShared(t testing.TB, options ...embedded.Option) *shared {
 	t.Helper()
 	b := setup(t, options...)
-	b.config.JournalTable, b.config.SnapshotTable = sharedTable, "shared-snapshots"
+	b.Config.JournalTable, b.Config.SnapshotTable = sharedTable, "shared-snapshots"
 	tables := dynajournal.TableOptions{SharedWithJVM: true, Projections: true, Stream: true}
-	if err := dynajournal.CreateTables(t.Context(), b.config, tables); err != nil {
+	if err := dynajournal.CreateTables(t.Context(), b.Config, tables); err != nil {
 		t.Fatal(err)
 	}
-	b.journal = b.open()
+	b.journal = b.Journal()
 	return &shared{b, jvm.New(b.table, sharedTable, "shared-snapshots", "journal", jvmShards)}
 }
 

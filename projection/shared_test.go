@@ -168,7 +168,7 @@ func TestLowMarkOfAJVMIsReadLast(t *testing.T) {
 		}
 	}}
 	all := &recorder{}
-	start(t, group(t, s.open(gate.install, func(c *dynajournal.Config) { c.Hooks = []dynajournal.Hook{hook} }), fast(), projection.AtLeastOnce("all", all)))
+	start(t, group(t, s.Journal(gate.install, func(c *dynajournal.Config) { c.Hooks = []dynajournal.Hook{hook} }), fast(), projection.AtLeastOnce("all", all)))
 	comes(t, "the request", gate.arrived)
 	comes(t, "the reading of the marks", marked)
 	if err := s.plugin.Delete(t.Context(), "a", 3); err != nil {

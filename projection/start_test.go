@@ -20,7 +20,7 @@ func TestFromNowHandlesWhatFollows(t *testing.T) {
 	b.write("other|1", "old")
 	for range 3 { // the numbers at the end are sealed
 		gate := b.gate("")
-		w, err := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }).Recover(t.Context(), "sealed", dynajournal.RecoverOptions{}, nil)
+		w, err := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }).Recover(t.Context(), "sealed", dynajournal.RecoverOptions{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestBeginningFromNowGoesOn(t *testing.T) {
 	gate := b.gate("")
 	now := &recorder{}
 	p := projection.AtLeastOnce("all", now, projection.FromNow())
-	killed := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), p)
+	killed := group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), p)
 	gate.killAfter("TransactWriteItems", 1)
 	if err := killed.Start(t.Context()); err == nil {
 		t.Fatal("it starts")
@@ -88,7 +88,7 @@ func TestBeginningFromNowGoesOn(t *testing.T) {
 	b.write(first, "y")
 	b.write(last, "y")
 	var looked costs
-	g := group(t, b.open(looked.install), fast(), p)
+	g := group(t, b.Journal(looked.install), fast(), p)
 	looked.take()
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestNoRowIsPutAfterTheStart(t *testing.T) {
 	b.write("a", "old")
 	p := projection.AtLeastOnce("all", &recorder{}, projection.FromNow())
 	gate := b.gate("IndexName")
-	late := group(t, b.open(gate.install), fast(), p)
+	late := group(t, b.Journal(gate.install), fast(), p)
 	over := make(chan error, 1)
 	go func() { over <- late.Start(t.Context()) }()
 	comes(t, "the request", gate.arrived)
@@ -159,7 +159,7 @@ func TestCostsOfABeginningFromNow(t *testing.T) {
 		b.write(fmt.Sprint("id", i), "x", "y", "z")
 	}
 	var spent costs
-	g := group(t, b.open(spent.install), fast(), projection.AtLeastOnce("all", &recorder{}, projection.FromNow()))
+	g := group(t, b.Journal(spent.install), fast(), projection.AtLeastOnce("all", &recorder{}, projection.FromNow()))
 	spent.take()
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -180,8 +180,8 @@ func TestCostsOfABeginningFromNow(t *testing.T) {
 func TestStartReportsAnOutage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	j := b.open(func(c *dynajournal.Config) { c.Retries = -1 })
-	if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectUnavailable, Operation: "BatchGetItem", Times: 1}); err != nil {
+	j := b.Journal(func(c *dynajournal.Config) { c.Retries = -1 })
+	if _, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectUnavailable, Operation: "BatchGetItem", Times: 1}); err != nil {
 		t.Fatal(err)
 	}
 	g := group(t, j, fast(), projection.AtLeastOnce("all", &recorder{}, projection.FromNow()))

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/provision"
@@ -149,7 +150,7 @@ func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
 		if err := s.follow(ctx, g, to, arn); !errors.Is(err, errStreamOver) {
 			return err
 		}
-		if err := sleep(ctx, s.LeaseTimeout/renewals); err != nil {
+		if err := backoff.Wait(ctx, s.LeaseTimeout/renewals); err != nil {
 			return nil //nolint:nilerr // that is how a group ends
 		}
 	}
@@ -227,7 +228,7 @@ func awaitStream(ctx context.Context, journal *dynajournal.Journal) (string, err
 		if !errors.Is(err, ErrNoStream) || time.Since(began) > dynamo.DescriptionLag {
 			return arn, err
 		}
-		if err := sleep(ctx, streamPause); err != nil {
+		if err := backoff.Wait(ctx, streamPause); err != nil {
 			return "", err
 		}
 	}

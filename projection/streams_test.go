@@ -24,7 +24,7 @@ import (
 func streaming(t testing.TB, options ...embedded.Option) *bundle {
 	t.Helper()
 	b := setup(t, options...)
-	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Stream: true}); err != nil {
+	if err := dynajournal.CreateTables(t.Context(), b.Config, dynajournal.TableOptions{Stream: true}); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -104,7 +104,7 @@ func TestShardsAreSharedAndSplit(t *testing.T) {
 	all := &recorder{}
 	launch := func() (func(), *gate) {
 		gate := b.gate("")
-		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 		config := b.streamed()
 		config.ClaimTimeout = 300 * time.Millisecond
 		return start(t, group(t, j, config, projection.AtLeastOnce("all", all))), gate
@@ -132,7 +132,7 @@ func TestShardsAreSharedAndSplit(t *testing.T) {
 		}
 	}
 	write(1)
-	if err := b.engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
+	if err := b.Engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
 		t.Fatal(err)
 	}
 	write(2)
@@ -158,7 +158,7 @@ func TestCheckpointWaitsForTheDeed(t *testing.T) {
 		first := block()
 		close(first.passed) // but for what is written later
 		gate := b.gate("")
-		stop := start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
+		stop := start(t, group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
 		b.await("group/all", "a", 1)
 		b.settled()
 		first.passed, first.arrived = make(chan struct{}), make(chan struct{})
@@ -206,7 +206,7 @@ func TestTrimmedRecordsAreSwept(t *testing.T) {
 	ahead = 25 * time.Hour
 	mu.Unlock()
 	for range 2 { // shards are replaced first
-		if _, err := b.engine.SweepExpired(); err != nil {
+		if _, err := b.Engine.SweepExpired(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +220,7 @@ func TestRecordsTrimmedBeforeTheFirstOneWasRead(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	b := streaming(t, embedded.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
-	remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"})
+	remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestRecordsTrimmedBeforeTheFirstOneWasRead(t *testing.T) {
 		until(t, "the process says that it is there", func() bool {
 			return numberOf(b, b.items("stream_arn")[0]["read_at"]) >= time.Now().Add(passed-time.Minute).Unix()
 		})
-		if _, err := b.engine.SweepExpired(); err != nil {
+		if _, err := b.Engine.SweepExpired(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,7 +257,7 @@ func TestReplacedStreamIsSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write("a", "y")
-	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Stream: true}); err != nil {
+	if err := dynajournal.CreateTables(t.Context(), b.Config, dynajournal.TableOptions{Stream: true}); err != nil {
 		t.Fatal(err)
 	}
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
@@ -274,7 +274,7 @@ func TestJoiningProjectionMissesNothing(t *testing.T) {
 	b.settled()
 	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
 	joined := &recorder{}
-	start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("joined", joined)))
+	start(t, group(t, b.Journal(), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("joined", joined)))
 	b.await("group/joined", "a", 1)
 	b.write("a", "y")
 	b.await("group/joined", "a", 2)
@@ -288,11 +288,11 @@ func TestNewStreamIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		client, _ := b.streams()
-		if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Projections: true}); err != nil {
+		if err := dynajournal.CreateTables(t.Context(), b.Config, dynajournal.TableOptions{Projections: true}); err != nil {
 			t.Fatal(err)
 		}
 		b.setStream(false)
-		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectStaleDescription, Delay: 3 * time.Second})
+		remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectStaleDescription, Delay: 3 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,10 +317,10 @@ func TestStreamThatCanNotBeReadIsAnError(t *testing.T) {
 	b := setup(t)
 	for name, source := range map[string]projection.Source{
 		"no client": projection.Streams(nil, projection.StreamsOptions{}),
-		"a short lease": projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{
+		"a short lease": projection.Streams(dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), projection.StreamsOptions{
 			LeaseTimeout: time.Millisecond,
 		}),
-		"a negative pause": projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{Poll: -1}),
+		"a negative pause": projection.Streams(dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), projection.StreamsOptions{Poll: -1}),
 	} {
 		config := fast()
 		config.Source = source

@@ -113,7 +113,7 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	stuckness(b, "group/effects", "a")
 	cured.Store(true)
 	gate := b.gate("REMOVE stuck")
-	other := group(t, b.open(gate.install), config, projection.Transactional("effects", effects))
+	other := group(t, b.Journal(gate.install), config, projection.Transactional("effects", effects))
 	resumed := make(chan error, 1)
 	go func() { resumed <- other.Resume(context.Background(), "effects", "a") }()
 	comes(t, "the request", gate.arrived) // everything was read and handled: only the mark is left

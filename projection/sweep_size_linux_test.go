@@ -22,6 +22,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/enginetest"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
@@ -138,13 +139,13 @@ func serveOld(t *testing.T) (b *bundle, url string) {
 		}
 	})
 	b = &bundle{
-		TB: t, engine: engine, table: dynamodb.NewFromConfig(engine.AWSConfig()),
-		config: dynajournal.Config{AWS: engine.AWSConfig()},
+		Bundle: &enginetest.Bundle{TB: t, Engine: engine, Config: dynajournal.Config{AWS: engine.AWSConfig()}},
+		table:  dynamodb.NewFromConfig(engine.AWSConfig()),
 	}
-	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Projections: true}); err != nil {
+	if err := dynajournal.CreateTables(t.Context(), b.Config, dynajournal.TableOptions{Projections: true}); err != nil {
 		t.Fatal(err)
 	}
-	b.journal = b.open()
+	b.journal = b.Journal()
 	return b, "http://" + listener.Addr().String()
 }
 

@@ -64,7 +64,7 @@ func TestSweepGoesOnWhereItWas(t *testing.T) {
 	until(t, "a position is stored", func() bool { return b.sweepPosition() != "" })
 	stop()
 	var seen looks
-	stop = start(t, group(t, b.open(seen.install), fast(), projection.AtLeastOnce("all", &recorder{})))
+	stop = start(t, group(t, b.Journal(seen.install), fast(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", last, 1)
 	stop()
 	if n := seen.Load(); n > 150 {

@@ -16,7 +16,7 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tagging(t, 4)
 		var spent costs
-		g, _ := b.index(b.open(spent.install), fast())
+		g, _ := b.index(b.Journal(spent.install), fast())
 		w := b.write("a", withTags("x", "red", "blue"))
 		look := func(what string, want dynajournal.Cost, events ...any) {
 			t.Helper()
@@ -45,7 +45,7 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		look("99 events", dynajournal.Cost{Requests: 105, ReadUnits: 8, WriteUnits: 101}, many...)
 
 		var read costs
-		index := b.openTagIndex(b.open(read.install), tagsTable)
+		index := b.openTagIndex(b.Journal(read.install), tagsTable)
 		read.take()
 		found, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
 		want := dynajournal.Cost{Requests: 7, ReadUnits: 108} // 102 events, and entries in 4 lanes
@@ -67,7 +67,7 @@ func TestCostsOfAnIdleLiveLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tagging(t, 4)
 		var spent costs
-		index := b.openTagIndex(b.open(spent.install), tagsTable)
+		index := b.openTagIndex(b.Journal(spent.install), tagsTable)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan error, 1)
 		go func() { over <- failure(index.EventsByTag(ctx, "red", projection.TagOffset{}, dynajournal.Poll{})) }()
@@ -90,9 +90,9 @@ func TestCostsOfTwoProcessesAtALane(t *testing.T) {
 		b := tagging(t, 1)
 		var spent costs
 		config := fast()
-		one, _ := b.index(b.open(spent.install), config, projection.OnlyIDs("a"))
+		one, _ := b.index(b.Journal(spent.install), config, projection.OnlyIDs("a"))
 		config.Name = "other"
-		two, _ := b.index(b.open(), config, projection.OnlyIDs("b"))
+		two, _ := b.index(b.Journal(), config, projection.OnlyIDs("b"))
 		for i := range 4 {
 			synctest.Wait() // for the end of the sweep
 			spent.take()

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
 // TaggedEvent is an event of a tag.
@@ -65,7 +65,7 @@ func (x *TagIndex) EventsByTag(
 	ctx context.Context, tag string, from TagOffset, poll dynajournal.Poll,
 ) iter.Seq2[TaggedEvent, error] {
 	return tagSequence(func(yield func(TaggedEvent) bool) error {
-		shortest, longest, err := pauses(poll)
+		pauses, err := pausesOf(poll)
 		if err != nil {
 			return err
 		}
@@ -73,19 +73,18 @@ func (x *TagIndex) EventsByTag(
 		if err != nil {
 			return err
 		}
-		for pause := shortest; ; {
+		for n := 0; ; n++ {
 			found, err := r.round(ctx)
 			switch {
 			case err != nil && !passes(err) && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)):
 				return err
 			case err == nil && found:
-				pause = shortest
+				n = -1
 				continue
 			}
-			if err := sleep(ctx, pause); err != nil {
+			if err := backoff.Wait(ctx, pauses.After(n)); err != nil {
 				return err
 			}
-			pause = min(2*pause, longest)
 		}
 	})
 }
@@ -112,9 +111,9 @@ func tagSequence(read func(yield func(TaggedEvent) bool) error) iter.Seq2[Tagged
 	}
 }
 
-// pauses returns the shortest and the longest pause of a Poll.
-func pauses(p dynajournal.Poll) (shortest, longest time.Duration, err error) {
-	shortest, longest = p.Shortest, p.Longest
+// pausesOf returns the pauses of a Poll, with its defaults.
+func pausesOf(p dynajournal.Poll) (backoff.Pauses, error) {
+	shortest, longest := p.Shortest, p.Longest
 	if longest == 0 {
 		longest = max(dynajournal.DefaultPollLongest, shortest)
 	}
@@ -122,7 +121,7 @@ func pauses(p dynajournal.Poll) (shortest, longest time.Duration, err error) {
 		shortest = min(dynajournal.DefaultPollShortest, longest)
 	}
 	if shortest < 0 || shortest > longest {
-		return 0, 0, argument("poll", p, "the pauses must be positive, and the longest not below the shortest")
+		return backoff.Pauses{}, argument("poll", p, "the pauses must be positive, and the longest not below the shortest")
 	}
-	return shortest, longest, nil
+	return backoff.Pauses{Shortest: shortest, Longest: longest}, nil
 }

@@ -32,7 +32,7 @@ func TestEventsAreFoundByTheirTags(t *testing.T) {
 	for i := range 120 {
 		b.await("group/tags", fmt.Sprint("id", i), 2)
 	}
-	index := b.openTagIndex(b.open(), tagsTable)
+	index := b.openTagIndex(b.Journal(), tagsTable)
 	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
 	if len(found) != 242 {
 		t.Errorf("red: %d events", len(found))
@@ -145,7 +145,7 @@ func TestReaderSeesTheNextLife(t *testing.T) {
 	b.await("group/tags", "a", 2)
 	var found []string
 	poll := dynajournal.Poll{Shortest: time.Millisecond, Longest: time.Millisecond}
-	for e, err := range b.openTagIndex(b.open(), tagsTable).EventsByTag(t.Context(), "red", projection.TagOffset{}, poll) {
+	for e, err := range b.openTagIndex(b.Journal(), tagsTable).EventsByTag(t.Context(), "red", projection.TagOffset{}, poll) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,9 +174,9 @@ func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tagging(t, 1)
 		b.write("a", withTags("x", "red"), withTags("y", "red"))
-		j := b.open()
+		j := b.Journal()
 		index := b.openTagIndex(j, tagsTable)
-		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: tagsTable})
+		remove, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: tagsTable})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func TestCreateTagIndex_ByThreeProcesses(t *testing.T) {
 	for range 10 {
 		synctest.Test(t, func(t *testing.T) {
 			b := setup(t)
-			remove, err := b.engine.Inject(embedded.Fault{
+			remove, err := b.Engine.Inject(embedded.Fault{
 				Effect: embedded.EffectStaleDescription, Table: tagsTable, Delay: 3 * time.Second, Probability: 0.5,
 			})
 			if err != nil {
@@ -283,8 +283,8 @@ func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
 func TestTagsOfASharedJournalAreIndexed(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
-	s.config.EventMetadata = dynajournal.EventMetadataOn
-	s.journal = s.open()
+	s.Config.EventMetadata = dynajournal.EventMetadataOn
+	s.journal = s.Journal()
 	s.createTagIndex(tagsTable, 2)
 	s.put("a", 1, "jvm")
 	s.write("a", withTags("x", "red"), "y", withTags("z", "red"))

@@ -21,9 +21,9 @@ func TestTwoProcessesAddToALane(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
 	config := fast()
-	one, _ := b.index(b.open(), config, projection.OnlyIDs("a"))
+	one, _ := b.index(b.Journal(), config, projection.OnlyIDs("a"))
 	config.Name = "other"
-	two, _ := b.index(b.open(), config, projection.OnlyIDs("b"))
+	two, _ := b.index(b.Journal(), config, projection.OnlyIDs("b"))
 	var all []string
 	for i := range 4 {
 		b.write("a", withTags("x", "red"))
@@ -47,7 +47,7 @@ func TestEntriesOfAKilledProcessAreNotRepeated(t *testing.T) {
 		b.write("a", withTags("x", "red"), withTags("y", "red"), "z", withTags("u", "red"))
 		gate := b.gate("")
 		var added atomic.Int64
-		j := b.open(gate.install, func(c *dynajournal.Config) {
+		j := b.Journal(gate.install, func(c *dynajournal.Config) {
 			c.Retries = -1
 			c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
 				if r.Operation == "PutItem" && r.Table == tagsTable && added.Add(1) == 3 {
@@ -64,7 +64,7 @@ func TestEntriesOfAKilledProcessAreNotRepeated(t *testing.T) {
 		b.write("a", withTags("v", "red"))
 		config := fast()
 		config.ClaimTimeout = 100 * time.Millisecond
-		b.index(b.open(), config)
+		b.index(b.Journal(), config)
 		b.await("group/tags", "a", 5)
 		if n := len(b.tagItems(tagsTable)); n != 4 {
 			t.Errorf("there are %d entries", n)
@@ -78,7 +78,7 @@ func TestLostResponseOfAnEntryAddsItOnce(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
 	b.write("a", withTags("x", "red"), withTags("y", "red"))
-	remove, err := b.engine.Inject(embedded.Fault{
+	remove, err := b.Engine.Inject(embedded.Fault{
 		Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem", Table: tagsTable, Nth: 1,
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ids, rounds = 6, 6
 		b := tagging(t, 2)
-		remove, err := b.engine.Inject(embedded.Fault{
+		remove, err := b.Engine.Inject(embedded.Fault{
 			Effect: embedded.EffectInternalError, Applied: true, Table: tagsTable, Probability: 0.05,
 		})
 		if err != nil {
@@ -135,7 +135,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 		}
 		h := &heard{of: map[string][]int64{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		over := h.listen(ctx, b.openTagIndex(b.open(), tagsTable), projection.TagOffset{})
+		over := h.listen(ctx, b.openTagIndex(b.Journal(), tagsTable), projection.TagOffset{})
 		config := fast()
 		config.ClaimTimeout = 200 * time.Millisecond
 		config.Source = projection.Sweep(projection.SweepOptions{Every: 200 * time.Millisecond, PerSecond: -1})
@@ -144,7 +144,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 			for worker := range 2 {
 				gate := b.gate("")
 				gate.killAfter("UpdateItem", 3+(round*7+worker*5)%20)
-				j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
+				j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
 				g := group(t, j, config, b.openTagIndex(j, tagsTable).Projection("tags"))
 				ends = append(ends, start(t, g))
 			}
@@ -157,7 +157,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 			}
 		}
 		remove()
-		b.index(b.open(), config)
+		b.index(b.Journal(), config)
 		for id := range ids {
 			b.await("group/tags", fmt.Sprint("id", id), int64(3*rounds))
 		}

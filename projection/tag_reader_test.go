@@ -63,7 +63,7 @@ func TestMissingEntryIsReadAgain(t *testing.T) {
 			b, entries := laned(t, "x", "y", "z")
 			b.deleteItem(tagsTable, entries[missing])
 			var once sync.Once
-			j := b.open(func(c *dynajournal.Config) {
+			j := b.Journal(func(c *dynajournal.Config) {
 				c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
 					if r.Operation == "Query" && r.Table == tagsTable {
 						once.Do(func() { b.putItem(tagsTable, entries[missing]) })
@@ -177,7 +177,7 @@ func TestEventsByTagAreFoundLive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := laned(t, "x")
-		index := b.openTagIndex(b.open(), tagsTable)
+		index := b.openTagIndex(b.Journal(), tagsTable)
 		h := &heard{of: map[string][]int64{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		over := h.listen(ctx, index, projection.TagOffset{})
@@ -195,7 +195,7 @@ func TestEventsByTagAreFoundLive(t *testing.T) {
 			{Effect: embedded.EffectStaleRead, Delay: 20 * time.Second, Table: tagsTable},
 			{Effect: embedded.EffectThroughputExceeded, Operation: "Query", Table: tagsTable},
 		} {
-			remove, err := b.engine.Inject(f)
+			remove, err := b.Engine.Inject(f)
 			if err != nil {
 				t.Fatal(err)
 			}

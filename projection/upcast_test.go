@@ -42,12 +42,12 @@ var ofToday = entity.Type[string, string]{
 func withFormer(t *testing.T, texts ...string) *bundle {
 	t.Helper()
 	b := setup(t)
-	old := b.config
+	old := b.Config
 	old.Serialization = serialization.NewRegistry()
 	if err := serialization.JSON[former](old.Serialization, "former"); err != nil {
 		t.Fatal(err)
 	}
-	j := b.open(func(c *dynajournal.Config) { *c = old })
+	j := b.Journal(func(c *dynajournal.Config) { *c = old })
 	for _, pid := range []string{"thing|a", "other|a"} {
 		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
@@ -130,7 +130,7 @@ func TestUpcasterThatFails(t *testing.T) {
 			t.Errorf("%s: %v", pid, errs)
 		}
 	}
-	eager := b.open(func(c *dynajournal.Config) { c.DecodeEagerly = true })
+	eager := b.Journal(func(c *dynajournal.Config) { c.DecodeEagerly = true })
 	if err := entity.UseUpcasters(eager, ofToday); err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// The pauses between two looks of WaitFor.
-const (
-	firstLook   = 5 * time.Millisecond
-	longestLook = time.Second
-)
+// looks are the pauses between two reads of WaitFor.
+var looks = backoff.Pauses{Shortest: 5 * time.Millisecond, Longest: time.Second}
 
 // WaitFor waits until a projection, named as group/projection, has handled the events of a
 // persistence id up to a sequence number: to read what one has written. It may be called in any
@@ -64,7 +62,7 @@ func checkWait(journal *dynajournal.Journal, projection string, sequenceNumber i
 
 // wait looks at a row until its offset is at a number.
 func wait(ctx context.Context, projection, pid string, number int64, look func() (row, error)) error {
-	for pause := firstLook; ; pause = min(2*pause, longestLook) {
+	for n := 0; ; n++ {
 		state, err := look()
 		switch {
 		case err != nil && !passes(err):
@@ -74,7 +72,7 @@ func wait(ctx context.Context, projection, pid string, number int64, look func()
 		case err == nil && state.stuck > 0:
 			return &StuckError{projection, pid, state.seq, state.reason}
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := backoff.Wait(ctx, looks.After(n)); err != nil {
 			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -13,7 +14,7 @@ import (
 // Follow passes the events of a persistence id from a sequence number on to yield, and then new
 // ones, until yield returns false or the number to is decided; 0 is no last number. from is at
 // least 1. The error is protocol.ErrStop then.
-func (j *Journal) Follow(ctx context.Context, pid string, from, to int64, p Pauses, yield func(Delivered) bool) error {
+func (j *Journal) Follow(ctx context.Context, pid string, from, to int64, p backoff.Pauses, yield func(Delivered) bool) error {
 	q := &liveEvents{journal: j, pid: pid, next: from, to: to, yield: yield, wait: j.holeWait(pid)}
 	return j.Poll(ctx, p, func() (bool, error) { return q.look(ctx) }, q.wait.Left)
 }

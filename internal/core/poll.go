@@ -5,22 +5,19 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
-
-// Pauses are the pauses of a live query that finds nothing. Each is twice as long as the one
-// before, up to Longest.
-type Pauses struct{ Shortest, Longest time.Duration }
 
 // Poll calls look again and again, until look fails, the context ends or the journal is closed.
 // look reports whether it has found something. If left reports true and its duration is positive,
 // the pause is no longer than that. After throttling, an outage, or a request that
 // Config.OperationTimeout has ended, Poll continues as if nothing was found.
 func (j *Journal) Poll(
-	ctx context.Context, p Pauses, look func() (bool, error), left func() (time.Duration, bool),
+	ctx context.Context, pauses backoff.Pauses, look func() (bool, error), left func() (time.Duration, bool),
 ) error {
-	reading, pause := j.Life.Reading(), p.Shortest
-	for {
+	reading := j.Life.Reading()
+	for n := 0; ; n++ {
 		found, err := look()
 		switch {
 		case errors.Is(err, dynamo.ErrThrottled), errors.Is(err, dynamo.ErrUnavailable), err == nil && !found,
@@ -28,10 +25,10 @@ func (j *Journal) Poll(
 		case err != nil:
 			return err
 		default:
-			pause = p.Shortest
+			n = -1 // the next pause is the shortest
 			continue
 		}
-		next := pause
+		next := pauses.After(n)
 		if most, bounded := left(); bounded && most > 0 {
 			next = min(next, most)
 		}
@@ -45,6 +42,5 @@ func (j *Journal) Poll(
 			timer.Stop()
 			return context.Cause(reading)
 		}
-		pause = min(2*pause, p.Longest)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/smithy-go"
 
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
@@ -257,9 +257,6 @@ func (a *attempts) notSent(err error) error {
 	return a.fail(errNotSent, err)
 }
 
-// maxDoublings keeps the doubling of a pause from overflowing a Duration.
-const maxDoublings = 20
-
 // throttledPause is the longest pause after throttling once there were as many pauses as there are
 // retries, whatever BackoffCap says. It is far shorter than the pauses before. A request that has
 // waited for long has to ask often, because new requests begin with the shortest pauses and would
@@ -276,17 +273,12 @@ const cutOff = 500 * time.Millisecond
 // meanwhile.
 func (a *attempts) pause(failed verdict) bool {
 	opts := &a.client.opts
-	longest := opts.BackoffBase << min(a.pauses, maxDoublings)
-	if longest <= 0 || longest > opts.BackoffCap {
-		longest = opts.BackoffCap
-	}
+	longest := backoff.Pauses{Shortest: opts.BackoffBase, Longest: opts.BackoffCap}.After(a.pauses)
 	if a.pauses >= opts.Retries {
 		longest = throttledPause
 	}
 	a.pauses++
-	// Never 0: timers that have run out before they are received from crash the race detector of Go
-	// 1.26 when two goroutines of a synctest bubble receive from them at the same time.
-	pause := max(1, rand.N(longest+1)) //nolint:gosec // jitter needs no secrecy
+	pause := backoff.Random(longest)
 	if failed.late {
 		pause = opts.BackoffCap
 	}
@@ -294,12 +286,7 @@ func (a *attempts) pause(failed verdict) bool {
 	if failed.patient && left-pause < min(cutOff, opts.OperationTimeout/10) {
 		pause = left
 	}
-	timer := time.NewTimer(min(pause, left))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-a.ctx.Done():
-	}
+	_ = backoff.Wait(a.ctx, min(pause, left)) // ended says why it was shorter
 	return a.ended(nil) == nil
 }
 

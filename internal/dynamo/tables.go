@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
 // errNoTable is the failure of a response without a table.
@@ -325,17 +327,13 @@ func isActive(d *types.TableDescription) bool {
 // poll calls step until it returns "" or an error, or ctx ends. Otherwise step returns a clause
 // about the table that says what is waited for. The pauses grow to a second.
 func poll(ctx context.Context, table string, step func() (string, error)) error {
-	const first, longest = 20 * time.Millisecond, time.Second
-	for pause := first; ; pause = min(2*pause, longest) {
+	pauses := backoff.Pauses{Shortest: 20 * time.Millisecond, Longest: time.Second}
+	for n := 0; ; n++ {
 		state, err := step()
 		if state == "" || err != nil {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if backoff.Wait(ctx, pauses.After(n)) != nil {
 			return fmt.Errorf("wait for table %q, %s: %w", table, state, contextReason(ctx))
 		}
 	}

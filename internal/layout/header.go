@@ -41,6 +41,10 @@ const (
 	MaxFenceWindow     = 10 * 365 * 24 * 60 * 60
 )
 
+// KnowledgePart limits for how long a process may write by what it has read: for one half of the
+// fence window. After the whole window, a number or a state that was deleted since may be free again.
+const KnowledgePart = 2
+
 // EncodeHeader returns the item of the header.
 func (k Keys) EncodeHeader(h Header) Attributes {
 	item := k.Header().Attributes()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // A deleted number is free again after the fence window. So knowledge of the journal may be used
@@ -15,7 +16,7 @@ import (
 // writer's knowledge, a tenth for an expiry, a tenth for a clock that is off, and the 15 minutes
 // for which the service accepts a signed request.
 const (
-	knowledgePart = 2
+	knowledgePart = layout.KnowledgePart
 	expiryPart    = 10
 	clockPart     = 10
 )

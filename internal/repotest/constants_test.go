@@ -20,7 +20,6 @@ func TestConstantsEqualTheInternalOnes(t *testing.T) {
 		"MaxMetadataBytes":      {dynajournal.MaxMetadataBytes, layout.MaxMetadataBytes},
 		"DefaultSequenceShards": {dynajournal.DefaultSequenceShards, layout.DefaultShards},
 		"MaxSequenceNumber":     {dynajournal.MaxSequenceNumber, int64(layout.MaxSequenceNumber)},
-		"MinFenceWindow":        {dynajournal.MinFenceWindow, layout.MinFenceWindow * time.Second},
 
 		"RecordLowMark": {history.Kind(dynajournal.RecordLowMark), history.LowMark},
 		"RecordEvent":   {history.Kind(dynajournal.RecordEvent), history.Event},

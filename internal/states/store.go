@@ -122,16 +122,13 @@ func (s *Store) expiry() int64 { return s.Clock.Latest().Add(s.FenceWindow).Unix
 
 // expiresSoon reports whether what a purge has left may expire while another purge relies on it.
 func (s *Store) expiresSoon(purged *layout.State) bool {
-	return time.Unix(purged.Expires, 0).Sub(s.Clock.Latest()) < s.FenceWindow/knowledgePart
+	return time.Unix(purged.Expires, 0).Sub(s.Clock.Latest()) < s.FenceWindow/layout.KnowledgePart
 }
-
-// knowledgePart is the part of the fence window for which what was read may be used: a half.
-const knowledgePart = 2
 
 // IsOld reports whether a moment is so long ago that a state that was purged since may have
 // expired.
 func IsOld(c *clock.Clock, fenceWindow time.Duration, since clock.Moment) bool {
-	return c.Since(since) > fenceWindow/knowledgePart
+	return c.Since(since) > fenceWindow/layout.KnowledgePart
 }
 
 // fresh returns the check of requests that rely on what was stored at a moment.

@@ -3,11 +3,11 @@ package migration
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
 // tried runs do for a persistence id, and retries it after throttling and outages. An error that
@@ -49,17 +49,11 @@ func concernsAll(err error) bool {
 		func(all error) bool { return errors.Is(err, all) })
 }
 
-// maxDoublings limits how often a pause is doubled.
-const maxDoublings = 6
+// longestPause is the longest pause before a retry, unless Options.Pause is longer.
+const longestPause = time.Minute
 
+// pause waits before a retry.
 func (r *run) pause(ctx context.Context, try int) error {
-	longest := r.opts.Pause << min(try, maxDoublings)
-	timer := time.NewTimer(rand.N(longest + 1)) //nolint:gosec // jitter needs no secrecy
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	pauses := backoff.Pauses{Shortest: r.opts.Pause, Longest: max(r.opts.Pause, longestPause)}
+	return backoff.Wait(ctx, pauses.Random(try))
 }

@@ -1,0 +1,80 @@
+// Package enginetest opens journals on an engine in memory, for the tests of other packages.
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+// Bundle is a test, and an engine in memory with the tables of a journal.
+type Bundle struct {
+	testing.TB
+
+	// Engine removes expired items only when its SweepExpired is called. It is closed after the test.
+	Engine *embedded.Engine
+	// Config opens the journal. Requests are repeated without a pause.
+	Config dynajournal.Config
+}
+
+// Options are what Open makes otherwise than by default.
+type Options struct {
+	Tables dynajournal.TableOptions
+	Engine []embedded.Option
+	// Config changes the configuration before the tables are created. Nil changes nothing.
+	Config func(*dynajournal.Config)
+}
+
+// Open opens an engine and creates the tables.
+func Open(t testing.TB, options Options) *Bundle {
+	t.Helper()
+	engine, err := embedded.OpenMemory(append(options.Engine, embedded.WithSweepInterval(0))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	b := &Bundle{t, engine, dynajournal.Config{AWS: engine.AWSConfig(), BackoffBase: 1, BackoffCap: 1}}
+	if options.Config != nil {
+		options.Config(&b.Config)
+	}
+	if err := dynajournal.CreateTables(t.Context(), b.Config, options.Tables); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Journal opens the journal, with a changed configuration. It is closed after the test.
+func (b *Bundle) Journal(change ...func(*dynajournal.Config)) *dynajournal.Journal {
+	b.Helper()
+	config := b.Config
+	for _, f := range change {
+		f(&config)
+	}
+	j, err := dynajournal.Open(b.Context(), config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+// Recover returns a new writer of a persistence id.
+func (b *Bundle) Recover(j *dynajournal.Journal, pid string) *dynajournal.Writer {
+	b.Helper()
+	w, err := j.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return w
+}
+
+// Append appends events, each on its own.
+func (b *Bundle) Append(w *dynajournal.Writer, events ...any) {
+	b.Helper()
+	for _, e := range events {
+		if _, err := w.Append(b.Context(), e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
