@@ -14,7 +14,7 @@ import (
 // Bounds of Config.
 const (
 	// MinFenceWindow is the shortest Config.FenceWindow.
-	MinFenceWindow = layout.MinFenceWindow * time.Second
+	MinFenceWindow = time.Hour
 	// MaxMaxConnections is the largest Config.MaxConnections.
 	MaxMaxConnections = 10_000
 )

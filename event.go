@@ -62,8 +62,8 @@ func (e Event) Serialized() serialization.Payload {
 	return serialization.Payload{SerializerID: e.SerializerID, Manifest: e.SerializerManifest, Bytes: e.Bytes}
 }
 
-// Decode decodes the payload of an event as a T, by [Event.Payload]. A payload of another type is an
-// error.
+// Decode decodes the payload of an event as a T, by [Event.Payload]. A payload of another type is
+// an error.
 func Decode[T any](ctx context.Context, e Event) (T, error) {
 	v, err := e.Payload(ctx)
 	if err != nil {

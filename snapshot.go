@@ -48,8 +48,8 @@ func (s Snapshot) Serialized() serialization.Payload {
 // State returns the state, decoded by Config.Serialization.
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
-// registered, or another error of decoding. Only a state in a [serialization.PayloadStore] needs ctx:
-// decoding reads it there.
+// registered, or another error of decoding. Only a state in a [serialization.PayloadStore] needs
+// ctx: decoding reads it there.
 func (s Snapshot) State(ctx context.Context) (any, error) {
 	v, err := s.registry.Decode(ctx, s.Serialized())
 	if err != nil {
@@ -58,8 +58,8 @@ func (s Snapshot) State(ctx context.Context) (any, error) {
 	return v, nil
 }
 
-// DecodeState decodes the state of a snapshot as a T, by [Snapshot.State]. A state of another type is
-// an error.
+// DecodeState decodes the state of a snapshot as a T, by [Snapshot.State]. A state of another type
+// is an error.
 func DecodeState[T any](ctx context.Context, s Snapshot) (T, error) {
 	var none T
 	v, err := s.State(ctx)

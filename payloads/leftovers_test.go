@@ -216,7 +216,8 @@ func TestDeletedEventsLeaveLeftovers(t *testing.T) {
 func TestYoungPayloadIsNoLeftover(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
-		if _, err := b.Config.Serialization.Encode(t.Context(), large("x")); err != nil { // as before an append
+		// As before an append.
+		if _, err := b.Config.Serialization.Encode(t.Context(), large("x")); err != nil {
 			t.Fatal(err)
 		}
 		found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge})

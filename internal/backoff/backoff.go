@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Pauses are pauses that double from Shortest to Longest. None is longer than Longest. Neither field
-// is negative.
+// Pauses are pauses that double from Shortest to Longest. None is longer than Longest. Neither
+// field is negative.
 type Pauses struct{ Shortest, Longest time.Duration }
 
 // After returns the pause after n pauses in a row: Shortest for n = 0, then twice the pause before,

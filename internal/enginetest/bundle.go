@@ -12,7 +12,8 @@ import (
 type Bundle struct {
 	testing.TB
 
-	// Engine removes expired items only when its SweepExpired is called. It is closed after the test.
+	// Engine removes expired items only when its SweepExpired is called. It is closed after the
+	// test.
 	Engine *embedded.Engine
 	// Config opens the journal. Requests are repeated without a pause.
 	Config dynajournal.Config

@@ -42,7 +42,8 @@ const (
 )
 
 // KnowledgePart limits for how long a process may write by what it has read: for one half of the
-// fence window. After the whole window, a number or a state that was deleted since may be free again.
+// fence window. After the whole window, a number or a state that was deleted since may be free
+// again.
 const KnowledgePart = 2
 
 // EncodeHeader returns the item of the header.

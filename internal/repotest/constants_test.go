@@ -19,6 +19,7 @@ func TestConstantsEqualTheInternalOnes(t *testing.T) {
 		"DefaultIDsIndexName":   {dynajournal.DefaultIDsIndexName, layout.SharedIDsIndex},
 		"MaxMetadataBytes":      {dynajournal.MaxMetadataBytes, layout.MaxMetadataBytes},
 		"DefaultSequenceShards": {dynajournal.DefaultSequenceShards, layout.DefaultShards},
+		"MinFenceWindow":        {dynajournal.MinFenceWindow, layout.MinFenceWindow * time.Second},
 		"MaxSequenceNumber":     {dynajournal.MaxSequenceNumber, int64(layout.MaxSequenceNumber)},
 
 		"RecordLowMark": {history.Kind(dynajournal.RecordLowMark), history.LowMark},

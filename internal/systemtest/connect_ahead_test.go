@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -71,6 +72,10 @@ func TestOpenConnectsAhead(t *testing.T) {
 // Connections that can't be made are no error, and delay Open by an attempt at most.
 func TestConnectAheadFails(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testConnectAheadFails)
+}
+
+func testConnectAheadFails(t *testing.T) {
 	engine := openEngine(t)
 	config := dynajournal.Config{AWS: engine.AWSConfig(), AttemptTimeout: 20 * time.Millisecond, ConnectAhead: 5}
 	createTables(t, config, kinds["native"])

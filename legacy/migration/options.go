@@ -37,8 +37,8 @@ type Options struct {
 	State *State
 	// Retries is the number of retries of a persistence id whose requests were throttled or had no
 	// response in all their attempts. Before each retry it waits a random time of at most Pause,
-	// doubled for each retry up to a minute. They default to DefaultRetries and DefaultPause. Negative Retries
-	// disable retrying.
+	// doubled for each retry up to a minute. They default to DefaultRetries and DefaultPause.
+	// Negative Retries disable retrying.
 	Retries int
 	Pause   time.Duration
 	// Progress, if set, is called after each persistence id and at intervals in between. The calls
