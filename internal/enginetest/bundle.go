@@ -28,19 +28,19 @@ type Options struct {
 }
 
 // Open opens an engine and creates the tables.
-func Open(t testing.TB, options Options) *Bundle {
-	t.Helper()
+func Open(tb testing.TB, options Options) *Bundle {
+	tb.Helper()
 	engine, err := embedded.OpenMemory(append(options.Engine, embedded.WithSweepInterval(0))...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = engine.Close() })
-	b := &Bundle{t, engine, dynajournal.Config{AWS: engine.AWSConfig(), BackoffBase: 1, BackoffCap: 1}}
+	tb.Cleanup(func() { _ = engine.Close() })
+	b := &Bundle{tb, engine, dynajournal.Config{AWS: engine.AWSConfig(), BackoffBase: 1, BackoffCap: 1}}
 	if options.Config != nil {
 		options.Config(&b.Config)
 	}
-	if err := dynajournal.CreateTables(t.Context(), b.Config, options.Tables); err != nil {
-		t.Fatal(err)
+	if err := dynajournal.CreateTables(tb.Context(), b.Config, options.Tables); err != nil {
+		tb.Fatal(err)
 	}
 	return b
 }
