@@ -60,14 +60,10 @@ func (h *hiding) Do(r *http.Request) (*http.Response, error) {
 // hideChildren hides the shards that have a parent now.
 func (h *hiding) hideChildren(b *bundle) {
 	b.Helper()
-	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
-	out, err := client.DescribeStream(b.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: aws.String(b.streamARN())})
-	if err != nil {
-		b.Fatal(err)
-	}
+	shards := b.shards()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, shard := range out.StreamDescription.Shards {
+	for _, shard := range shards {
 		if shard.ParentShardId != nil {
 			h.hidden[aws.ToString(shard.ShardId)] = true
 		}

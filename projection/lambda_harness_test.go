@@ -102,6 +102,17 @@ func (b *bundle) streamARN() string {
 	return aws.ToString(out.Table.LatestStreamArn)
 }
 
+// shards returns the shards that the stream lists, the oldest first.
+func (b *bundle) shards() []types.Shard {
+	b.Helper()
+	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
+	out, err := client.DescribeStream(b.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: aws.String(b.streamARN())})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out.StreamDescription.Shards
+}
+
 // streamRecords reads all records that the stream of one shard has.
 func (b *bundle) streamRecords() []types.Record {
 	b.Helper()
