@@ -3,6 +3,7 @@ package dynajournal
 import (
 	"context"
 	"log/slog"
+	"net/url"
 
 	"github.com/dynajournal/dynajournal/internal/core"
 )
@@ -93,10 +94,19 @@ func (j *Journal) logConfig(ctx context.Context, c *Config) {
 	c.Logger.LogAttrs(ctx, slog.LevelDebug, "journal opened",
 		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable),
 		slog.String("snapshot_table", c.SnapshotTable), slog.String("kind", j.core.Header.Kind),
-		slog.Int("sequence_shards", j.SequenceShards()), slog.String("endpoint", c.Endpoint),
+		slog.Int("sequence_shards", j.SequenceShards()), slog.String("endpoint", withoutPassword(c.Endpoint)),
 		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections),
 		slog.Int("max_item_size", c.MaxItemSize), slog.Int("replay_parallelism", c.ReplayParallelism),
 		slog.Int("retries", c.Retries), slog.Bool("group_commit", c.GroupCommit == GroupCommitAuto),
 		slog.Duration("operation_timeout", c.OperationTimeout), slog.Duration("attempt_timeout", c.AttemptTimeout),
 		slog.Duration("fence_window", j.core.FenceWindow), slog.Duration("hole_wait", c.HoleWait))
+}
+
+// withoutPassword returns a URL for the log.
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "" // it may have a password
+	}
+	return u.Redacted()
 }

@@ -40,7 +40,7 @@ func handlingLag(ctx context.Context, s *session) (err error) {
 	}
 	var mu sync.Mutex
 	lags := hdrhistogram.New(1, longestLatency, latencyDigits)
-	note := func(e dynajournal.Event) error {
+	note := func(ctx context.Context, e dynajournal.Event) error {
 		appended, err := sentAt(ctx, e)
 		if err != nil || appended.IsZero() {
 			return err
@@ -52,7 +52,7 @@ func handlingLag(ctx context.Context, s *session) (err error) {
 	config := projection.Config{Name: "lag", Source: projection.Streams(d.streams, projection.StreamsOptions{PerSecond: -1})}
 	f, err := d.follow(ctx, config, func(f *following) projection.Projection {
 		return projection.AtLeastOnce("nothing", projection.HandlerFunc(func(ctx context.Context, e dynajournal.Event) error {
-			return errors.Join(note(e), f.handle(ctx, e))
+			return errors.Join(note(ctx, e), f.handle(ctx, e))
 		}))
 	})
 	if err != nil {

@@ -270,3 +270,17 @@ func TestMissingCredentialsAreNamed(t *testing.T) {
 	}
 	must(t, "--aws", "--region", "us-east-1", "config")
 }
+
+func TestTracingOfTheFileLogsEachRequest(t *testing.T) {
+	clean(t)
+	conf := filepath.Join(t.TempDir(), "application.conf")
+	for text, logged := range map[string]bool{"tracing = on": true, "log-config = on": true, "tracing = off": false} {
+		if err := os.WriteFile(conf, []byte("dynamodb-journal { "+text+" }"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := invoke(t.Context(), "", "tables", "create", "--memory", "--config", conf)
+		if o.status != statusDone || strings.Contains(o.err, "msg=request operation=CreateTable") != logged {
+			t.Errorf("%s: %+v", text, o)
+		}
+	}
+}

@@ -15,7 +15,7 @@ func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
 	k.t.Helper()
 	stored := make([]E, len(events))
 	for i, event := range events {
-		read, err := store(k.t.Context(), k.registry, event)
+		read, err := store(context.WithoutCancel(k.t.Context()), k.registry, event)
 		if err != nil {
 			k.t.Errorf("event %s of %q can't be stored: %v", dump(event), id, err)
 			return nil, &dynajournal.RejectedError{PersistenceID: k.kind.PersistenceID(id), Index: i, Err: err}
@@ -32,7 +32,7 @@ func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
 // saves none need not register its state.
 func (k *Kit[S, E]) checkState(id string, h *history[S, E]) {
 	k.t.Helper()
-	read, err := store(k.t.Context(), k.registry, h.state)
+	read, err := store(context.WithoutCancel(k.t.Context()), k.registry, h.state)
 	saved := k.kind.Snapshots.Every > 0 || k.kind.SnapshotWhen != nil
 	switch {
 	case errors.Is(err, serialization.ErrUnknownType) && !saved:

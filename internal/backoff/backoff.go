@@ -24,15 +24,15 @@ func (p Pauses) After(n int) time.Duration {
 	return min(pause, p.Longest)
 }
 
-// Random returns a random pause of at most After(n), so that clients which failed together do not
-// retry together. See "Exponential Backoff And Jitter" in the AWS Architecture Blog (2015), where
-// this is "full jitter".
+// Random returns a random pause from 1 nanosecond to After(n), so that clients which failed
+// together do not retry together. See "Exponential Backoff And Jitter" in the AWS Architecture
+// Blog (2015), where this is "full jitter".
 //
-// It is never 0: timers that have run out before they are received from crash the race detector of
-// Go 1.26 when two goroutines of a synctest bubble receive from them at the same time.
+// It is never 0, because timers that have run out before they are received from crash the race
+// detector of Go 1.26 when two goroutines of a synctest bubble receive from them at the same time.
 func (p Pauses) Random(n int) time.Duration { return Random(p.After(n)) }
 
-// Random returns a random pause of at least 1 nanosecond and at most longest, which may be 0.
+// Random returns a random pause from 1 nanosecond to longest. A longest of 0 counts as 1.
 func Random(longest time.Duration) time.Duration {
 	return 1 + rand.N(max(longest, 1)) //nolint:gosec // jitter needs no secrecy
 }

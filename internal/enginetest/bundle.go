@@ -34,7 +34,11 @@ func Open(tb testing.TB, options Options) *Bundle {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = engine.Close() })
+	tb.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			tb.Errorf("close the engine: %v", err)
+		}
+	})
 	b := &Bundle{tb, engine, dynajournal.Config{AWS: engine.AWSConfig(), BackoffBase: 1, BackoffCap: 1}}
 	if options.Config != nil {
 		options.Config(&b.Config)

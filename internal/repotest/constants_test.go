@@ -19,8 +19,8 @@ func TestConstantsEqualTheInternalOnes(t *testing.T) {
 		"DefaultIDsIndexName":   {dynajournal.DefaultIDsIndexName, layout.SharedIDsIndex},
 		"MaxMetadataBytes":      {dynajournal.MaxMetadataBytes, layout.MaxMetadataBytes},
 		"DefaultSequenceShards": {dynajournal.DefaultSequenceShards, layout.DefaultShards},
-		"MinFenceWindow":        {dynajournal.MinFenceWindow, layout.MinFenceWindow * time.Second},
 		"MaxSequenceNumber":     {dynajournal.MaxSequenceNumber, int64(layout.MaxSequenceNumber)},
+		"MinFenceWindow":        {dynajournal.MinFenceWindow, layout.MinFenceWindow * time.Second},
 
 		"RecordLowMark": {history.Kind(dynajournal.RecordLowMark), history.LowMark},
 		"RecordEvent":   {history.Kind(dynajournal.RecordEvent), history.Event},

@@ -37,7 +37,7 @@ type Options struct {
 	State *State
 	// Retries is the number of retries of a persistence id whose requests were throttled or had no
 	// response in all their attempts. Before each retry it waits a random time of at most Pause,
-	// doubled for each retry up to a minute. They default to DefaultRetries and DefaultPause.
+	// doubled for each retry up to 64 times Pause. They default to DefaultRetries and DefaultPause.
 	// Negative Retries disable retrying.
 	Retries int
 	Pause   time.Duration

@@ -3,8 +3,8 @@ package migration
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
-	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
@@ -49,11 +49,12 @@ func concernsAll(err error) bool {
 		func(all error) bool { return errors.Is(err, all) })
 }
 
-// longestPause is the longest pause before a retry, unless Options.Pause is longer.
-const longestPause = time.Minute
+// longestPause is the longest pause before a retry, in units of Options.Pause.
+const longestPause = 64
 
 // pause waits before a retry.
 func (r *run) pause(ctx context.Context, try int) error {
-	pauses := backoff.Pauses{Shortest: r.opts.Pause, Longest: max(r.opts.Pause, longestPause)}
+	shortest := min(r.opts.Pause, math.MaxInt64/longestPause)
+	pauses := backoff.Pauses{Shortest: shortest, Longest: longestPause * shortest}
 	return backoff.Wait(ctx, pauses.Random(try))
 }
