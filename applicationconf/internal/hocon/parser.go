@@ -212,6 +212,9 @@ func (p *parser) key(enders string) ([]string, error) {
 	element, some := "", false
 	for {
 		blanks := p.run(isBlank)
+		if !some {
+			blanks = "" // those before a key are not a part of it, in contrast to those in quotes
+		}
 		switch {
 		case p.rest() == "":
 			return nil, errors.New("it ends in a key")
@@ -236,9 +239,6 @@ func (p *parser) key(enders string) ([]string, error) {
 				return nil, p.unexpected()
 			}
 			blanks += text
-		}
-		if !some {
-			blanks = strings.TrimLeftFunc(blanks, isBlank)
 		}
 		element += blanks
 		some = true
