@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -29,8 +30,11 @@ func (c *completionCommand) Run(line *kong.Context) error {
 }
 
 // completes prints the words that complete the command line which a shell has put into the
-// environment. It reports whether the environment has one.
+// environment variable COMP_LINE. It reports whether the environment has one.
 func completes(parser *kong.Kong) bool {
+	if os.Getenv("COMP_LINE") == "" {
+		return false // without building the model of the library at each start
+	}
 	done := false
 	kongcompletion.Register(parser, kongcompletion.WithExitFunc(func(int) { done = true }))
 	return done

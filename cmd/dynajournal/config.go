@@ -172,8 +172,7 @@ func withoutPassword(text string) string {
 		return masked // it may have one
 	}
 	if _, has := u.User.Password(); has {
-		u.User = url.UserPassword(u.User.Username(), "xxxxx")
-		return strings.Replace(u.String(), ":xxxxx@", ":"+masked+"@", 1)
+		return strings.Replace(u.Redacted(), ":xxxxx@", ":"+masked+"@", 1)
 	}
 	return text
 }
