@@ -8,6 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/enginetest"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -41,41 +42,13 @@ func OpenJournal(
 	tb testing.TB, registry *serialization.Registry, change ...func(*dynajournal.Config),
 ) *Journal {
 	tb.Helper()
-	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			tb.Errorf("close the engine: %v", err)
+	b := enginetest.Open(tb, enginetest.Options{Config: func(c *dynajournal.Config) {
+		c.Serialization, c.Retries, c.OperationTimeout = registry, retries, operationTimeout
+		for _, f := range change {
+			f(c)
 		}
-	})
-	j := &Journal{t: tb, Engine: engine, Config: dynajournal.Config{
-		AWS: engine.AWSConfig(), Serialization: registry, Retries: retries, BackoffBase: 1, BackoffCap: 1,
-		OperationTimeout: operationTimeout,
-	}}
-	for _, f := range change {
-		f(&j.Config)
-	}
-	if err := dynajournal.CreateTables(tb.Context(), j.Config, dynajournal.TableOptions{}); err != nil {
-		tb.Fatal(err)
-	}
-	j.Journal, j.other = j.open(), j.open()
-	return j
-}
-
-func (j *Journal) open() *dynajournal.Journal {
-	j.t.Helper()
-	journal, err := dynajournal.Open(j.t.Context(), j.Config)
-	if err != nil {
-		j.t.Fatal(err)
-	}
-	j.t.Cleanup(func() {
-		if err := journal.Close(); err != nil {
-			j.t.Errorf("close the journal: %v", err)
-		}
-	})
-	return journal
+	}})
+	return &Journal{Journal: b.Journal(), Engine: b.Engine, Config: b.Config, t: tb, other: b.Journal()}
 }
 
 // Conflict lets another writer write events of a persistence id now, such as "account|anna": so the

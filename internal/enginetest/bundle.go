@@ -60,7 +60,11 @@ func (b *Bundle) Journal(change ...func(*dynajournal.Config)) *dynajournal.Journ
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = j.Close() })
+	b.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			b.Errorf("close the journal: %v", err)
+		}
+	})
 	return j
 }
 
