@@ -198,15 +198,3 @@ func (h *Entities[S, E]) Stats() Stats {
 		Recoveries: c.recoveries.Load(), Dropped: c.dropped.Load(), Snapshots: c.snapshots.Load(),
 	}
 }
-
-// sleep waits, and reports false if the entities end before.
-func (h *Entities[S, E]) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-h.life.Done():
-		return false
-	}
-}

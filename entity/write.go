@@ -265,7 +265,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 			hook.OnConflict(Conflict{e.pid, len(w.commands), err})
 		}
 	}
-	h.sleep(pause)
+	_ = backoff.Wait(h.life, pause) // find fails if the entities have ended
 	found, failure := e.host.storage.find(e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -73,18 +73,19 @@ func (x *TagIndex) EventsByTag(
 		if err != nil {
 			return err
 		}
-		for n := 0; ; n++ {
+		for idle := 0; ; {
 			found, err := r.round(ctx)
 			switch {
 			case err != nil && !passes(err) && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)):
 				return err
 			case err == nil && found:
-				n = -1
+				idle = 0
 				continue
 			}
-			if err := backoff.Wait(ctx, pauses.After(n)); err != nil {
+			if err := backoff.Wait(ctx, pauses.After(idle)); err != nil {
 				return err
 			}
+			idle++
 		}
 	})
 }

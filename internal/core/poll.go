@@ -17,7 +17,7 @@ func (j *Journal) Poll(
 	ctx context.Context, pauses backoff.Pauses, look func() (bool, error), left func() (time.Duration, bool),
 ) error {
 	reading := j.Life.Reading()
-	for n := 0; ; n++ {
+	for idle := 0; ; {
 		found, err := look()
 		switch {
 		case errors.Is(err, dynamo.ErrThrottled), errors.Is(err, dynamo.ErrUnavailable), err == nil && !found,
@@ -25,10 +25,10 @@ func (j *Journal) Poll(
 		case err != nil:
 			return err
 		default:
-			n = -1 // the next pause is the shortest
+			idle = 0
 			continue
 		}
-		next := pauses.After(n)
+		next := pauses.After(idle)
 		if most, bounded := left(); bounded && most > 0 {
 			next = min(next, most)
 		}
@@ -42,5 +42,6 @@ func (j *Journal) Poll(
 			timer.Stop()
 			return context.Cause(reading)
 		}
+		idle++
 	}
 }

@@ -41,9 +41,8 @@ const (
 	MaxFenceWindow     = 10 * 365 * 24 * 60 * 60
 )
 
-// KnowledgePart limits for how long a process may write by what it has read: for one half of the
-// fence window. After the whole window, a number or a state that was deleted since may be free
-// again.
+// KnowledgePart divides the fence window: a process may write by what it has read for half of the
+// window. After the whole window, a number or a state that was deleted meanwhile may be free again.
 const KnowledgePart = 2
 
 // EncodeHeader returns the item of the header.
