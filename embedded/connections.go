@@ -21,8 +21,6 @@ type connections struct {
 	open map[net.Conn]*connection
 	// changed is closed when a connection closes or becomes idle, nil while nothing waits for that.
 	changed chan struct{}
-	// handed has the connections that are handed over to net/http.
-	handed chan net.Conn
 	// draining is set when serving ends: no request starts any more.
 	draining bool
 	closed   chan struct{}
@@ -44,7 +42,7 @@ type connectionKey struct{}
 func limitConnections(listener net.Listener, limits *serverLimits) *connections {
 	return &connections{
 		Listener: listener, limit: limits.connections, refusal: limits.header + limits.transfer, open: map[net.Conn]*connection{},
-		closed: make(chan struct{}), handed: make(chan net.Conn),
+		closed: make(chan struct{}),
 	}
 }
 
@@ -95,16 +93,15 @@ func (c *connections) Close() error {
 	return c.Listener.Close()
 }
 
-// connected puts a connection of net/http's server into the context of its requests. It is added if
-// it was not handed over.
+// connected adds an accepted connection, and puts it into the context of its requests.
 func (c *connections) connected(ctx context.Context, conn net.Conn) context.Context {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	_ = conn.SetWriteDeadline(time.Now().Add(c.refusal)) // every request sets it again
-	known := c.open[conn]
-	if known == nil {
-		known = &connection{of: c}
-		c.open[conn] = known
+	known := &connection{of: c}
+	c.open[conn] = known
+	if c.draining {
+		_ = conn.Close() // the server reports StateClosed
 	}
 	return withConnection(ctx, known)
 }
@@ -129,11 +126,6 @@ func (c *connections) follow(conn net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		delete(c.open, conn)
 	}
-	c.notify()
-}
-
-// notify wakes who waits for a change of the connections. The caller holds the lock.
-func (c *connections) notify() {
 	if c.changed != nil {
 		close(c.changed)
 		c.changed = nil
@@ -145,7 +137,7 @@ func (c *connections) notify() {
 func (c *connection) begin() bool {
 	c.of.lock.Lock()
 	defer c.of.lock.Unlock()
-	c.idle, c.answering = false, !c.of.draining
+	c.answering = !c.of.draining
 	return c.answering
 }
 

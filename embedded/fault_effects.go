@@ -20,7 +20,7 @@ const (
 
 // perform runs the request, or applies the fault that hits it.
 func (e *Engine) perform(name string, c *call) error {
-	if c.in != nil && c.in.unaffected || !e.faults.active.Load() {
+	if !e.faults.active.Load() {
 		return c.in.run(e, c)
 	}
 	c.fault, c.forms = e.faults.match(name, c.op.targets(e, c))

@@ -53,7 +53,7 @@ func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 		_, _ = buffered.WriteString("\r\n")
 		_, _ = buffered.Write(r.body[:len(r.body)/2])
 		_ = buffered.Flush()
-	} else if tcp, is := connection.(interface{ SetLinger(seconds int) error }); is {
+	} else if tcp, is := connection.(*net.TCPConn); is {
 		// Close then discards unsent data and resets the connection.
 		_ = tcp.SetLinger(0)
 	}

@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// signaturePrefix begins the Authorization header of a request with a signature.
-	signaturePrefix = "AWS4-"
-
 	targetPrefix  = "DynamoDB_20120810."
 	streamsPrefix = "DynamoDBStreams_20120810."
 	contentType   = "application/x-amz-json-1.0"
@@ -74,28 +71,11 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 		response.summary.received, response.summary.partly = len(body), true
 		return response, nil
 	}
-	return e.handle(request.Context(), headOf(request), body, in)
-}
-
-// requestHead is what matters of the headers of a request.
-type requestHead struct {
-	host, target string
-	// kind is the Content-Type, and accepted the Accept-Encoding, empty if there is none.
-	kind, accepted string
-	// signedAt is the X-Amz-Date.
-	signedAt string
-	signed   bool
-}
-
-func headOf(request *http.Request) requestHead {
-	return requestHead{
-		host: request.Host, target: request.Header.Get("X-Amz-Target"), kind: request.Header.Get("Content-Type"),
-		accepted: request.Header.Get("Accept-Encoding"), signedAt: request.Header.Get("X-Amz-Date"), signed: signed(request),
-	}
+	return e.handle(request, body, in)
 }
 
 // handle performs a request that has arrived. It fails as respond does.
-func (e *Engine) handle(ctx context.Context, head requestHead, body []byte, in *incoming) (*response, error) {
+func (e *Engine) handle(request *http.Request, body []byte, in *incoming) (*response, error) {
 	if err := in.arrived(); err != nil {
 		return nil, err
 	}
@@ -103,11 +83,11 @@ func (e *Engine) handle(ctx context.Context, head requestHead, body []byte, in *
 		return nil, err
 	}
 	defer e.leave()
-	kind := contentKind(head.kind)
+	kind := contentKind(request.Header.Get("Content-Type"))
 	if kind != contentType && kind != plainContent && len(body) > 0 {
 		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	response := e.dispatch(ctx, &head, body, in)
+	response := e.dispatch(request, body, in)
 	// What was read while the storage failed may not be stored.
 	if err := e.Err(); err != nil {
 		response.release()
@@ -117,7 +97,7 @@ func (e *Engine) handle(ctx context.Context, head requestHead, body []byte, in *
 	if kind != contentType {
 		response.contentType = plainContent
 	}
-	response.compress(head.accepted)
+	response.compress(request.Header.Get("Accept-Encoding"))
 	return response, nil
 }
 
@@ -136,15 +116,15 @@ func operationOf(target string) (name string, found operation, known bool) {
 	return name, found, known && !found.ofStreams
 }
 
-func (e *Engine) dispatch(ctx context.Context, head *requestHead, body []byte, in *incoming) *response {
-	name, operation, known := operationOf(head.target)
+func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *response {
+	name, operation, known := operationOf(request.Header.Get("X-Amz-Target"))
 	if !known || e.options.lacks(name) {
 		if len(body) > 0 && (!utf8.Valid(body) || !json.Valid(body)) {
 			return errorResponse(serviceError("SerializationException", ""))
 		}
 		return errorResponse(serviceError("UnknownOperationException", ""))
 	}
-	if !head.signed {
+	if !signed(request) {
 		return errorResponse(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
 	}
 	e.count.request(name)
@@ -152,7 +132,10 @@ func (e *Engine) dispatch(ctx context.Context, head *requestHead, body []byte, i
 		return errorResponse(serviceError("SerializationException", ""))
 	}
 	response := newResponse(http.StatusOK)
-	c := &call{ctx: ctx, op: operation, in: in, host: head.host, signedAt: head.signedAt, body: body, out: response.body}
+	c := &call{
+		ctx: request.Context(), op: operation, in: in, host: request.Host, signedAt: request.Header.Get("X-Amz-Date"),
+		body: body, out: response.body,
+	}
 	response.summary.operation = name
 	err := protect(name, func() error {
 		if in != nil && in.named {
@@ -199,7 +182,7 @@ func contentKind(header string) string {
 }
 
 func signed(request *http.Request) bool {
-	if strings.HasPrefix(request.Header.Get("Authorization"), signaturePrefix) {
+	if strings.HasPrefix(request.Header.Get("Authorization"), "AWS4-") {
 		return true
 	}
 	return strings.Contains(request.URL.RawQuery, "X-Amz-Algorithm=")

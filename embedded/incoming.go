@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -34,7 +35,7 @@ type incoming struct {
 	// response.
 	bodyMemory, responseMemory reservation
 	limits                     *serverLimits
-	control                    deadlines
+	control                    *http.ResponseController
 	connection                 *connection
 	started                    time.Time
 	// body is what Read reads, received is how many bytes it has read, and deadline is the one of
@@ -44,15 +45,6 @@ type incoming struct {
 	deadline time.Time
 	// named is set if the log needs the tables of the request.
 	named bool
-	// unaffected is set if there were no faults when the request arrived. One that is injected
-	// later does not hit it.
-	unaffected bool
-}
-
-// deadlines sets the deadlines of a connection.
-type deadlines interface {
-	SetReadDeadline(at time.Time) error
-	SetWriteDeadline(at time.Time) error
 }
 
 // smallBodies is a pool of buffers of at most smallBody bytes. Larger ones are not kept, as small

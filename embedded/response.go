@@ -87,35 +87,6 @@ func (r *response) setHeader(header http.Header, now time.Time) {
 	}
 }
 
-// appendHead appends the head of the response as net/http would write it. last makes the client
-// close the connection.
-func (r *response) appendHead(dst []byte, now time.Time, last bool) []byte {
-	if r.status == http.StatusOK {
-		dst = append(dst, "HTTP/1.1 200 OK\r\n"...)
-	} else {
-		dst = append(appendInt(append(dst, "HTTP/1.1 "...), r.status), ' ')
-		dst = append(append(dst, http.StatusText(r.status)...), "\r\n"...)
-	}
-	if last {
-		dst = append(dst, "Connection: close\r\n"...)
-	}
-	if r.encoding != "" {
-		dst = append(append(append(dst, "Content-Encoding: "...), r.encoding...), "\r\n"...)
-	}
-	dst = append(appendInt(append(dst, "Content-Length: "...), len(r.body)), "\r\n"...)
-	if r.contentType != "" {
-		dst = append(append(append(dst, "Content-Type: "...), r.contentType...), "\r\n"...)
-	}
-	dst = now.Add(r.ahead).UTC().AppendFormat(append(dst, "Date: "...), http.TimeFormat)
-	dst = append(dst, "\r\nVary: Origin"...)
-	if r.summed() {
-		dst = append(dst, "\r\nX-Amz-Crc32: "...)
-		dst = strconv.AppendUint(dst, uint64(crc32.ChecksumIEEE(r.body)), 10)
-	}
-	dst = append(append(dst, "\r\nX-Amzn-Requestid: "...), r.requestID...)
-	return append(dst, "\r\n\r\n"...)
-}
-
 func newResponse(status int) *response {
 	buffer := takeBuffer()
 	return &response{status: status, contentType: contentType, body: (*buffer)[:0], requestID: newRequestID(), buffer: buffer}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -84,8 +83,6 @@ type serving struct {
 	metrics   *metrics
 	// control serves the faults, nil unless Server.Control is set.
 	control http.Handler
-	// plain are the goroutines of connections that were not handed over to net/http.
-	plain sync.WaitGroup
 }
 
 // Serve serves requests on the listener, and closes it, until ctx ends. Then it closes the
@@ -106,8 +103,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		// Its messages are about misbehaving clients and contain stack traces.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
-	handed := &httpListener{run.open, make(chan error)}
-	run.plain.Go(func() { run.accept(serving, handed.failures) }) // before plain can be waited for
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -118,13 +113,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		run.open.drain()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.limits.drain)
 		defer cancel()
-		if server.Shutdown(grace) != nil || !run.ended(grace) {
+		if err := server.Shutdown(grace); err != nil {
 			slog.Warn("embedded DynamoDB: requests in flight took too long and were cut off", "connections", run.open.count())
 			_ = server.Close() // the listener is closed already
-			run.open.closeAll()
 		}
 	}()
-	err = server.Serve(handed)
+	err = server.Serve(run.open)
 	stop()
 	<-finished
 	if failed := s.Engine.Err(); failed != nil {
@@ -134,21 +128,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	}
 	return fmt.Errorf("embedded: serving: %w", err)
-}
-
-// ended waits until no connection is served without net/http, and reports false if ctx ends before.
-func (s *serving) ended(ctx context.Context) bool {
-	over := make(chan struct{})
-	go func() {
-		s.plain.Wait()
-		close(over)
-	}()
-	select {
-	case <-over:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // begin returns the state for serving on a listener.
@@ -190,7 +169,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			if cause != http.ErrAbortHandler { //nolint:errorlint // it is a value to panic with, not an error that is wrapped
-				logPanic(cause)
+				slog.Error("embedded DynamoDB: responding to a request failed with an internal error", "error", fmt.Sprint("panic: ", cause))
 			}
 			panic(http.ErrAbortHandler)
 		}
