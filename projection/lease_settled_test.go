@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -75,6 +76,7 @@ func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 // The leases stay, and the log says so once.
 func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it lets days pass as other tests do")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		b.inject("access-denied,operation=DeleteItem")
@@ -98,6 +100,7 @@ func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 // 32 hours the child of the shard is still listed, after 40 hours it is not.
 func TestShardTrimmedDuringACall(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it lets days pass as other tests do")
 	for hours, childListed := range map[int]bool{32: true, 40: false} {
 		t.Run(fmt.Sprint(hours), func(t *testing.T) {
 			t.Parallel()

@@ -105,7 +105,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	for _, process := range []*exec.Cmd{killed, last} {
 		usage, ok := process.ProcessState.SysUsage().(*syscall.Rusage)
 		// The race detector takes as much again.
-		if ok && usage.Maxrss<<10 > maxSweepMemory && !underRace {
+		if ok && usage.Maxrss<<10 > maxSweepMemory && !testsize.Race {
 			t.Errorf("a process took %d MiB", usage.Maxrss>>10)
 		} else if ok {
 			t.Logf("a process took %d MiB, and %v of processor time", usage.Maxrss>>10,

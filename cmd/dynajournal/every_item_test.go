@@ -19,6 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -199,6 +200,7 @@ func (p *plantedItems) plant(t *testing.T) {
 
 // Every kind of item is exported, imported and migrated, into each kind of journal.
 func TestExport_EveryItemIsImportedAndMigrated(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for kind, create := range map[string][]string{
 		"native": {"tables", "create"}, "shared": {"tables", "create", "--shared-with-jvm"},
 	} {
@@ -251,6 +253,7 @@ func TestExport_EveryItemIsImportedAndMigrated(t *testing.T) {
 // An atomic write that is larger than the default limits of a program is exported, imported and
 // migrated.
 func TestExport_AtomicWriteOverTheDefaultLimitIsImportedAndMigrated(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	const events = dynajournal.DefaultMaxBatchEvents + 1
 	data := t.TempDir()

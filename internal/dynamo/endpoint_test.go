@@ -14,6 +14,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 const capacityOfOne = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`
@@ -75,6 +76,7 @@ func marked(s step) step {
 
 // DynamoDB Local sends a checksum with its successes, and none with its errors.
 func TestErrorsWithoutAChecksumKeepTheirMeaning(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	operations := map[string]func(*testing.T, *dynamo.Client) error{
 		"PutItem": put,
 		"GetItem": func(t *testing.T, c *dynamo.Client) error { _, err := get(t, c); return err },

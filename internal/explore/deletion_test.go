@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // A deletion is killed before its n-th request, for every n. For every reader either all or none of
@@ -125,6 +126,7 @@ func TestWriterJustInsideTheWindowConflictsWithTombstones(t *testing.T) {
 // The service never processes a part of any batch. The deletion ends with an error, what it deleted
 // stays deleted, and it can be repeated.
 func TestLeftOversForEver(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	inWorld(t, func(w *world) {
 		j, reader := w.journal("writer"), w.journal("reader")
 		r := w.recovered(j)

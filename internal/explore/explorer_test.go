@@ -29,7 +29,7 @@ import (
 var (
 	exploreFor = flag.Duration("explore.duration", 0, "how long to explore each scenario; 0 is a short, fixed number of schedules")
 	deviations = flag.Int("explore.deviations", 2, "explore every schedule with so many deviations from the straight one")
-	schedules  = flag.Int("explore.schedules", testsize.Of(1, 20), "without a duration, how many schedules of each scenario to explore")
+	schedules  = flag.Int("explore.schedules", testsize.Of(1, 12), "without a duration, how many schedules of each scenario to explore")
 	seed       = testseed.Flag("explore.seed")
 	replaying  = flag.String("explore.schedule", "", "run just this schedule, as a failure prints it")
 )

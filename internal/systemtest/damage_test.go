@@ -277,6 +277,7 @@ func (b *behaviour) add(seen dynajournal.Severity) {
 // table of docs/operations.md says.
 func TestDamageIsFoundAndRepairedAsInTheTable(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	seen := behaviours{}
 	for kind, options := range kinds {
 		for form, enveloped := range map[string]bool{"split": false, "enveloped": true} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // A writer died while it put an atomic write, and some members are stored. A JVM shows every event
@@ -22,6 +23,7 @@ import (
 // which the incomplete one would have ended.
 func TestJVMShowsWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	s := newTurns(t, 10)
 	for name, c := range map[string]struct {
 		before, members int

@@ -17,10 +17,10 @@ import (
 func skipVariant(t *testing.T, variant string) {
 	t.Helper()
 	kept := []string{"native in process", "shared in process"}
-	if underRace {
+	if testsize.Race {
 		kept = []string{"native in process", "shared over HTTP", "small items"}
 	}
-	if (underRace || !testsize.Long) && !slices.Contains(kept, variant) {
+	if (testsize.Race || !testsize.Long) && !slices.Contains(kept, variant) {
 		t.Skip("skipped: this variant runs with the build tag long, without the race detector")
 	}
 }

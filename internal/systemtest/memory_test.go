@@ -131,7 +131,7 @@ func TestCrowd(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	testsize.NeedsLong(t, "it takes some time")
-	if testing.Short() || underRace {
+	if testing.Short() || testsize.Race {
 		t.Skip("skipped: it takes some time, and with the race detector more memory")
 	}
 	if _, err := os.Stat("/proc/self/status"); err != nil {

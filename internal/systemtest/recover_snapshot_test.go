@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // spanning plants the events from 1 to last but for holes, as a JVM writes them.
@@ -38,6 +39,7 @@ func (p *planted) withHighMarks() *planted {
 // wherever the marks lead: the low mark is not raised, and every event stays.
 func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	for kind, options := range kinds {
 		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
 		createTables(t, config, options)

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	turnRounds = flag.Int("shared.turns", testsize.Of(8, 300), "how many random entities Go and a JVM take turns with")
+	turnRounds = flag.Int("shared.turns", testsize.Of(8, 150), "how many random entities Go and a JVM take turns with")
 	turnSeed   = testseed.Flag("shared.seed")
 )
 
@@ -336,6 +336,7 @@ func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 // at any time, leads no JVM to a number that was used, and hides nothing of what that persists.
 func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
 		events int
 		jvm    int
@@ -563,6 +564,7 @@ func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
 // low mark replaces that of Go, then deletes less. The events after both stay visible.
 func TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct{ before, members, cut int64 }{
 		"of the first events": {0, 7, 4},
 		"after others":        {3, 7, 7},

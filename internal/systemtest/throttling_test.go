@@ -120,7 +120,7 @@ var bothWays = map[string]dynajournal.GroupCommit{"group commit": dynajournal.Gr
 
 func skipLoad(t *testing.T) {
 	t.Helper()
-	if testing.Short() || underRace {
+	if testing.Short() || testsize.Race {
 		t.Skip("skipped: it writes some thousand events, which takes long with the race detector")
 	}
 }

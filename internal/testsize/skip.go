@@ -10,3 +10,13 @@ func NeedsLong(tb testing.TB, why string) {
 		tb.Skipf("skipped: %s; it runs with the build tag long", why)
 	}
 }
+
+// NoRace skips a test under the race detector, and prints why the detector would find nothing in
+// it that it does not find in others. A test is ten times slower under the detector. With the build
+// tag long the test runs under the detector, too.
+func NoRace(tb testing.TB, why string) {
+	tb.Helper()
+	if Race && !Long {
+		tb.Skipf("skipped: %s; it runs without the race detector, or with the build tag long", why)
+	}
+}

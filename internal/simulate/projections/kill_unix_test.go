@@ -43,7 +43,7 @@ func TestKilledProcesses(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(s.seed, 2))
 	kills, stops := 0, 0
-	for range testsize.Of(3, 60) {
+	for range testsize.Of(3, 24) {
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 		i := random.IntN(len(running))
 		if random.IntN(2) == 0 {

@@ -33,7 +33,7 @@ var (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fixed is how many histories are run unless a flag says how long to run them.
-var fixed = testsize.Of[uint64](20, 300)
+var fixed = testsize.Of[uint64](20, 200)
 
 const (
 	processes = 3
