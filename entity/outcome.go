@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
@@ -21,7 +22,7 @@ func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 	e.mu.Lock()
 	e.blocked, e.writer = true, nil
 	e.mu.Unlock()
-	got, at, err := e.host.storage.lookFor(e, writer, first, first+int64(len(w.events))-1)
+	got, at, err := e.host.storage.lookFor(e, writer, w.events, first, first+int64(len(w.events))-1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	deleted := errors.Is(err, errDeleted)
@@ -63,14 +64,14 @@ func firstNumber[S, E any](w *write[S, E], cause error) int64 {
 	return w.base.version + 1
 }
 
-// lookFor recovers the entity, and looks for the events of a writer at the numbers from first to
-// last. It returns the first number if they are stored, and 0 if they are not and never will be. If
-// the numbers are deleted, the error is errDeleted.
-func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int64, error) {
+// lookFor recovers the entity, and looks for the events of a write at the numbers from first to
+// last. own is its first event. lookFor returns the first number if the events are stored, and 0 if
+// they are not and never will be. If the numbers are deleted, the error is errDeleted.
+func (e *entity[S, E]) lookFor(own *layout.Event, first, last int64) (*found[S], int64, error) {
 	for range mostLooks {
 		stored := false
 		observe := func(event *layout.Event) {
-			stored = stored || event.SequenceNr == first && event.WriterUUID == author
+			stored = stored || event.SequenceNr == first && layout.SameEvent(layout.Slot{Event: event}, own)
 		}
 		got, err := e.find(recovering, observe)
 		switch {
@@ -78,7 +79,7 @@ func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int
 			return nil, 0, err
 		case !stored && got.full && got.snapshot >= first:
 			// The snapshot of another process covers the numbers.
-			if stored, err = e.storedBy(author, first, last); err != nil {
+			if err = e.observe(first, last, observe); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -101,12 +102,15 @@ func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int
 	return nil, 0, dynajournal.ErrWriterConflict
 }
 
-// storedBy reports whether the events from first to last are those of a writer.
-func (e *entity[S, E]) storedBy(author string, first, last int64) (bool, error) {
+// observe passes the stored events from first to last to a function.
+func (e *entity[S, E]) observe(first, last int64, observe func(*layout.Event)) error {
 	ctx, cancel := context.WithTimeout(e.host.life, e.host.options.RecoveryTimeout)
 	defer cancel()
-	for event, err := range e.host.journal.Events(ctx, e.pid, dynajournal.Range{From: first, To: last}) {
-		return event.WriterUUID == author && event.SequenceNumber == first, err
-	}
-	return false, nil
+	req := core.From(e.pid, first)
+	req.To = last
+	_, err := e.host.core.Read(ctx, req, func(event *layout.Event) error {
+		observe(event)
+		return nil
+	})
+	return err
 }

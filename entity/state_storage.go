@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal"
@@ -17,12 +16,7 @@ import (
 
 // stateStorage stores entities as their states. In entity.author it keeps the writers of the item
 // that the durable state was read from, which identify it.
-type stateStorage[S any] struct {
-	mu sync.Mutex
-	// self is the writer of new puts. It is another one after a put whose outcome stays unknown, so
-	// that an entity that is loaded again does not take that put for its own.
-	self states.Writer
-}
+type stateStorage[S any] struct{ self states.Writer }
 
 // recorded is a state that a command has recorded, encoded for Append. Only the last one of a
 // command has a payload.
@@ -85,7 +79,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	if err != nil {
 		return nil, fmt.Errorf("load %q: %w", e.pid, err)
 	}
-	w := &stateWriter[S]{entity: e, storage: s, self: s.writer(), base: stored}
+	w := &stateWriter[S]{entity: e, storage: s, self: s.self, base: stored}
 	w.ids.limits = &h.options.CommandIDs
 	got.writer, got.author = w, w.UUID()
 	got.at.state = h.kind.initial(e.id)
@@ -112,33 +106,19 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	return got, nil
 }
 
-// writer returns the writer of new puts.
-func (s *stateStorage[S]) writer() states.Writer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.self
-}
-
 // lookFor reads the item, which shows whether the lost put is part of it. If it is not, the item is
 // put again as it is by another writer: then the lost one can't be stored any more.
-func (s *stateStorage[S]) lookFor(e *entity[S, S], lost writer, first, last int64) (*found[S], int64, error) {
-	got, at, err := s.settle(e, lost.(*stateWriter[S]), first, last) //nolint:forcetypeassert // it is from read
-	if err != nil {
-		s.mu.Lock()
-		s.self = states.NewWriter()
-		s.mu.Unlock()
-	}
-	return got, at, err
-}
-
-func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, last int64) (*found[S], int64, error) {
+func (s *stateStorage[S]) lookFor(
+	e *entity[S, S], by writer, _ []encoded, first, last int64,
+) (*found[S], int64, error) {
+	lost := by.(*stateWriter[S]) //nolint:forcetypeassert // it is from read
 	for range mostLooks {
 		got, err := s.find(e, recovering)
 		if err != nil {
 			return got, 0, err
 		}
 		w := got.writer.(*stateWriter[S]) //nolint:forcetypeassert // see read
-		stored, known := states.Wrote(w.base, lost.self, last)
+		stored, known := states.Wrote(w.base, lost.put, last)
 		switch expired := w.base == nil && lost.base != nil; {
 		case stored:
 			return got, first, nil

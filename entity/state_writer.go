@@ -19,6 +19,8 @@ type stateWriter[S any] struct {
 	entity  *entity[S, S]
 	storage *stateStorage[S]
 	self    states.Writer
+	// put is the last put, whatever became of it.
+	put states.PutID
 	// base is what is stored, without its value, as far as this writer knows. It is nil if nothing
 	// is. ids are the ids of commands in it.
 	base *layout.State
@@ -61,10 +63,11 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 		saved := commandids.Saved{Done: ids.done, Limits: commandids.Limits(*ids.limits)}
 		next.IDs = saved.Append(nil)
 	}
-	w.self, w.began = self, e.host.core.Clock.Now()
+	w.began = e.host.core.Clock.Now()
 	cost, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		return store.Put(ctx, m, w.base, next, self)
 	})
+	w.put = states.LastPut(next)
 	result := core.Result{Cost: cost}
 	if err != nil {
 		return result, w.failed(err, first, next, len(all)-1)

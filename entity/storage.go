@@ -27,7 +27,7 @@ type storage[S, E any] interface {
 	// lookFor finds the state and what has become of a lost write of a writer, to the numbers from
 	// first to last. It returns the first number if the write is stored, and 0 if it is not and
 	// never will be. If that can't be seen any more, the error is errDeleted.
-	lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error)
+	lookFor(e *entity[S, E], lost writer, all []encoded, first, last int64) (*found[S], int64, error)
 
 	// look returns whether there is anything that the durable state does not contain. next is the
 	// number after all that was known to be taken, known when the state was known to be current.
@@ -106,8 +106,10 @@ func (eventStorage[S, E]) catchUp(e *entity[S, E], what news) (*found[S], error)
 	return got, err
 }
 
-func (eventStorage[S, E]) lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error) {
-	return e.lookFor(lost.UUID(), first, last)
+func (eventStorage[S, E]) lookFor(
+	e *entity[S, E], _ writer, all []encoded, first, last int64,
+) (*found[S], int64, error) {
+	return e.lookFor(all[0].event, first, last)
 }
 
 func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error) {

@@ -344,13 +344,17 @@ func (r *reader) batch(seq int64, writer string) Batch {
 	return Batch{Start: seq - idx, Last: seq - idx + cnt, WriterUUID: writer}
 }
 
-// SameEvent reports whether the item stored at an event's key is that very event: the writer, the
-// bytes and the place in the batch are the same. A writer UUID belongs to one recovery, so an
-// earlier attempt of the same write differs from another writer's event.
+// SameEvent reports whether what is stored at an event's key is that very event, put by an earlier
+// attempt: everything that the item holds is the same. A writer UUID is drawn for each recovery, so
+// the event of another writer differs. If a machine was restored from its memory image, two
+// processes have the same writer. Then their events differ in the time or the metadata, which has
+// the id of the command.
 func SameEvent(stored Slot, own *Event) bool {
 	e := stored.Event
-	return e != nil && e.WriterUUID == own.WriterUUID && string(e.Bytes) == string(own.Bytes) &&
-		e.Batch == own.Batch && e.SerializerID == own.SerializerID
+	return e != nil && e.WriterUUID == own.WriterUUID && e.Batch == own.Batch &&
+		string(e.Bytes) == string(own.Bytes) && e.SerializerID == own.SerializerID &&
+		e.SerializerManifest == own.SerializerManifest && e.Manifest == own.Manifest &&
+		(own.Enveloped || e.Metadata.Equal(&own.Metadata))
 }
 
 // Size returns the size of an item in bytes as DynamoDB counts it: names and values. It knows only

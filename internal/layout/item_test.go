@@ -145,7 +145,8 @@ func TestSameEvent(t *testing.T) {
 	own := func() *layout.Event {
 		return &layout.Event{
 			PersistenceID: "pid", SequenceNr: 7, Bytes: []byte("bytes"), SerializerID: 20, WriterUUID: "w",
-			Batch: layout.Batch{Start: 6, Last: 9, WriterUUID: "w"},
+			SerializerManifest: "s", Manifest: "m", Batch: layout.Batch{Start: 6, Last: 9, WriterUUID: "w"},
+			Metadata: layout.Metadata{Time: 5, Values: map[string]string{"k": "v"}, Tags: []string{"t"}},
 		}
 	}
 	if !layout.SameEvent(layout.Slot{SequenceNr: 7, Event: own()}, own()) {
@@ -160,6 +161,13 @@ func TestSameEvent(t *testing.T) {
 		"another start":  func(e *layout.Event) { e.Batch.Start = 7 },
 		"another size":   func(e *layout.Event) { e.Batch.Last = 8 },
 		"a single":       func(e *layout.Event) { e.Batch = layout.Batch{} },
+
+		"another serializer":             func(e *layout.Event) { e.SerializerID = 21 },
+		"another manifest":               func(e *layout.Event) { e.SerializerManifest = "other" },
+		"another manifest of an adapter": func(e *layout.Event) { e.Manifest = "other" },
+		"another time":                   func(e *layout.Event) { e.Metadata.Time = 6 },
+		"other metadata":                 func(e *layout.Event) { e.Metadata.Values["k"] = "w" },
+		"other tags":                     func(e *layout.Event) { e.Metadata.Tags = []string{"t", "u"} },
 	} {
 		stored := own()
 		change(stored)

@@ -46,12 +46,12 @@ func (in *Import) putNew(
 
 // checkSame fails unless a slot holds an event.
 func (in *Import) checkSame(slot layout.Slot, e *layout.Event) error {
-	switch there := slot.Event; {
-	case there == nil:
+	switch {
+	case slot.Event == nil:
 		return in.conflict(e.SequenceNr, "it is deleted or sealed here")
-	case !layout.SameEvent(slot, e) || there.SerializerManifest != e.SerializerManifest ||
-		there.Manifest != e.Manifest || !there.Metadata.Equal(&e.Metadata):
-		return in.conflict(e.SequenceNr, fmt.Sprintf("another event of writer %s is stored here", there.WriterUUID))
+	case !layout.SameEvent(slot, e):
+		return in.conflict(e.SequenceNr,
+			fmt.Sprintf("another event of writer %s is stored here", slot.Event.WriterUUID))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,13 +21,11 @@ import (
 // id.
 const partOverhead = 256
 
-// putSplit puts the parts of next, and then its head.
-func (s *Store) putSplit(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
+// putSplit puts the parts of next, which has its token, and then its head.
+func (s *Store) putSplit(ctx context.Context, m *dynamo.Meter, base, next *layout.State) error {
 	size := max(s.MaxItemSize-partOverhead-len(s.Keys.States(next.PersistenceID)), 1)
 	next.Parts = int64((len(next.Bytes) + size - 1) / size)
 	next.PartsVersion, next.Stored = next.Version, int64(len(next.Bytes))
-	// There are tokens below and above it: see sweep.
-	next.Token = 1 + rand.Int64N(layout.MaxSplitToken-1) //nolint:gosec // separates puts, is no secret
 	sum := sha256.Sum256(next.Bytes)
 	next.Sum = sum[:]
 	if head := layout.Size(s.Keys.EncodeState(next)); next.Parts > layout.MaxSplitParts || head > s.MaxItemSize {
@@ -42,7 +39,7 @@ func (s *Store) putSplit(ctx context.Context, m *dynamo.Meter, base, next *layou
 		// The head was not sent, so nothing that a reader finds is stored.
 		return &partsError{err}
 	}
-	if err = s.putHead(ctx, m, base, next, w); errors.Is(err, ErrConflict) {
+	if err = s.putHead(ctx, m, base, next); errors.Is(err, ErrConflict) {
 		s.abandon(ctx, m, next)
 	}
 	return err

@@ -78,12 +78,13 @@ func (s *Store) Put(ctx context.Context, m *dynamo.Meter, base, next *layout.Sta
 	if len(next.Bytes) > s.MaxBytes {
 		return fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, len(next.Bytes), s.MaxBytes)
 	}
-	next.Writers, next.Parts = writersOf(base), 0
-	next.Writers = add(next.Writers, w, next.Version)
+	put, token := identify(w, next)
+	next.Writers, next.Parts = add(writersOf(base), put, next.Version), 0
 	if layout.Size(s.Keys.EncodeState(next)) > s.MaxItemSize {
-		return s.putSplit(ctx, m, base, next, w)
+		next.Token = token
+		return s.putSplit(ctx, m, base, next)
 	}
-	return s.putHead(ctx, m, base, next, w)
+	return s.putHead(ctx, m, base, next)
 }
 
 // Fence replaces the head that has the writers, none if there is no head, by itself under another
@@ -102,12 +103,12 @@ func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, writers 
 		same := *base
 		next = &same
 	}
-	w := NewWriter()
-	next.Writers = add(writers, w, next.Version)
 	if next.Purged {
 		next.Expires = s.expiry()
 	}
-	return next, s.putHead(ctx, m, base, next, w)
+	put, _ := identify(NewWriter(), next)
+	next.Writers = add(writers, put, next.Version)
+	return next, s.putHead(ctx, m, base, next)
 }
 
 func writersOf(s *layout.State) []byte {
@@ -142,7 +143,7 @@ func (s *Store) fresh(since clock.Moment) func() error {
 }
 
 // putHead puts the head of next in the place of base.
-func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
+func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State) error {
 	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: s.fresh(s.Clock.Now())}
 	if base == nil {
 		p.Condition = "attribute_not_exists(" + layout.AttrPar + ")"
@@ -161,7 +162,7 @@ func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout
 			return errors.Join(err, unread)
 		}
 	}
-	stored, known := Wrote(met, w, next.Version)
+	stored, known := Wrote(met, LastPut(next), next.Version)
 	switch {
 	case stored:
 		return nil // by an attempt whose response was lost
@@ -196,9 +197,9 @@ func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {
 			next, err = s.Fence(ctx, m, pid, head.Writers)
 		case !head.Purged:
 			next = &layout.State{PersistenceID: pid, Version: head.Version + 1, Time: head.Time, Purged: true, Expires: s.expiry()}
-			w := NewWriter()
-			next.Writers = add(head.Writers, w, next.Version)
-			err = s.putHead(ctx, m, head, next, w)
+			put, _ := identify(NewWriter(), next)
+			next.Writers = add(head.Writers, put, next.Version)
+			err = s.putHead(ctx, m, head, next)
 		}
 		if !errors.Is(err, ErrConflict) {
 			if err == nil {
