@@ -2,12 +2,19 @@ package explore_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // beforeExpiry is just before what a purge has left expires. afterExpiry is when all of it has
@@ -523,4 +530,63 @@ func TestRenewalWhoseAnswerWasLostIsDone(t *testing.T) {
 		}
 		w.wantVisible(j, 1, "next")
 	})
+}
+
+// A process dies in an atomic write over more than two partitions. Whatever it has stored, a purge
+// removes all of it, also where empty partitions are before it.
+func TestPurgeRemovesMembersOfATornWriteBehindEmptyPartitions(t *testing.T) {
+	const events = 250
+	for _, now := range []bool{true, false} {
+		for _, first := range []int{70, 100} {
+			inWorld(t, func(w *world) {
+				w.config.MaxConnections = 2 * events // all are sent at the same time
+				j, dead := w.journal("one"), w.journal("dead")
+				r := w.recovered(dead)
+				w.fill(r, first-1)
+				w.net.Hold("dead")
+				wait := w.appending(r, slices.Repeat([]string{"torn"}, events)...)
+				last := key(fmt.Sprintf("%d/", (first+events-1)/layout.PartitionSize))
+				for range 3 { // what is sent alone arrives, and what is of the last partition
+					synctest.Wait()
+					pending := w.net.Pending()
+					for _, put := range pending {
+						if len(pending) == 1 || strings.Contains(put.Label, last) {
+							w.net.Deliver(put)
+						}
+					}
+				}
+				w.net.Crash("dead")
+				if wait() == nil {
+					w.Fatal("the append of a dead process succeeded")
+				}
+				if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: now}); err != nil {
+					w.Fatal(err)
+				}
+				w.pass(afterExpiry)
+				w.wantNoEvents()
+			})
+		}
+	}
+}
+
+// wantNoEvents checks that the table has no item at any number of the persistence id, wherever it
+// is.
+func (w *world) wantNoEvents() {
+	w.Helper()
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.engine.AWSConfig()), &dynamodb.ScanInput{
+		TableName:        aws.String(dynajournal.DefaultJournalTable),
+		FilterExpression: aws.String("begins_with(par, :key)"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":key": &types.AttributeValueMemberS{Value: key("")},
+		},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(w.Context())
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, item := range page.Items {
+			w.Errorf("an item is left: %v/%v", item["par"], item["num"])
+		}
+	}
 }

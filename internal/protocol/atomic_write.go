@@ -48,12 +48,16 @@ func (a *AtomicWrite) last() int64  { return a.events[len(a.events)-1].SequenceN
 // needsMark reports whether the events need a high mark.
 func (a *AtomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a.last()) }
 
-// marksFirst reports whether the high mark is put before the events, which is so in a shared
-// journal. A JVM that takes over after a writer crashed must not find an event without its high
-// mark: it would overwrite what readers have seen. If it finds a high mark without its event, it
-// skips the number.
+// marksFirst reports whether the high mark is put before the events. It is so in a shared journal:
+// a JVM that takes over after a writer crashed must not find an event without its high mark, as it
+// would overwrite what readers have seen. If it finds a high mark without its event, it skips the
+// number.
+//
+// It is also so for an atomic write over more than two partitions: a purge finds what a crash has
+// left in the next partition without a mark (tornBehind), and not behind an empty one.
 func (a *AtomicWrite) marksFirst() bool {
-	return a.writer.journal.Store.Shared()
+	return a.writer.journal.Store.Shared() ||
+		a.last()/layout.PartitionSize > a.first()/layout.PartitionSize+1
 }
 
 // markFirst puts the high mark that the events need, if it is put before them.

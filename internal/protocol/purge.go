@@ -50,9 +50,10 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 
 // tornBehind returns the highest number stored behind the partition of the writer's last number, or
 // 0 if there is none. A process that died in an atomic write across the end of a partition, before
-// its high mark was stored, can have left members there, to which nothing leads. Two empty
-// partitions in a row end the search. In a shared journal the mark is stored first, and a JVM that
-// starts during the purge writes in the next block.
+// its high mark was stored, can have left members there, to which nothing leads. Such a write goes
+// over no more than two partitions (marksFirst), so two empty partitions in a row end the search.
+// In a shared journal the mark is stored first, and a JVM that starts during the purge writes in
+// the next block.
 func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, err error) {
 	const enough = 2
 	store := w.journal.Store
