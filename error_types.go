@@ -68,6 +68,21 @@ func (e *VersionError) Error() string { return (*protocol.VersionError)(e).Error
 // Is reports whether target is ErrVersion.
 func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 
+// SnapshotMissingError names the event that a missing snapshot covers. It is an ErrSnapshotMissing.
+type SnapshotMissingError struct {
+	PersistenceID string
+	// DeletedTo is the number of the last event that was deleted because a snapshot has its state:
+	// a snapshot at that number, or after it, must be there.
+	DeletedTo int64
+	// Newest is the number of the newest snapshot that was found or given, or 0 if there is none.
+	Newest int64
+}
+
+func (e *SnapshotMissingError) Error() string { return (*protocol.SnapshotMissingError)(e).Error() }
+
+// Is reports whether target is ErrSnapshotMissing.
+func (e *SnapshotMissingError) Is(target error) bool { return target == ErrSnapshotMissing }
+
 // ClockError names the difference between the clocks. It is an ErrClock.
 type ClockError struct {
 	// Local is the time of this machine's clock when the service's clock showed Service.

@@ -40,6 +40,12 @@ var (
 	// error is a *VersionError. Nothing was written, and the writer goes on.
 	ErrVersion = protocol.ErrVersion
 
+	// ErrSnapshotMissing: events were deleted because a snapshot has their state, and no snapshot
+	// that is as new is there. The snapshot table is the wrong one, was restored to an earlier time
+	// than the journal, or was not copied. Restore or copy it. If the snapshots are lost for good,
+	// purge the persistence id. The error is a *SnapshotMissingError. Nothing was written.
+	ErrSnapshotMissing = protocol.ErrSnapshotMissing
+
 	// ErrSkipped: AppendEach did not write the event, because an event before it had failed.
 	ErrSkipped = errors.New("not written, because an event before it failed")
 )

@@ -26,6 +26,8 @@ func publicForm(err error) (error, bool) { //nolint:revive // the error is the r
 		return &OutcomeUnknownError{e.PersistenceID, e.First, e.Last, public(e.Err)}, true
 	case *protocol.VersionError:
 		return (*VersionError)(e), true
+	case *protocol.SnapshotMissingError:
+		return (*SnapshotMissingError)(e), true
 	case *protocol.ClockError:
 		return (*ClockError)(e), true
 	case *protocol.RejectedError:

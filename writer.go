@@ -76,10 +76,21 @@ type DeleteResult struct {
 // Errors: [ErrInvalidArgument], [ErrClock], [ErrTooLate], [ErrCorruptItem], [ErrWriterConflict],
 // [ErrWriterEnded], [ErrClosed], and those of requests.
 func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResult, error) {
+	return w.deleteTo(ctx, sequenceNumber, false)
+}
+
+// DeleteCovered is [Writer.DeleteTo] for a caller that has saved a snapshot at the sequence number
+// or after it, and loads that from now on. The low mark says so: whoever finds it and no such
+// snapshot stops with [ErrSnapshotMissing] instead of going on without what the events have said.
+func (w *Writer) DeleteCovered(ctx context.Context, sequenceNumber int64) (DeleteResult, error) {
+	return w.deleteTo(ctx, sequenceNumber, true)
+}
+
+func (w *Writer) deleteTo(ctx context.Context, sequenceNumber int64, covered bool) (DeleteResult, error) {
 	if sequenceNumber < 0 {
 		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, core.MustNotBeNegative}
 	}
-	r, err := w.core().DeleteTo(ctx, sequenceNumber)
+	r, err := w.core().DeleteTo(ctx, sequenceNumber, covered)
 	return DeleteResult{r.Lowest, r.Count, Cost(r.Cost)}, err
 }
 

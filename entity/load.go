@@ -39,8 +39,10 @@ type found[S any] struct {
 	// snapshot is the number of the snapshot that it began with, 0 if none. events is how many
 	// events were replayed.
 	snapshot, events int64
-	deletedTo        int64
-	began            moment
+	// deletedTo is the last number that is deleted, behind the last one that was deleted because a
+	// snapshot has its state.
+	deletedTo, behind int64
+	began             moment
 }
 
 var (
@@ -202,6 +204,7 @@ const mostLoadings = 5
 // fromStart finds the state from the newest snapshot, and from the first event if there is none.
 func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[S], error) {
 	snapshots := e.host.kind.snapshots()
+	var before *dynajournal.SnapshotMissingError
 	for tries := 1; ; tries++ {
 		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
 			got, err := e.fromSnapshot(ctx, how, snapshots, observe)
@@ -211,12 +214,21 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 				snapshots = true
 				err = e.wantNoneAfter(ctx, got.snapshot)
 			}
+			if err == nil && got.behind > got.snapshot {
+				err = &dynajournal.SnapshotMissingError{PersistenceID: e.pid, DeletedTo: got.behind, Newest: got.snapshot}
+			}
 			if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
 				// A purge deletes more than any snapshot has; this one was saved behind it.
 				got, err = e.fromSnapshot(ctx, how, false, observe)
 			}
 			return got, err
 		})
+		missing, ok := errors.AsType[*dynajournal.SnapshotMissingError](err)
+		if ok && (before == nil || *missing != *before) && tries < mostLoadings {
+			// Another process may have saved it, or purged the entity, between the readings.
+			before, snapshots = missing, true
+			continue
+		}
 		if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
 			return got, err
 		}
@@ -248,7 +260,8 @@ func (e *entity[S, E]) fromSnapshot(
 	err := e.replay(ctx, how, core.After(e.pid, got.snapshot, got.snapshot > 0), got, func(event *layout.Event) error {
 		return replay.apply(ctx, event)
 	})
-	if err == nil && unread != nil && got.deletedTo > got.snapshot {
+	needed := err == nil && got.deletedTo > got.snapshot || errors.Is(err, dynajournal.ErrSnapshotMissing)
+	if unread != nil && needed {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}
 	return got, err
@@ -259,8 +272,8 @@ func (e *entity[S, E]) replay(
 	ctx context.Context, how mode, req *protocol.Request, got *found[S], handle func(*layout.Event) error,
 ) error {
 	if how == reading {
-		var err error
-		got.next, got.deletedTo, err = e.host.core.ReadFrom(ctx, e.pid, req.From, handle)
+		end, err := e.host.core.ReadFrom(ctx, e.pid, req.From, handle)
+		got.next, got.deletedTo, got.behind = end.Next, end.DeletedTo, end.Behind
 		got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
 		got.next = max(got.next, got.at.version+1)
 		return err
@@ -272,6 +285,9 @@ func (e *entity[S, E]) replay(
 	last, err := writer.Last(ctx)
 	if err == nil {
 		got.next, err = writer.Next(ctx)
+	}
+	if err == nil {
+		got.behind, err = writer.Behind(ctx)
 	}
 	got.writer, got.deletedTo = eventWriter{&writer}, writer.DeletedTo()
 	if err == nil && last > max(got.at.version, got.deletedTo) {

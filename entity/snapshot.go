@@ -117,7 +117,7 @@ func (e *entity[S, E]) removeBefore(
 	if to < 1 {
 		return nil
 	}
-	_, err := writer.DeleteTo(ctx, to)
+	_, err := writer.DeleteTo(ctx, to, true)
 	switch {
 	case errors.Is(err, dynajournal.ErrWriterEnded):
 		return nil // another snapshot deletes them

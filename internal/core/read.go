@@ -41,17 +41,25 @@ func (j *Journal) Read(
 }
 
 // ReadFrom passes the stored events from a sequence number on to handle, each once and not
-// converted: a host of entities also has to see an event that is converted to no event. It returns
-// the number after the last one that is decided for good, and the last one that is deleted.
+// converted: a host of entities also has to see an event that is converted to no event.
 func (j *Journal) ReadFrom(
 	ctx context.Context, pid string, from int64, handle func(*layout.Event) error,
-) (next, deletedTo int64, err error) {
+) (End, error) {
 	result, err := j.Read(ctx, From(pid, from), handle)
 	if err != nil {
-		return 0, 0, fmt.Errorf("read events of %q: %w", pid, err)
+		return End{}, fmt.Errorf("read events of %q: %w", pid, err)
 	}
-	deletedTo = max(result.Marks.Low.Seq-1, 0)
-	return max(result.Decided, deletedTo) + 1, deletedTo, nil
+	deletedTo := max(result.Marks.Low.Seq-1, 0)
+	return End{max(result.Decided, deletedTo) + 1, deletedTo, result.Marks.Low.Behind}, nil
+}
+
+// End is where a reading has ended.
+type End struct {
+	// Next is the number after the last one that is decided for good, DeletedTo the last one that
+	// is deleted.
+	Next, DeletedTo int64
+	// Behind is the last event that was deleted because a snapshot has its state, or 0.
+	Behind int64
 }
 
 // After returns a request for the recovery of a persistence id whose state is known up to a

@@ -60,6 +60,10 @@ func (w *Writer) Next(ctx context.Context) (int64, error) { return w.look(ctx, w
 // for the calls in flight.
 func (w *Writer) Last(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Last) }
 
+// Behind returns the last event that was deleted because a snapshot has its state, or 0. It waits
+// for the calls in flight.
+func (w *Writer) Behind(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Behind) }
+
 // look returns a number that belongs to the writer's turn.
 func (w *Writer) look(ctx context.Context, number func() int64) (int64, error) {
 	if err := w.state.Enter(ctx); err != nil {
@@ -154,13 +158,14 @@ func (w *Writer) CloseNext(ctx context.Context) (bool, error) {
 	return closed, nil
 }
 
-// DeleteTo deletes all events up to a sequence number.
-func (w *Writer) DeleteTo(ctx context.Context, to int64) (Removed, error) {
+// DeleteTo deletes all events up to a sequence number. covered reports that a snapshot at that
+// number or after it is saved, without which the events would be lost.
+func (w *Writer) DeleteTo(ctx context.Context, to int64, covered bool) (Removed, error) {
 	var r Removed
 	var err error
 	r.Cost, err = w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
 		var err error
-		r.Count, err = w.state.DeleteTo(ctx, m, to)
+		r.Count, err = w.state.DeleteTo(ctx, m, to, covered)
 		r.Lowest = w.state.Lowest()
 		if err != nil {
 			return fmt.Errorf("delete events of %q to %d: %w", w.PersistenceID(), to, w.journal.InTable(w.journal.Table, err))

@@ -30,6 +30,7 @@ const (
 	AttrCutCnt        = "cut_cnt"
 	AttrCutWriter     = "cut_writer"
 	AttrRemoved       = "removed"
+	AttrBehind        = "behind"
 	AttrIDsShard      = "ids_shard"
 	AttrIDsKey        = "ids_key"
 	AttrKind          = "kind"

@@ -32,6 +32,10 @@ type LowMark struct {
 	// Cut is the batch that the deletion cut: its members below Seq were all stored, so the rest of
 	// it counts as complete. It is zero if none was cut.
 	Cut Batch
+	// Behind is the last number of the events that were deleted because a snapshot has what they
+	// lead to, or 0 if there are none. So a snapshot at Behind or after it must be there. A JVM
+	// drops it when it puts the mark.
+	Behind int64
 	// JVM reports that a JVM plug-in wrote the mark, which names no cut batch.
 	JVM bool
 }
@@ -59,10 +63,10 @@ func (l LowMark) counts(o LowMark) bool {
 // deletion names none, so the remaining members decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
-// JudgesLike reports whether l and o judge events alike. The progress of the removal and the value
-// that a JVM reads do not matter for that.
+// JudgesLike reports whether l and o judge events alike. The progress of the removal, the value
+// that a JVM reads and the snapshot that must be there do not matter for that.
 func (l LowMark) JudgesLike(o LowMark) bool {
-	l.Removed, l.Ahead = o.Removed, o.Ahead
+	l.Removed, l.Ahead, l.Behind = o.Removed, o.Ahead, o.Behind
 	return l == o
 }
 
@@ -129,6 +133,9 @@ func (r *reader) lowMark(seq int64) LowMark {
 	if !low.JVM {
 		low.Removed = r.number(AttrRemoved)
 	}
+	if low.Behind = r.optionalNumber(AttrBehind); r.err == nil && (low.Behind < 0 || low.Behind >= max(low.Seq, 1)) {
+		r.fail(AttrBehind, ErrRange)
+	}
 	low.Cut = r.cut()
 	return low
 }
@@ -157,6 +164,9 @@ func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int
 	item[AttrRemoved] = number(low.Removed)
 	if low.Ahead > 0 {
 		item[AttrLow] = number(low.Seq)
+	}
+	if low.Behind > 0 {
+		item[AttrBehind] = number(low.Behind)
 	}
 	WithCut(item, low.Cut)
 	maps.Copy(item, ids)

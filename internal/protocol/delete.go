@@ -13,11 +13,12 @@ import (
 // DeleteTo deletes all events up to a sequence number, or to the last visible one if that is lower.
 // Numbers above it, which are sealed or belong to atomic writes that failed, stay: the low mark
 // shows which event was the last one. DeleteTo returns how many numbers it removed. It starts over
-// if the writer's knowledge becomes too old between two steps. The caller holds the turn.
-func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
+// if the writer's knowledge becomes too old between two steps. The caller holds the turn. covered
+// reports that a snapshot at seq or after it is saved, without which the events would be lost.
+func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64, covered bool) (int64, error) {
 	began, removed := w.journal.Clock.Now(), int64(0)
 	for {
-		n, err := w.deleteOnce(ctx, m, seq, began)
+		n, err := w.deleteOnce(ctx, m, seq, covered, began)
 		removed += n
 		if !errors.Is(err, ErrTooLate) {
 			return removed, err
@@ -27,13 +28,19 @@ func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int6
 
 // deleteOnce deletes as DeleteTo does, but returns ErrTooLate instead of starting over. began is
 // when DeleteTo began.
-func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, began clock.Moment) (int64, error) {
+func (w *Writer) deleteOnce(
+	ctx context.Context, m *dynamo.Meter, seq int64, covered bool, began clock.Moment,
+) (int64, error) {
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
 	last := w.Last()
 	target := min(seq, last) + 1
-	before, err := w.raiseLowMark(ctx, m, target, began)
+	behind := int64(0)
+	if covered {
+		behind = target - 1
+	}
+	before, err := w.raiseLowMark(ctx, m, target, behind, began)
 	if err != nil {
 		return 0, err
 	}
@@ -41,10 +48,17 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, put)
 }
 
+// nothingBehind makes raiseLowMark put a low mark that relies on no snapshot: a purge removes the
+// snapshots, too.
+const nothingBehind = -1
+
 // raiseLowMark puts the low mark, with the batch it cuts, unless it is already as high. It returns
 // the first number that no earlier deletion has removed. It fails if the clock is off by the
-// responses since began.
-func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) (int64, error) {
+// responses since began. The low mark gets behind, if that is above what it says already, and
+// nothing with nothingBehind.
+func (w *Writer) raiseLowMark(
+	ctx context.Context, m *dynamo.Meter, target, behind int64, began clock.Moment,
+) (int64, error) {
 	for {
 		seen := w.journal.Clock.Now()
 		marks, err := w.journal.Store.LowMark(ctx, m, w.pid)
@@ -61,6 +75,9 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 			return before, nil
 		}
 		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(low)}
+		if behind != nothingBehind {
+			raised.Behind = max(low.Behind, behind)
+		}
 		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
 			return 0, err
 		}

@@ -30,7 +30,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 	if err := w.leadToEmptyBlock(ctx, m); err != nil {
 		return 0, err
 	}
-	before, err := w.raiseLowMark(ctx, m, w.next, began)
+	before, err := w.raiseLowMark(ctx, m, w.next, nothingBehind, began)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,31 @@ var (
 	ErrTooLate           = errors.New("too much time has passed since the journal was read")
 	ErrClock             = errors.New("the clock is off")
 	ErrVersion           = errors.New("the last event has another sequence number")
+	ErrSnapshotMissing   = errors.New("a snapshot is missing")
 )
+
+// SnapshotMissingError names the last event that was deleted because a snapshot has its state, and
+// the newest snapshot that was found.
+type SnapshotMissingError struct {
+	PersistenceID string
+	// DeletedTo is the number of that event: a snapshot at it, or after it, must be there.
+	DeletedTo int64
+	// Newest is the number of the newest snapshot that was found, or 0 if there is none.
+	Newest int64
+}
+
+func (e *SnapshotMissingError) Error() string {
+	newest := "there is none"
+	if e.Newest > 0 {
+		newest = fmt.Sprintf("the newest is at %d", e.Newest)
+	}
+	return fmt.Sprintf("%v: %q: the events up to %d were deleted because a snapshot has their state, and %s: "+
+		"is it the right snapshot table, were both tables restored to the same time, were the snapshots copied, too?",
+		ErrSnapshotMissing, e.PersistenceID, e.DeletedTo, newest)
+}
+
+// Is reports whether target is ErrSnapshotMissing.
+func (e *SnapshotMissingError) Is(target error) bool { return target == ErrSnapshotMissing }
 
 // VersionError names the number of the last event that the caller expected, and the one that it
 // has.

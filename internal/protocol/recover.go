@@ -25,6 +25,9 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
 	w.farMark, w.time, w.timed = found.FarMark, found.Time, found.Timed
 	w.visible = found.Visible
+	if newest := req.From - 1; req.Snapshot && newest < found.Marks.Low.Behind {
+		return nil, &SnapshotMissingError{w.pid, found.Marks.Low.Behind, newest}
+	}
 	if before := req.From - 1; before > found.Highest && !req.Snapshot {
 		return nil, &VersionError{w.pid, before, w.Last()}
 	}
@@ -164,7 +167,7 @@ func (w *Writer) raiseToSnapshot(
 	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
 ) error {
 	store := w.journal.Store.While(w.journal.fresh(w.active))
-	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}, marks, snapshot)
+	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1, Behind: marks.Low.Behind}, marks, snapshot)
 	if err := store.RaiseLowMark(ctx, m, w.pid, low); err != nil {
 		return fmt.Errorf("continue after the snapshot at %d: %w", snapshot, err)
 	}

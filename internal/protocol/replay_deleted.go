@@ -42,8 +42,9 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 	switch {
 	case !slot.Tombstone():
 		// A snapshot is newer than the journal. The items below stay, and verify reports them.
-		low.Removed = low.Seq
+		low.Removed, low.Behind = low.Seq, r.marks.Low.Behind
 	default:
+		// It is of a purge, which needs no snapshot.
 		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low)
 		if err != nil {
 			return err

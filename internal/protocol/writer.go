@@ -86,6 +86,9 @@ func (w *Writer) RecoveryCost() dynamo.Cost { return w.recovery.Cost() }
 // DeletedTo returns the last sequence number that was deleted when the writer recovered, or 0.
 func (w *Writer) DeletedTo() int64 { return w.deletedTo }
 
+// Behind returns the Behind of the low mark. The caller holds the turn.
+func (w *Writer) Behind() int64 { return w.low.Behind }
+
 // Next returns the sequence number of the next event. The caller holds the turn.
 func (w *Writer) Next() int64 { return w.next }
 
