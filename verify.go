@@ -47,6 +47,9 @@ const (
 	FindingWrongShards FindingKind = "wrong-shards"
 	// FindingSnapshotBeyondJournal: a snapshot contains events that the journal does not have.
 	FindingSnapshotBeyondJournal FindingKind = "snapshot-beyond-journal"
+	// FindingSnapshotMissing: events were deleted because a snapshot has their state, and no
+	// snapshot that is as new is there.
+	FindingSnapshotMissing FindingKind = "snapshot-missing"
 	// FindingDamagedSnapshot: a snapshot is stored, and an item of it is missing or damaged.
 	FindingDamagedSnapshot FindingKind = "damaged-snapshot"
 	// FindingExpiredTombstone: a tombstone has expired, and is not removed, as the table's TTL is

@@ -40,7 +40,8 @@ func TestConstantsEqualTheInternalOnes(t *testing.T) {
 		dynajournal.FindingMissingHighMark, dynajournal.FindingIncompleteBatch, dynajournal.FindingHole,
 		dynajournal.FindingOrphanBelowLowMark, dynajournal.FindingBelowJVMLowMark, dynajournal.FindingForeignWriter,
 		dynajournal.FindingUndecodable, dynajournal.FindingUnknownItem, dynajournal.FindingMarkBeyondEvents,
-		dynajournal.FindingWrongShards, dynajournal.FindingSnapshotBeyondJournal, dynajournal.FindingDamagedSnapshot,
+		dynajournal.FindingWrongShards, dynajournal.FindingSnapshotBeyondJournal,
+		dynajournal.FindingSnapshotMissing, dynajournal.FindingDamagedSnapshot,
 		dynajournal.FindingExpiredTombstone, dynajournal.FindingNotInIDsIndex, dynajournal.FindingUnchecked,
 	}
 	var kinds []dynajournal.FindingKind

@@ -49,6 +49,7 @@ func damages() []storedDamage {
 		beyond          = dynajournal.FindingMarkBeyondEvents
 		shards          = dynajournal.FindingWrongShards
 		snapshotBeyond  = dynajournal.FindingSnapshotBeyondJournal
+		snapshotMissing = dynajournal.FindingSnapshotMissing
 		damagedSnapshot = dynajournal.FindingDamagedSnapshot
 		expired         = dynajournal.FindingExpiredTombstone
 		notListed       = dynajournal.FindingNotInIDsIndex
@@ -210,6 +211,11 @@ func damages() []storedDamage {
 			d.put("journal-SL-a-3", 0, map[string]any{"seq": 400})
 		}, want: []foundAt{{shards, 400, false}, {orphan, 1, false}}},
 		{name: "a snapshot beyond the journal", make: func(d *damaged) { d.write(3, false); d.saveSnapshot(9, 1) }, want: only(snapshotBeyond, 9)},
+		{name: "a snapshot that was lost after events were deleted", make: func(d *damaged) {
+			d.write(5, false)
+			d.saveSnapshot(2, 1)
+			d.deleteCovered(4)
+		}, want: only(snapshotMissing, 4)},
 		{name: "a snapshot that has lost a part", make: func(d *damaged) {
 			d.write(3, false)
 			d.saveSnapshot(1, 1)

@@ -106,6 +106,14 @@ func (d *damaged) deleteTo(seq int64) {
 	}
 }
 
+// deleteCovered deletes events whose state a snapshot has.
+func (d *damaged) deleteCovered(seq int64) {
+	d.t.Helper()
+	if _, err := recoverWriter(d.t, d.Journal, "a", 0).DeleteCovered(d.t.Context(), seq); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // highMark and lowMark put marks in their shards.
 func (d *damaged) highMark(seq int) {
 	d.t.Helper()

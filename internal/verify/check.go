@@ -524,7 +524,8 @@ func (k *check) hiddenTail(ctx context.Context) error {
 	})
 }
 
-// snapshots checks that every snapshot can be read, and is not newer than the journal.
+// snapshots checks that every snapshot can be read, that the newest one is not newer than the
+// journal, and that it has what was deleted because of it.
 func (k *check) snapshots(ctx context.Context) error {
 	newest := int64(0)
 	err := k.Snapshots(ctx, &k.meter, k.pid, func(seq int64, damage error) error {
@@ -534,6 +535,9 @@ func (k *check) snapshots(ctx context.Context) error {
 		}
 		return k.foundf(DamagedSnapshot, seq, "%v", damage)
 	})
+	if err == nil && newest < k.marks.Low.Behind {
+		err = k.snapshotMissing(ctx, newest)
+	}
 	highest := max(k.highest, k.stored)
 	if err != nil || newest <= highest {
 		return err
@@ -549,6 +553,22 @@ func (k *check) snapshots(ctx context.Context) error {
 	}
 	return k.foundf(SnapshotBeyondJournal, newest,
 		"the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
+}
+
+// snapshotMissing reports that the newest snapshot lacks what was deleted, unless the persistence
+// id was purged since the check began.
+func (k *check) snapshotMissing(ctx context.Context, newest int64) error {
+	now, err := k.Store.LowMark(ctx, &k.meter, k.pid)
+	behind := k.marks.Low.Behind
+	if err != nil || now.Low.Behind < behind {
+		return err
+	}
+	found := "there is none"
+	if newest > 0 {
+		found = fmt.Sprintf("the newest is at %d", newest)
+	}
+	return k.foundf(SnapshotMissing, behind,
+		"the events up to %d were deleted because a snapshot has their state, and %s", behind, found)
 }
 
 // markedSince reports whether a high mark is stored by now that was not when the marks were read.

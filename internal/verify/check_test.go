@@ -202,6 +202,23 @@ var storedCases = map[string]stored{
 		put:  func(j *journal) { j.singles(1, 3); j.saved[9], j.saved[2] = nil, nil },
 		want: []string{"snapshot-beyond-journal 9"}, left: []string{"snapshot-beyond-journal 9"},
 	},
+	"a snapshot that was lost": {
+		put: func(j *journal) {
+			j.singles(4, 6)
+			j.tombstones(1, 3)
+			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed(), 0))
+			j.saved[2] = nil
+		},
+		want: []string{"snapshot-missing 3"}, left: []string{"snapshot-missing 3"},
+	},
+	"a snapshot that was lost, and saved again": {
+		put: func(j *journal) {
+			j.singles(4, 6)
+			j.tombstones(1, 3)
+			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed(), 0))
+			j.saved[5] = nil
+		},
+	},
 	"a damaged snapshot": {
 		put:  func(j *journal) { j.singles(1, 3); j.saved[3], j.saved[2] = nil, errBroken },
 		want: []string{"damaged-snapshot 2"}, left: []string{"damaged-snapshot 2"},

@@ -40,6 +40,9 @@ const (
 	WrongShards Kind = "wrong-shards"
 	// SnapshotBeyondJournal: a snapshot contains events that the journal does not have.
 	SnapshotBeyondJournal Kind = "snapshot-beyond-journal"
+	// SnapshotMissing: events were deleted because a snapshot has their state, and no snapshot that
+	// is as new is there.
+	SnapshotMissing Kind = "snapshot-missing"
 	// DamagedSnapshot: a stored snapshot can't be read: a part is missing or damaged.
 	DamagedSnapshot Kind = "damaged-snapshot"
 	// ExpiredTombstone: a tombstone has expired and is not removed, because the table's TTL is off.
@@ -54,7 +57,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, BelowJVMLowMark, ForeignWriter,
-		Undecodable, UnknownItem, MarkBeyondEvents, WrongShards, SnapshotBeyondJournal,
+		Undecodable, UnknownItem, MarkBeyondEvents, WrongShards, SnapshotBeyondJournal, SnapshotMissing,
 		DamagedSnapshot, ExpiredTombstone, NotInIDsIndex, Unchecked,
 	}
 }

@@ -36,7 +36,7 @@ func (k *check) severity(f *Finding) Severity {
 		}
 	case ExpiredTombstone:
 		return LeftOver
-	case ForeignWriter, SnapshotBeyondJournal:
+	case ForeignWriter, SnapshotBeyondJournal, SnapshotMissing:
 		return DataLoss
 	}
 	return Damage
