@@ -40,6 +40,10 @@ type Record struct {
 	// BatchFirst and BatchLast are the numbers of the first and the last event of the atomic write
 	// that the event belongs to, or that the low mark cuts; both are 0 if there is none.
 	BatchFirst, BatchLast int64
+	// Behind is, of a low mark, the last number that was deleted because a snapshot has the state
+	// ([Writer.DeleteCovered]), or 0 if there is none. The copy needs a snapshot at that number or
+	// after it.
+	Behind int64
 }
 
 // RecordKind is the kind of a Record.
@@ -78,6 +82,7 @@ func publicRecord(r *history.Record) Record {
 		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
+		Behind:             r.Behind,
 	}
 }
 
@@ -97,6 +102,7 @@ func (r *Record) history() *history.Record {
 		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
+		Behind:             r.Behind,
 	}
 }
 

@@ -93,7 +93,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if len(e.unreadable) > 0 {
-			return &partialError{fmt.Errorf("%d persistence ids or snapshots can't be read and are left out, the first: %w", len(e.unreadable), e.unreadable[0])}
+			return &partialError{fmt.Errorf("%d persistence ids or snapshots are missing or can't be read, and are left out, the first: %w", len(e.unreadable), e.unreadable[0])}
 		}
 		return nil
 	})

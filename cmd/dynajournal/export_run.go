@@ -211,7 +211,7 @@ func readBeginning(next nextRecord) ([]dynajournal.Record, error) {
 // write writes a persistence id: the records that are held, the rest, and the snapshots. The caller
 // holds mu.
 func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Record, next nextRecord) error {
-	read, events := archive.NewDigest(pid, 0), int64(0)
+	read, events, behind := archive.NewDigest(pid, 0), int64(0), int64(0)
 	if err := e.out.Begin(pid); err != nil {
 		return err
 	}
@@ -219,6 +219,7 @@ func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Re
 		if r.Kind == dynajournal.RecordEvent {
 			events++
 		}
+		behind = max(behind, r.Behind)
 		record := archivedRecord(r)
 		read.Record(record)
 		return e.out.Record(record)
@@ -240,8 +241,13 @@ func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Re
 			return err
 		}
 	}
-	if err := e.snapshots(ctx, pid, read); err != nil {
+	newest, err := e.snapshots(ctx, pid, read)
+	if err != nil {
 		return err
+	}
+	if newest < behind {
+		missing := &dynajournal.SnapshotMissingError{PersistenceID: pid, DeletedTo: behind, Newest: newest}
+		e.unreadable = append(e.unreadable, missing)
 	}
 	e.events += events
 	e.shown.set(e.events)
@@ -275,25 +281,29 @@ func (e *exportRun) damaged(ctx context.Context, pid string) error {
 	return nil
 }
 
-func (e *exportRun) snapshots(ctx context.Context, pid string, read *archive.Digest) error {
+// snapshots writes the snapshots of a persistence id, and returns the number of the newest one,
+// which may be one that can't be read. The caller holds mu.
+func (e *exportRun) snapshots(ctx context.Context, pid string, read *archive.Digest) (newest int64, err error) {
 	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		if errors.Is(err, dynajournal.ErrTableNotFound) {
-			return nil
+			return newest, nil
 		}
 		if damaged := new(dynajournal.DamagedSnapshotError); errors.As(err, &damaged) {
+			newest = max(newest, damaged.SequenceNumber)
 			e.unreadable = append(e.unreadable, err)
 			continue
 		}
+		newest = max(newest, s.SequenceNumber)
 		if err == nil {
 			saved := archivedSnapshot(s)
 			read.Snapshot(saved)
 			err = e.out.Snapshot(saved)
 		}
 		if err != nil {
-			return err
+			return newest, err
 		}
 	}
-	return nil
+	return newest, nil
 }
 
 func archivedSnapshot(s dynajournal.Snapshot) *archive.Snapshot {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/archive"
@@ -19,6 +20,8 @@ type expectation struct {
 	last int64
 	// snapshots are the numbers of the archive's snapshots, in its order.
 	snapshots []int64
+	// behind is the last number that was deleted because a snapshot has the state, or 0.
+	behind int64
 }
 
 func expect(contents *archive.Contents, pid string) *expectation {
@@ -32,6 +35,8 @@ func (e *expectation) take(item *archive.Item) {
 	case item.Snapshot != nil:
 		e.snapshots = append(e.snapshots, item.Snapshot.SequenceNumber)
 	case r == nil:
+	case dynajournal.RecordKind(r.Kind) == dynajournal.RecordLowMark:
+		e.behind = max(e.behind, r.Behind)
 	case dynajournal.RecordKind(r.Kind) == dynajournal.RecordEvent:
 		e.last = r.SequenceNumber
 	case dynajournal.RecordKind(r.Kind) == dynajournal.RecordClosed:
@@ -46,7 +51,8 @@ var errDiffers = errors.New("the journal differs from the archive")
 // journal has the low mark of the archive, the same events and closed numbers up to the last number
 // of the archive, and its snapshots. Later numbers and other snapshots are ignored.
 //
-// Errors: errDiffers, and those of reading.
+// Errors: errDiffers, dynajournal.ErrSnapshotMissing if the journal lacks a snapshot that the low
+// mark relies on, and those of reading.
 func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (archive.Checksum, error) {
 	found := e.contents.Digest(e.pid)
 	for r, err := range j.Records(ctx, e.pid, dynajournal.RecordsOptions{}) {
@@ -73,9 +79,26 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 	}
 	got, want := found.Sum(), e.digest.Sum()
 	if got == want {
-		return got, nil
+		return got, e.wantSnapshot(ctx, j)
 	}
 	return got, fmt.Errorf("%w: it has %d events and %d snapshots with the checksum %s, the archive %d and %d with %s",
 		errDiffers,
 		found.Events(), found.Snapshots(), got, e.digest.Events(), e.digest.Snapshots(), want)
+}
+
+// wantSnapshot returns an error unless the journal has the snapshot that the low mark relies on.
+func (e *expectation) wantSnapshot(ctx context.Context, j *dynajournal.Journal) error {
+	if e.behind == 0 {
+		return nil
+	}
+	there := dynajournal.SnapshotCriteria{MinSequenceNumber: e.behind}
+	_, ok, err := j.LoadSnapshot(ctx, e.pid, there)
+	if damaged := new(dynajournal.DamagedSnapshotError); ok || err != nil && !errors.As(err, &damaged) {
+		return err
+	}
+	missing := &dynajournal.SnapshotMissingError{PersistenceID: e.pid, DeletedTo: e.behind}
+	if n := len(e.snapshots); n > 0 {
+		missing.Newest = slices.Max(e.snapshots)
+	}
+	return missing
 }

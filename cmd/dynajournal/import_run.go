@@ -160,7 +160,7 @@ func (i *importRun) ended(
 		i.written.Snapshots += saved
 		i.checksum.Add(found)
 		return nil
-	case errors.Is(err, errDiffers):
+	case errors.Is(err, errDiffers), errors.Is(err, dynajournal.ErrSnapshotMissing):
 		i.different = append(i.different, fmt.Errorf("%q: %w", want.pid, err))
 		return nil
 	case alone && ctx.Err() == nil:

@@ -16,7 +16,8 @@ type migrateCommand struct {
 
 	FromLayout         string `enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source, one of ${layouts}. Required."`
 	FromTable          string `required:"" placeholder:"NAME" help:"Table of events of the source. Required."`
-	FromSnapshotTable  string `placeholder:"NAME" help:"Table of snapshots of the source. Default: no snapshots are copied."`
+	FromSnapshotTable  string `placeholder:"NAME" help:"Table of snapshots of the source. Default: no snapshots are copied, and an id that needs one is refused."`
+	WithoutSnapshots   bool   `help:"Copy ids without the snapshots that they need: their entities lose what was deleted. Default: such an id is refused."`
 	FromJournalName    string `placeholder:"NAME" help:"Name of the source's journal. Default: the name of the target's."`
 	FromSequenceShards int    `placeholder:"N" help:"Number of shards of the source's marks. Default: the default of its layout."`
 
@@ -73,6 +74,8 @@ func (c *migrateCommand) usage() error {
 		return usagef("--parallel must be at least 1")
 	case c.ReadUnits < 0 || c.WriteUnits < 0 || c.FromSequenceShards < 0:
 		return usagef("--read-units, --write-units and --from-sequence-shards must not be negative")
+	case c.WithoutSnapshots && c.FromSnapshotTable != "":
+		return usagef("give --from-snapshot-table, or --without-snapshots")
 	case c.VerifyOnly && (c.CatchUp || c.State != ""):
 		return usagef("--verify-only copies nothing: leave --catch-up and --state out")
 	}

@@ -109,7 +109,8 @@ func (m *migrationRun) openSource(ctx context.Context) error {
 			return withLayoutHint(ctx, c.FromLayout, m.from, err)
 		}
 		m.closers = append(m.closers, j.Close)
-		m.source = migration.Current{Journal: j, WithoutSnapshots: c.FromSnapshotTable == "", Live: c.Live}
+		m.source = migration.Current{Journal: j, WithoutSnapshots: c.FromSnapshotTable == "",
+			NeedsNoSnapshots: c.WithoutSnapshots, Live: c.Live}
 		return nil
 	}
 	layout, err := legacy.ParseLayout(c.FromLayout)

@@ -22,6 +22,7 @@ func archivedRecord(r *dynajournal.Record) *records.Record {
 		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
+		Behind:             r.Behind,
 	}
 }
 
@@ -41,5 +42,6 @@ func recordOf(r *records.Record) dynajournal.Record {
 		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
+		Behind:             r.Behind,
 	}
 }

@@ -28,7 +28,7 @@ func sample(snapshotBytes int) []Item {
 	for i := range 40 {
 		pid := fmt.Sprintf("id-%d-ü", i)
 		add(pid, Item{})
-		record(pid, history.Record{Kind: history.LowMark, SequenceNumber: 5, BatchFirst: 3, BatchLast: 6, WriterUUID: "w"})
+		record(pid, history.Record{Kind: history.LowMark, SequenceNumber: 5, BatchFirst: 3, BatchLast: 6, WriterUUID: "w", Behind: int64(i % 2 * 4)})
 		record(pid, history.Record{Kind: history.Deleted, SequenceNumber: 1, Last: 4})
 		for seq := int64(5); seq < 20; seq++ {
 			payload := make([]byte, i*200)

@@ -50,7 +50,8 @@ func TestEveryFieldIsInTheChecksum(t *testing.T) {
 		}
 	}
 	for field := range reflect.TypeFor[history.Record]().Fields() {
-		if field.Name == "Kind" || field.Name == "Last" {
+		// Behind is of low marks. Of those the checksum has the number alone.
+		if field.Name == "Kind" || field.Name == "Last" || field.Name == "Behind" {
 			continue
 		}
 		r := event

@@ -202,7 +202,8 @@ func (r *Reader) entry() (Item, bool, error) {
 	case tag == tagEnd:
 		item.End = true
 		err = r.ended(Totals{0, f.number(), f.number()})
-	case tag > tagEventWithMetadata || tag == tagEventWithMetadata && r.version < 2 || r.saved:
+	case tag > tagLowMarkBehind || tag == tagEventWithMetadata && r.version < 2 ||
+		tag == tagLowMarkBehind && r.version < 3 || r.saved:
 		return item, false, r.damaged("an entry is out of place")
 	default:
 		item.Record = f.record(tag)
@@ -337,9 +338,13 @@ func (f *fields) metadata(r *history.Record) {
 func (f *fields) record(tag byte) *history.Record {
 	r := &history.Record{SequenceNumber: f.number()}
 	switch tag {
-	case tagLowMark, tagEvent, tagEventWithMetadata:
+	case tagLowMark, tagLowMarkBehind, tagEvent, tagEventWithMetadata:
 		r.BatchFirst, r.BatchLast, r.WriterUUID = f.number(), f.number(), f.text()
-		if r.Kind = history.LowMark; tag == tagLowMark {
+		switch r.Kind = history.LowMark; tag {
+		case tagLowMark:
+			return r
+		case tagLowMarkBehind:
+			r.Behind = f.number()
 			return r
 		}
 		if r.Kind = history.Event; tag == tagEventWithMetadata {

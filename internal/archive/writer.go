@@ -76,6 +76,9 @@ func (w *Writer) Record(r *history.Record) error {
 	case history.LowMark:
 		tag = tagLowMark
 		b = appendText(appendBatch(b, r), r.WriterUUID)
+		if r.Behind > 0 {
+			tag, b = tagLowMarkBehind, binary.AppendUvarint(b, uint64(r.Behind))
+		}
 	case history.Event:
 		b = appendText(appendBatch(b, r), r.WriterUUID)
 		if r.HasMetadata() {

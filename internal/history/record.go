@@ -45,6 +45,8 @@ type Record struct {
 	// BatchFirst and BatchLast are the numbers of the first and the last member of the event's
 	// atomic write, or 0 for a single event.
 	BatchFirst, BatchLast int64
+	// Behind is the last number that was deleted because a snapshot has the state, in a low mark.
+	Behind int64
 }
 
 // HasMetadata reports whether an event has a time, metadata or tags.

@@ -11,7 +11,10 @@ import (
 
 // lowMark takes a low mark. It is put when everything stored was compared.
 func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
-	low := layout.LowMark{Seq: r.SequenceNumber}
+	low := layout.LowMark{Seq: r.SequenceNumber, Behind: r.Behind}
+	if low.Behind < 0 || low.Behind >= max(low.Seq, 1) {
+		return in.invalid(r.SequenceNumber, "the snapshot that it relies on is not below it")
+	}
 	if r.BatchFirst != 0 {
 		low.Cut = layout.Batch{Start: r.BatchFirst, Last: r.BatchLast, WriterUUID: r.WriterUUID}
 		if low.Cut.Start < 1 || low.Cut.Start >= low.Seq || low.Cut.Last < low.Seq {
@@ -32,7 +35,8 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 			known.Cut.Start, known.Cut.Last))
 	}
 	in.last = max(in.last, low.Seq-1)
-	if low.Seq == in.low.Seq && low.Cut == in.low.Cut && in.low.Removed >= low.Seq && !in.expiring {
+	low.Behind = max(low.Behind, known.Behind)
+	if low.Seq == in.low.Seq && low.Cut == in.low.Cut && low.Behind == in.low.Behind && in.low.Removed >= low.Seq && !in.expiring {
 		return nil
 	}
 	if err := in.findUnmarked(ctx, low.Seq); err != nil {

@@ -52,7 +52,7 @@ func same(a, b dynajournal.Record) bool {
 	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last &&
 		a.WriterUUID == b.WriterUUID &&
 		a.Manifest == b.Manifest && a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
-		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && slices.Equal(a.Bytes, b.Bytes) &&
+		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && a.Behind == b.Behind && slices.Equal(a.Bytes, b.Bytes) &&
 		a.Time.UnixMicro() == b.Time.UnixMicro() && maps.Equal(a.Metadata, b.Metadata) && slices.Equal(a.Tags, b.Tags)
 }
 
@@ -76,6 +76,9 @@ func describe(r dynajournal.Record, ok bool) string {
 	case !ok:
 		return "nothing"
 	case r.Kind == dynajournal.RecordLowMark:
+		if r.Behind > 0 {
+			return fmt.Sprintf("a low mark of %d, which relies on a snapshot at %d", r.SequenceNumber, r.Behind)
+		}
 		return fmt.Sprintf("a low mark of %d", r.SequenceNumber)
 	case r.Kind == dynajournal.RecordClosed:
 		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)

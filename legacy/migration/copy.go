@@ -20,7 +20,7 @@ func (r *run) copy(ctx context.Context, pid string) error {
 			return err
 		}
 	}
-	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
+	copied, err := r.target.PutRecords(ctx, pid, r.counted(r.covered(ctx, pid, records)), dynajournal.PutRecordsOptions{Pace: r.pace})
 	if err != nil {
 		return err
 	}
@@ -42,6 +42,40 @@ func (r *run) copy(ctx context.Context, pid string) error {
 		s.SnapshotsWritten += written
 	})
 	return nil
+}
+
+// covered passes records on, and ends with a *dynajournal.SnapshotMissingError before a low mark
+// that relies on a snapshot which neither the source nor the target has.
+func (r *run) covered(
+	ctx context.Context, pid string, records iter.Seq2[dynajournal.Record, error],
+) iter.Seq2[dynajournal.Record, error] {
+	return func(yield func(dynajournal.Record, error) bool) {
+		for record, err := range records {
+			if err == nil && record.Behind > 0 {
+				err = r.wantSnapshot(ctx, pid, record.Behind)
+			}
+			if !yield(record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// wantSnapshot returns an error unless the source or the target has a snapshot at a number or after
+// it.
+func (r *run) wantSnapshot(ctx context.Context, pid string, behind int64) error {
+	there := dynajournal.SnapshotCriteria{MinSequenceNumber: behind}
+	if _, ok, err := r.target.LoadSnapshot(ctx, pid, there); ok || err != nil {
+		return err
+	}
+	newest := int64(0)
+	for s, err := range r.source.Snapshots(ctx, pid) {
+		if err != nil || s.SequenceNumber >= behind {
+			return err
+		}
+		newest = max(newest, s.SequenceNumber)
+	}
+	return &dynajournal.SnapshotMissingError{PersistenceID: pid, DeletedTo: behind, Newest: newest}
 }
 
 // counted counts the events of a long history for the progress.

@@ -55,6 +55,10 @@ type Current struct {
 	Journal *dynajournal.Journal
 	// WithoutSnapshots reads no snapshots.
 	WithoutSnapshots bool
+	// NeedsNoSnapshots states that the copy needs no snapshots: an entity whose events were deleted
+	// because of a snapshot begins without what they have said. Otherwise such an id is refused if
+	// neither the source nor the target has the snapshot.
+	NeedsNoSnapshots bool
 	// Live states that a JVM may be writing, as in dynajournal.RecordsOptions.
 	Live bool
 }
@@ -66,7 +70,18 @@ func (c Current) PersistenceIDs(ctx context.Context) iter.Seq2[string, error] {
 
 // Records reads the history of a persistence id.
 func (c Current) Records(ctx context.Context, pid string, opts ReadOptions) iter.Seq2[dynajournal.Record, error] {
-	return c.Journal.Records(ctx, pid, dynajournal.RecordsOptions{From: opts.From, Live: c.Live, Pace: opts.Pace})
+	records := c.Journal.Records(ctx, pid, dynajournal.RecordsOptions{From: opts.From, Live: c.Live, Pace: opts.Pace})
+	if !c.NeedsNoSnapshots {
+		return records
+	}
+	return func(yield func(dynajournal.Record, error) bool) {
+		for record, err := range records {
+			record.Behind = 0
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
 }
 
 // Snapshots reads the snapshots of a persistence id. Without a snapshot table there are none.
