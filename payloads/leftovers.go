@@ -32,9 +32,10 @@ const minItemSize = 4096
 
 // Options are the options of [Leftovers]. The zero value has the defaults.
 type Options struct {
-	// MinAge is how old a payload must be to be a leftover. What refers to a younger one may still
-	// be on its way. It must be longer than the clock of the store is off, and longer than any
-	// write takes: see Config.OperationTimeout.
+	// MinAge is how old a payload must be to be a leftover, by the local clock and by the time of
+	// DynamoDB. What refers to a younger one may still be on its way: an event is not written more
+	// than half an hour after its payload was put. MinAge must be longer than the clock of the
+	// store is off.
 	//
 	// At least 1 hour ([MinMinAge]). Defaults to 24 hours ([DefaultMinAge]).
 	MinAge time.Duration
@@ -77,7 +78,7 @@ func Leftovers(ctx context.Context, journal *dynajournal.Journal, store Store, o
 		return Found{}, err
 	}
 	var found Found
-	unreferred, err := list(ctx, store, j.Clock.Wall().Add(-opts.MinAge), &found)
+	unreferred, err := list(ctx, store, j.Clock.Earliest().Add(-opts.MinAge), &found)
 	if err != nil {
 		return Found{}, fmt.Errorf("list the payloads: %w", err)
 	}

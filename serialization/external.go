@@ -40,9 +40,10 @@ type PayloadStore interface {
 // payload, and compares it with that. above is at least 0.
 //
 // A payload is put before the event or the snapshot with its reference is written. So a write that
-// fails leaves a payload to which nothing refers; package payloads finds these. Each Encode has a
-// new random key. A [Payload] that is ready is encoded as it is: it is never put, and a copy of a
-// reference refers to the same payload.
+// fails leaves a payload to which nothing refers; package payloads finds these. An event is
+// rejected if its payload was put more than half an hour before, as when the machine has slept.
+// Each Encode has a new random key. A [Payload] that is ready is encoded as it is: it is never put,
+// and a copy of a reference refers to the same payload.
 //
 // Payloads above the registry's limit ([WithMaxDecompressed]) fail with ErrTooLarge.
 func External(store PayloadStore, above int) Option {

@@ -161,6 +161,15 @@ func (c *Clock) Latest() time.Time {
 	return wall
 }
 
+// Earliest returns the earlier of the local wall clock and the service's time.
+func (c *Clock) Earliest() time.Time {
+	wall := c.Wall()
+	if service, ok := c.Service(); ok && service.Before(wall) {
+		return service
+	}
+	return wall
+}
+
 // Compared returns the wall clock and the service's time at the last response since a moment. It
 // reports false if there was no response since: an older comparison proves nothing, because the
 // clock may have been corrected in between.

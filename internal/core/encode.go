@@ -61,6 +61,7 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 		stored, manifest, err = j.adapt(e.Value)
 	}
 	var p serialization.Payload
+	began := j.Clock.Now()
 	if err == nil {
 		p, err = j.Serialization.Encode(ctx, stored)
 	}
@@ -70,10 +71,14 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 	if err != nil {
 		return nil, j.PublicError(&protocol.RejectedError{PersistenceID: pid, Index: index, Err: err})
 	}
-	return &layout.Event{
+	encoded := &layout.Event{
 		Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest,
 		Metadata: metadata,
-	}, nil
+	}
+	if p.SerializerID == serialization.IDExternal {
+		encoded.Outside = &began
+	}
+	return encoded, nil
 }
 
 // EncodeCommand returns the stored form of an event that a command has recorded, and the size of

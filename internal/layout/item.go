@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
 // Attribute names of the journal table.
@@ -61,6 +63,9 @@ type Event struct {
 	Batch Batch
 	// Metadata is stored in the split form only.
 	Metadata Metadata
+	// Outside is when the payload began to be put to the store of serialization.External, of an
+	// event that is going to be written and has such a payload. It is nil otherwise.
+	Outside *clock.Moment
 }
 
 // Batch identifies an atomic write: two events are members of one batch if their Batches are equal.

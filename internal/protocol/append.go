@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -135,7 +136,7 @@ func (w *Writer) build(
 		a.items, a.sizes = make([]layout.Attributes, len(events)), make([]int, len(events))
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(events)) - 1, WriterUUID: w.uuid}
 	}
-	time, err := w.eventTime(ctx, m, a.began)
+	written, err := w.eventTime(ctx, m, a.began)
 	if err != nil {
 		return nil, fmt.Errorf("append to %q: %w", w.pid, InTable(j.Store.Table, err))
 	}
@@ -143,8 +144,11 @@ func (w *Writer) build(
 	for i, e := range events {
 		e.PersistenceID, e.SequenceNr, e.WriterUUID = w.pid, w.next+int64(i), w.uuid
 		e.Batch, e.Enveloped = batch, j.Enveloped
+		if err := a.take(e, index+i); err != nil {
+			return nil, err
+		}
 		if j.Metadata { // a host of entities has set the time at which it decided the command
-			before = max(cmp.Or(e.Metadata.Time, time), before) | 1
+			before = max(cmp.Or(e.Metadata.Time, written), before) | 1
 			e.Metadata.Time = before
 		}
 		a.items[i] = j.Store.encodeEvent(e)
@@ -159,6 +163,23 @@ func (w *Writer) build(
 		return nil, &RejectedError{w.pid, -1, total, j.MaxBatchBytes, errBatchTooLarge}
 	}
 	return a, nil
+}
+
+// take notes the age of a payload outside of the journal. index is that of the event in the call.
+func (a *AtomicWrite) take(e *layout.Event, index int) error {
+	if e.Outside == nil {
+		return nil
+	}
+	age := e.Outside.Until(a.began)
+	if age > payloadLife {
+		return &RejectedError{a.writer.pid, index, 0, 0,
+			fmt.Errorf("its payload was put to the store %v ago, so it may be taken for a leftover: append it again",
+				age.Round(time.Second))}
+	}
+	if a.outside == nil || a.outside.Until(a.began) < age {
+		a.outside = e.Outside
+	}
+	return nil
 }
 
 // encodeEvent returns the item of an event. In a native journal the first event lists its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -25,6 +26,8 @@ type AtomicWrite struct {
 	// known is when the knowledge was read that the write relies on, alone when it was last known
 	// that no JVM has taken over, began when the write began.
 	known, alone, began clock.Moment
+	// outside is when the oldest payload outside of the journal was put, nil if there is none.
+	outside *clock.Moment
 
 	// item and size save allocations: they are for the items of a single event.
 	item [1]layout.Attributes
@@ -104,7 +107,7 @@ func (a *AtomicWrite) beforeMark() error { return a.before(a.writer.journal.Cloc
 // too old, or if the write was withdrawn.
 func (a *AtomicWrite) before(now clock.Moment) error {
 	j := a.writer.journal
-	if err := j.checkAgeAt(a.known, now); err != nil {
+	if err := a.checkAge(now); err != nil {
 		return err
 	}
 	if len(a.items) == 1 && j.handoverPossible(a.alone) {
@@ -112,6 +115,20 @@ func (a *AtomicWrite) before(now clock.Moment) error {
 		return ErrTooLate
 	}
 	return a.sending.Send()
+}
+
+// payloadLife is how old a payload outside of the journal may be when the event that refers to it
+// is sent. With the 15 minutes for which the service accepts a signed request, it is less than
+// the least age at which package payloads takes a payload for a leftover.
+const payloadLife = 30 * time.Minute
+
+// checkAge fails if the knowledge that the write relies on is too old, or a payload outside of the
+// journal.
+func (a *AtomicWrite) checkAge(now clock.Moment) error {
+	if a.outside != nil && a.outside.Until(now) > payloadLife {
+		return ErrTooLate
+	}
+	return a.writer.journal.checkAgeAt(a.known, now)
 }
 
 // waitWhile waits until all responses have arrived. It reports false if ctx ends before.

@@ -48,7 +48,7 @@ func (a *AtomicWrite) finish(ctx context.Context) error {
 	if unknown == nil && failed == nil {
 		// The response brings the service's time: if the wall clock was set back, the check before
 		// the attempt has missed a sleep.
-		unknown = w.journal.checkAge(a.known)
+		unknown = a.checkAge(w.journal.Clock.Now())
 	}
 	switch {
 	case unknown == nil && failed == nil:

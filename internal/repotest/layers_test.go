@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"internal":                 {"serialization"},
 	"internal/enginetest":      {".", "embedded"},
 	"internal/explore":         {"embedded", "internal", "serialization"},
-	"internal/layout":          {"internal/persistentpb", "serialization"},
+	"internal/layout":          {"internal/clock", "internal/persistentpb", "serialization"},
 	"journaltest":              {"."},
 	"legacy":                   {".", "internal", "serialization"},
 	"payloads":                 {".", "internal", "serialization"},
