@@ -21,7 +21,9 @@ type RecoverOptions struct {
 	// Snapshot is the sequence number of the snapshot from which the state was loaded. Replay
 	// begins after it, as with After. If it is above the journal's highest sequence number, the
 	// journal was lost, or restored separately from its snapshots: the writer goes on after the
-	// snapshot, and what the journal holds is deleted. If After is also set, both must be the same.
+	// snapshot, and what the journal holds is deleted. If events after it were deleted because of a
+	// newer snapshot ([Writer.DeleteCovered]), Recover returns [ErrSnapshotMissing]. If After is
+	// also set, both must be the same.
 	//
 	// Defaults to no snapshot.
 	Snapshot int64
@@ -68,8 +70,8 @@ type RecoverOptions struct {
 // to recover other persistence ids.
 //
 // Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
-// [ErrVersion], [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and
-// those of requests. After any error Recover may be repeated.
+// [ErrVersion], [ErrSnapshotMissing], [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile],
+// [ErrTooLate], [ErrClosed], and those of requests. After any error Recover may be repeated.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {

@@ -87,7 +87,8 @@ type Snapshots struct {
 	Keep int
 
 	// DeleteEvents deletes the events up to the oldest snapshot that is kept. Then the state can't
-	// be found without a snapshot: it is an error if none of those that are kept can be read.
+	// be found without a snapshot: it is an error if none of those that are kept can be read, and
+	// dynajournal.ErrSnapshotMissing if none of them is there.
 	//
 	// Defaults to false.
 	DeleteEvents bool
