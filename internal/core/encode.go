@@ -76,7 +76,8 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 		Metadata: metadata,
 	}
 	if p.SerializerID == serialization.IDExternal {
-		encoded.Outside = &began
+		at := began // so that only these events allocate it
+		encoded.Outside = &at
 	}
 	return encoded, nil
 }
