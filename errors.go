@@ -43,7 +43,7 @@ var (
 	// ErrSnapshotMissing: events were deleted because a snapshot has their state, and no snapshot
 	// that is as new is there. The snapshot table is the wrong one, was restored to an earlier time
 	// than the journal, or was not copied. Restore or copy it. If the snapshots are lost for good,
-	// purge the persistence id. The error is a *SnapshotMissingError. Nothing was written.
+	// purge the persistence id. The error is a *SnapshotMissingError. No event was written.
 	ErrSnapshotMissing = protocol.ErrSnapshotMissing
 
 	// ErrSkipped: AppendEach did not write the event, because an event before it had failed.

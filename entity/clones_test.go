@@ -11,9 +11,9 @@ import (
 
 // The tests of this file have two processes that are copies of one, as after a machine was restored
 // from its memory image: both draw the same random numbers, and have the same time. They do not run
-// in parallel with others, as the source of random numbers is that of the whole program.
+// in parallel with other tests, as they replace the source of random numbers of the whole program.
 
-// sameRandom makes all random numbers from now on those of a seed, when nothing is under way.
+// sameRandom waits until nothing is under way, and then lets a seed determine all random numbers.
 func sameRandom(t *testing.T, seed uint64) {
 	t.Helper()
 	synctest.Wait()

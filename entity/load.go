@@ -39,8 +39,8 @@ type found[S any] struct {
 	// snapshot is the number of the snapshot that it began with, 0 if none. events is how many
 	// events were replayed.
 	snapshot, events int64
-	// deletedTo is the last number that is deleted, behind the last one that was deleted because a
-	// snapshot has its state.
+	// deletedTo is the last number that is deleted. behind is the last number that was deleted
+	// because a snapshot has the state, or 0.
 	deletedTo, behind int64
 	began             moment
 }

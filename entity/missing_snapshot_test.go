@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// An entity whose events were deleted because of a snapshot does not go on without that snapshot,
+// An entity whose events were deleted because of a snapshot stops if that snapshot is missing,
 // whatever has become of the snapshot table. A purge is the way out.
 func TestEntityWhoseSnapshotIsMissingStops(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func wantMissing(t *testing.T, what string, err error, newest int64) {
 	}
 }
 
-// A recovery after a snapshot that is older than what was deleted because of a newer one fails.
+// A recovery after a snapshot fails if later events were deleted because of a newer snapshot.
 func TestRecoveryAfterASnapshotThatIsTooOldFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

@@ -79,7 +79,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	if err != nil {
 		return nil, fmt.Errorf("load %q: %w", e.pid, err)
 	}
-	w := &stateWriter[S]{entity: e, storage: s, self: s.self, base: stored}
+	w := &stateWriter[S]{entity: e, self: s.self, base: stored}
 	w.ids.limits = &h.options.CommandIDs
 	got.writer, got.author = w, w.UUID()
 	got.at.state = h.kind.initial(e.id)

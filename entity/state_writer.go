@@ -16,9 +16,8 @@ import (
 
 // stateWriter replaces the state of an entity. It belongs to the job of the entity.
 type stateWriter[S any] struct {
-	entity  *entity[S, S]
-	storage *stateStorage[S]
-	self    states.Writer
+	entity *entity[S, S]
+	self   states.Writer
 	// put is the last put, whatever became of it.
 	put states.PutID
 	// base is what is stored, without its value, as far as this writer knows. It is nil if nothing

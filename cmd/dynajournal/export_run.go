@@ -283,7 +283,8 @@ func (e *exportRun) damaged(ctx context.Context, pid string) error {
 
 // snapshots writes the snapshots of a persistence id, and returns the number of the newest one,
 // which may be one that can't be read. The caller holds mu.
-func (e *exportRun) snapshots(ctx context.Context, pid string, read *archive.Digest) (newest int64, err error) {
+func (e *exportRun) snapshots(ctx context.Context, pid string, read *archive.Digest) (int64, error) {
+	newest := int64(0)
 	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		if errors.Is(err, dynajournal.ErrTableNotFound) {
 			return newest, nil

@@ -143,16 +143,8 @@ func TestStringsOf03AreReadable(t *testing.T) {
 // checkStringsInGo decodes the events of a journal with default settings.
 func checkStringsInGo(t *testing.T, pid string, want map[float64]any) {
 	t.Helper()
-	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = p.close() }()
-	j, err := dynajournal.Open(t.Context(), p.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = j.Close() }()
+	j, done := journalHere(t)
+	defer done()
 	for e, err := range j.Events(t.Context(), pid, dynajournal.Range{}) {
 		if err != nil {
 			t.Fatal(err)

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
@@ -93,4 +95,23 @@ func numbers(t *testing.T, found []map[string]any, key string) []int64 {
 		all = append(all, int64(n))
 	}
 	return all
+}
+
+// journalHere opens the journal that the commands of a test use. No command can run until done is
+// called.
+func journalHere(t *testing.T) (j *dynajournal.Journal, done func()) {
+	t.Helper()
+	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err = dynajournal.Open(t.Context(), p.config)
+	if err != nil {
+		t.Fatal(errors.Join(err, p.close()))
+	}
+	return j, func() {
+		if err := errors.Join(j.Close(), p.close()); err != nil {
+			t.Error(err)
+		}
+	}
 }

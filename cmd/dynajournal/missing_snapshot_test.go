@@ -17,16 +17,8 @@ func needing(t *testing.T) {
 		must(t, "append", "a", "--string", "x")
 	}
 	must(t, "append", "b", "--string", "x")
-	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = p.close() }()
-	j, err := dynajournal.Open(t.Context(), p.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = j.Close() }()
+	j, done := journalHere(t)
+	defer done()
 	saved := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 5}
 	if _, err := j.SaveSnapshot(t.Context(), saved, "xxxxx"); err != nil {
 		t.Fatal(err)

@@ -322,18 +322,25 @@ func TestPurgeRemovesMembersOfATornWriteInTheNextPartition(t *testing.T) {
 				w.net.Hold("dead")
 				wait := w.appending(r, slices.Repeat([]string{"torn"}, 40)...)
 				w.net.Deliver(w.await("dead", "PutItem event "+key("1/1")))
-				w.net.Crash("dead")
-				if wait() == nil {
-					w.Fatal("the append of a dead process succeeded")
-				}
-				if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: now}); err != nil {
-					w.Fatal(err)
-				}
-				w.pass(afterExpiry)
+				w.diesAndIsPurged(wait, j, now)
 				w.wantNoFinding(j)
 			})
 		}
 	}
+}
+
+// diesAndIsPurged crashes the process "dead" during an append, purges the persistence id by another
+// journal, and lets everything expire.
+func (w *world) diesAndIsPurged(wait func() error, j *dynajournal.Journal, now bool) {
+	w.Helper()
+	w.net.Crash("dead")
+	if wait() == nil {
+		w.Fatal("the append of a dead process succeeded")
+	}
+	if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: now}); err != nil {
+		w.Fatal(err)
+	}
+	w.pass(afterExpiry)
 }
 
 // wantNoFinding checks that verify finds nothing.
@@ -546,7 +553,7 @@ func TestPurgeRemovesMembersOfATornWriteBehindEmptyPartitions(t *testing.T) {
 				w.net.Hold("dead")
 				wait := w.appending(r, slices.Repeat([]string{"torn"}, events)...)
 				last := key(fmt.Sprintf("%d/", (first+events-1)/layout.PartitionSize))
-				for range 3 { // what is sent alone arrives, and what is of the last partition
+				for range 3 { // a request that is alone arrives, and those for the last partition
 					synctest.Wait()
 					pending := w.net.Pending()
 					for _, put := range pending {
@@ -555,14 +562,7 @@ func TestPurgeRemovesMembersOfATornWriteBehindEmptyPartitions(t *testing.T) {
 						}
 					}
 				}
-				w.net.Crash("dead")
-				if wait() == nil {
-					w.Fatal("the append of a dead process succeeded")
-				}
-				if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: now}); err != nil {
-					w.Fatal(err)
-				}
-				w.pass(afterExpiry)
+				w.diesAndIsPurged(wait, j, now)
 				w.wantNoEvents()
 			})
 		}

@@ -165,7 +165,8 @@ func (w *Writer) build(
 	return a, nil
 }
 
-// take notes the age of a payload outside of the journal. index is that of the event in the call.
+// take records how old the payload of an event is, if the payload is outside of the journal. index
+// is the index of the event in the call.
 func (a *AtomicWrite) take(e *layout.Event, index int) error {
 	if e.Outside == nil {
 		return nil

@@ -56,8 +56,8 @@ func (a *AtomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a
 // would overwrite what readers have seen. If it finds a high mark without its event, it skips the
 // number.
 //
-// It is also so for an atomic write over more than two partitions: a purge finds what a crash has
-// left in the next partition without a mark (tornBehind), and not behind an empty one.
+// It is also so for an atomic write over more than two partitions. Without a mark, a purge finds
+// what a crash has left in the next partition (tornBehind), but not what is after an empty one.
 func (a *AtomicWrite) marksFirst() bool {
 	return a.writer.journal.Store.Shared() ||
 		a.last()/layout.PartitionSize > a.first()/layout.PartitionSize+1

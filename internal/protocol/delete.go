@@ -54,8 +54,8 @@ const nothingBehind = -1
 
 // raiseLowMark puts the low mark, with the batch it cuts, unless it is already as high. It returns
 // the first number that no earlier deletion has removed. It fails if the clock is off by the
-// responses since began. The low mark gets behind, if that is above what it says already, and
-// nothing with nothingBehind.
+// responses since began. behind is the Behind of the low mark, unless the low mark has a higher one
+// already. With nothingBehind it gets none.
 func (w *Writer) raiseLowMark(
 	ctx context.Context, m *dynamo.Meter, target, behind int64, began clock.Moment,
 ) (int64, error) {

@@ -26,7 +26,7 @@ type PutID [len(Writer{}) + 3]byte
 func (id PutID) writer() Writer { return Writer(id[:]) }
 
 // identify returns the id of a put of next by a writer, and the token of the parts of next. Both
-// depend on all that next has, but for what follows from them.
+// depend on what next stores: its value, its ids, its version and its times.
 func identify(w Writer, next *layout.State) (PutID, int64) {
 	drawn := make([]byte, 8)
 	_, _ = rand.Read(drawn) // it never fails

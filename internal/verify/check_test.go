@@ -204,18 +204,14 @@ var storedCases = map[string]stored{
 	},
 	"a snapshot that was lost": {
 		put: func(j *journal) {
-			j.singles(4, 6)
-			j.tombstones(1, 3)
-			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed(), 0))
+			j.deletedBehind()
 			j.saved[2] = nil
 		},
 		want: []string{"snapshot-missing 3"}, left: []string{"snapshot-missing 3"},
 	},
 	"a snapshot that was lost, and saved again": {
 		put: func(j *journal) {
-			j.singles(4, 6)
-			j.tombstones(1, 3)
-			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed(), 0))
+			j.deletedBehind()
 			j.saved[5] = nil
 		},
 	},

@@ -180,6 +180,14 @@ func (j *journal) lowMark(seq int64) {
 	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: seq, Removed: seq}, j.listed(), 0))
 }
 
+// deletedBehind stores six events of which three were deleted because a snapshot has their state.
+func (j *journal) deletedBehind() {
+	j.Helper()
+	j.singles(4, 6)
+	j.tombstones(1, 3)
+	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed(), 0))
+}
+
 // tombstones stores tombstones that expire long after now.
 func (j *journal) tombstones(first, last int64) {
 	j.Helper()
