@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
@@ -26,7 +27,7 @@ var (
 
 	// ErrWriterEnded: the writer had ended before the call. The error wraps the cause, which
 	// Writer.Err returns. Nothing was written.
-	ErrWriterEnded = protocol.ErrWriterEnded
+	ErrWriterEnded = lifetime.ErrWriterEnded
 
 	// ErrRejected: the events can't be serialized or are too large. The error is a *RejectedError.
 	// Nothing was written, no sequence number was used, and the writer goes on.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -19,7 +20,7 @@ func TestErrorsOfTheProtocolHaveAPublicForm(t *testing.T) {
 		"alone":               conflict,
 		"wrapped":             fmt.Errorf("purge: %w", conflict),
 		"wrapped twice":       fmt.Errorf("purge: %w", fmt.Errorf("fence: %w", conflict)),
-		"why a writer ended":  fmt.Errorf("%w: it ended with: %w", protocol.ErrWriterEnded, conflict),
+		"why a writer ended":  fmt.Errorf("%w: it ended with: %w", lifetime.ErrWriterEnded, conflict),
 		"joined":              errors.Join(context.Canceled, conflict),
 		"in an outcome":       &protocol.OutcomeUnknownError{PersistenceID: "a", First: 3, Last: 4, Err: conflict},
 		"public already":      public(fmt.Errorf("append: %w", conflict)),

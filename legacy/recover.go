@@ -40,7 +40,7 @@ func (j *Journal) Recover(
 	}
 	defer op.End()
 	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString()}
-	w.turn.Open(persistenceID, dynajournal.ErrWriterEnded)
+	w.turn.Open(persistenceID)
 	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.Snapshot)
 	if err == nil && opts.After > highest {
 		err = &dynajournal.VersionError{PersistenceID: persistenceID, Expected: opts.After, Last: highest}

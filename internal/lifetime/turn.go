@@ -2,18 +2,21 @@ package lifetime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 )
 
+// ErrWriterEnded is wrapped by the errors of calls on a writer that has ended.
+var ErrWriterEnded = errors.New("the writer has ended: recover the persistence id again")
+
 // Turn admits the calls on a writer one after the other, in the order in which they come, until the
 // writer ends. Open prepares it. It is safe for concurrent use. It has no channels of its own, as a
 // process can hold a writer for each of many thousand persistence ids, most of which are idle.
 type Turn struct {
-	pid   string
-	ended error
+	pid string
 	// cause is why the writer has ended, or nil.
 	cause atomic.Pointer[error]
 
@@ -25,8 +28,8 @@ type Turn struct {
 	held bool
 }
 
-// Open prepares a Turn for the writer of a persistence id. Every call after End fails with ended.
-func (t *Turn) Open(pid string, ended error) { t.pid, t.ended = pid, ended }
+// Open prepares a Turn for the writer of a persistence id.
+func (t *Turn) Open(pid string) { t.pid = pid }
 
 // Enter waits for the turn, which Leave releases. If ctx or the writer ends before, it returns an
 // error and changes nothing.
@@ -133,7 +136,7 @@ func (t *Turn) left(ctx context.Context) error {
 // refusal returns the error of a call on a writer that has ended, or nil.
 func (t *Turn) refusal() error {
 	if cause := t.Err(); cause != nil {
-		return &endedError{fmt.Errorf("%w: %q: it ended with: %w", t.ended, t.pid, cause)}
+		return &endedError{fmt.Errorf("%w: %q: it ended with: %w", ErrWriterEnded, t.pid, cause)}
 	}
 	return nil
 }

@@ -10,11 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-var errEnded = errors.New("the writer has ended")
-
 func newTurn() *lifetime.Turn {
 	var turn lifetime.Turn
-	turn.Open("a", errEnded)
+	turn.Open("a")
 	return &turn
 }
 
@@ -143,7 +141,7 @@ func TestWaitForAnEndedWriterReturnsItsError(t *testing.T) {
 		cause := errors.New("the cause")
 		turn.End(cause)
 		turn.End(errors.New("a later cause"))
-		if err := <-waited; !errors.Is(err, errEnded) || !errors.Is(err, cause) {
+		if err := <-waited; !errors.Is(err, lifetime.ErrWriterEnded) || !errors.Is(err, cause) {
 			t.Errorf("who waited got %v, want the end and its first cause", err)
 		}
 		turn.Leave()

@@ -13,7 +13,6 @@ import (
 var (
 	ErrWriterConflict    = errors.New("another writer has written to this persistence id")
 	ErrOutcomeUnknown    = errors.New("it is not known whether the events were written")
-	ErrWriterEnded       = errors.New("the writer has ended: recover the persistence id again")
 	ErrRejected          = errors.New("the events are rejected")
 	ErrSequenceExhausted = errors.New("there are no sequence numbers left")
 	ErrCorruptItem       = errors.New("a stored item can't be read")

@@ -17,7 +17,7 @@ import (
 func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{uuid: uuid.NewString(), remover: remover{journal: j, pid: req.PersistenceID}, active: j.Clock.Now()}
 	w.alone = w.active
-	w.Open(req.PersistenceID, ErrWriterEnded)
+	w.Open(req.PersistenceID)
 	found, err := w.find(ctx, req, emit)
 	if err != nil {
 		return nil, err
