@@ -163,7 +163,7 @@ func TestLowMarkOfAJVMIsReadLast(t *testing.T) {
 	marked := make(chan struct{})
 	var once sync.Once
 	hook := dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) {
-		if r.Operation == "BatchGetItem" {
+		if r.Operation == "BatchGetItem" && r.Table == sharedTable {
 			once.Do(func() { close(marked) })
 		}
 	}}
