@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	indexKeyTables = flag.Int("indexkey.tables", testsize.Of(8, 150),
+	indexKeyTables = flag.Int("indexkey.tables", testsize.Of(8, 60),
 		"how many random tables are queried by keys with several attributes")
 	indexKeySeed = flag.Uint64("indexkey.seed", 1, "the seed of the first of these tables")
 )

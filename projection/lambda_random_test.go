@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-var lambdaEvents = flag.Int("projection.lambda.events", testsize.Of(60, 20_000),
+var lambdaEvents = flag.Int("projection.lambda.events", testsize.Of(60, 8_000),
 	"how many events TestLambdaHistories has at least")
 
 // TestLambdaHistories lets a mapping send what writers write and delete to a function, while

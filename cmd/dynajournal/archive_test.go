@@ -18,6 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/archive"
 	"github.com/dynajournal/dynajournal/internal/filelock"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // asProcess is a command line in a process of its own.
@@ -222,6 +223,7 @@ func TestAnExportIsReadBack(t *testing.T) {
 
 // Damage anywhere in the file is found before the first event is written.
 func TestADamagedArchiveWritesNothing(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	many(t, 5, 3)
 	folder := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // script returns what the command prints for a shell.
@@ -65,6 +67,7 @@ func TestCompletion_Words(t *testing.T) {
 }
 
 func TestCompletion_FlagsOfEachCommand(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	var visit func(*kong.Node)
 	visit = func(node *kong.Node) {
@@ -104,6 +107,7 @@ complete -C 'dynajournal tab'
 }
 
 func TestCompletion_Shells(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for name, program := range shells {
 		t.Run(name, func(t *testing.T) {
 			clean(t)

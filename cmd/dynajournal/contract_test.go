@@ -17,6 +17,7 @@ import (
 )
 
 func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	const appended = "persistence_id sequence_nr writer_uuid"
 	const about = " keys kind point_in_time_recovery read_units shards status stream table ttl ttl_status write_units"
@@ -291,6 +292,7 @@ func TestNoTableIsMadeForAnEmptyPersistenceID(t *testing.T) {
 }
 
 func TestFailuresAreOneLineAndAStatus(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	must(t, "tables", "create")
 	folder := t.TempDir()

@@ -294,6 +294,7 @@ func TestExport_AtomicWriteOverTheDefaultLimitIsImportedAndMigrated(t *testing.T
 
 // A bound of 0 means 0 in every command.
 func TestFlags_ZeroIsNone(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	items, _ := everyItem()
 	items.plant(t)

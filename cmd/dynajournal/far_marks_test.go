@@ -10,10 +10,12 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // TestCommandsWorkWithMarksFarFromTheEvents puts marks that are far from the only events.
 func TestCommandsWorkWithMarksFarFromTheEvents(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	for _, c := range []struct {
 		kind string

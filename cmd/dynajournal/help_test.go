@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 func TestHelp(t *testing.T) {
@@ -96,6 +98,7 @@ func newParser(t *testing.T) *kong.Kong {
 }
 
 func TestEveryCommandHasExamplesAndEachParses(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	const columns = 80
 	known := 0
 	for _, command := range newParser(t).Model.Leaves(true) {

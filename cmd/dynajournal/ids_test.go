@@ -4,9 +4,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 func TestIDs(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for _, kind := range [][]string{nil, {"--shared-with-jvm"}} {
 		clean(t)
 		must(t, append([]string{"tables", "create"}, kind...)...)

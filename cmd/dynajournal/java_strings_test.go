@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
@@ -109,6 +110,7 @@ func payloads(found []map[string]any) map[float64]any {
 // TestStringsOf03AreReadable reads items of the plug-in of 0.3, in place and after a migration,
 // with default settings: by the command and from Go.
 func TestStringsOf03AreReadable(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	golden := filepath.Join("..", "..", "legacy", "testdata", "golden", "sclasen-0.3")
 	for _, name := range []string{"singles-5", "soft-delete", "confirmations", "bytes-30"} {
 		t.Run(name, func(t *testing.T) {

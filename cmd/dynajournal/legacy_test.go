@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
 func TestCommandsOnTheLegacyLayouts(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	const event = "confirmations deleted manifest payload_base64 persistence_id sequence_nr serializer_id serializer_manifest writer_uuid"
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // needing makes a journal of a persistence id whose events up to 4 of 6 were deleted because of a
@@ -35,6 +36,7 @@ func needing(t *testing.T) {
 // A copy of the events alone is refused for the ids that need their snapshot, and made if the
 // caller says that they need none.
 func TestMigrateRefusesIDsWithoutTheSnapshotThatTheyNeed(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	needing(t)
 	migrate := []string{"migrate", "--from-layout", "current", "--from-table", dynajournal.DefaultJournalTable}

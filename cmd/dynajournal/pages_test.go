@@ -191,6 +191,7 @@ var shortRun = map[string]bool{"README.md": true}
 
 func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no shell")
 	}

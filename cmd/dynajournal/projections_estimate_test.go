@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 func TestProjectionsEstimate(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	for i := range 3 {
 		must(t, "append", fmt.Sprint("order-", i), "--string", "x", "--string", "y")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // pluginFile has the blocks of the plug-ins' README files, without an endpoint.
@@ -36,6 +38,7 @@ func fileOf(t *testing.T, text string) string {
 }
 
 func TestCommandsTakeTheBlocksOfTheREADMEs(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for _, host := range []string{"akka", "pekko"} {
 		t.Run(host, func(t *testing.T) {
 			clean(t)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // touch changes the tables of the default folder behind the journal's back.
@@ -27,6 +29,7 @@ func touch(t *testing.T, change func(*dynamodb.Client) error) {
 }
 
 func TestSnapshotsAreSelectedByTheirCriteria(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	must(t, "append", "a", "--string", "1", "--string", "2", "--string", "3")
 	var saved []map[string]any

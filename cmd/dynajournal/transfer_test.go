@@ -95,6 +95,7 @@ func TestAnImportRestoresAnExport(t *testing.T) {
 
 // Persistence ids that do not fit into memory are written while they are read.
 func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	large := fmt.Sprintf("%q", strings.Repeat("z", 300_000))
 	for range 5 {
@@ -123,6 +124,7 @@ func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
 // A history of eight events, the first five deleted, is copied to an id with other events: with
 // more or fewer than were deleted.
 func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for name, n := range map[string]int{"below what is deleted": 3, "beyond what is deleted": 7} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
@@ -169,6 +171,7 @@ func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 
 // Verified means equal: each of these exits 1, with a line that names the id and the number.
 func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
 		change func(t *testing.T, target string)
 		want   string
@@ -325,6 +328,7 @@ func TestAnExportThatCannotBeContinuedNamesItsPart(t *testing.T) {
 }
 
 func TestMigrateToAnotherLocation(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	history(t)
 	target := t.TempDir()
@@ -434,6 +438,7 @@ func legacyTable(t *testing.T, layout legacy.Layout, table string) {
 }
 
 func TestMigrateFromEachLegacyLayout(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			clean(t)
@@ -550,6 +555,7 @@ func TestMigrateInPlace(t *testing.T) {
 }
 
 func TestMigrateReportsWhatIsWrong(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	history(t)
 	legacyTable(t, legacy.HashKey, "old")

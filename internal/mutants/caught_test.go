@@ -5,12 +5,15 @@ package mutants_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +26,15 @@ import (
 var arguments = map[string][]string{
 	"internal/explore":    {"-explore.seed=1", "-explore.schedules=70"},
 	"internal/systemtest": {"-rapid.nofailfile"}, // the failures are wanted
+}
+
+// TestMain lets twice as many programs run at once as there are processors: many of them only wait
+// for something that a mutant keeps from happening.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+	m.Run() // which reads the command line, so that -parallel counts if it is there
 }
 
 // TestEveryMutantIsCaught runs, for each mutant, the tests that need its safeguard: they must fail.

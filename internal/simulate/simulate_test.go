@@ -27,7 +27,7 @@ var (
 )
 
 // fixed is how many histories are run unless a flag says how long to run them.
-var fixed = testsize.Of(15, 400)
+var fixed = testsize.Of(15, 250)
 
 // totals are the totals of all histories.
 type totals struct {

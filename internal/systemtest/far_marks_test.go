@@ -250,6 +250,7 @@ func (f *farJournal) purge(pid string, now bool) error {
 }
 
 func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
+	testsize.NoRace(t, "it does one thing after the other")
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		t.Run(kind, func(t *testing.T) {
 			f := openFar(t, opts)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // goldenDiffers are the replays of the golden scenarios where this journal must not do what the
@@ -163,6 +164,7 @@ type scenario struct {
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no golden files (%v)", err)

@@ -9,12 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // The plug-in estimates an item by its characters, so it stores items that DynamoDB counts as more
 // than 400,000 bytes. What DynamoDB's limit allows is read, written and copied.
 func TestItemsUpToTheLimitOfTheService(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	const limit = 409_600
 	for name, pid := range map[string]string{"letters": "a", "characters of three bytes": strings.Repeat("漢", 600)} {
 		t.Run(name, func(t *testing.T) {

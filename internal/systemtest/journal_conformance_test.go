@@ -12,13 +12,14 @@ import (
 )
 
 // skipVariant skips a variant of a suite by default, and under the race detector, which takes ten
-// times as long. One variant of each kind of journal is not skipped, and under the race detector
-// one of each transport. With the build tag long and without the race detector, none is skipped.
+// times as long. By default one variant of each kind of journal is not skipped, and under the race
+// detector one of each suite. With the build tag long and without the race detector, none is
+// skipped.
 func skipVariant(t *testing.T, variant string) {
 	t.Helper()
 	kept := []string{"native in process", "shared in process"}
 	if testsize.Race {
-		kept = []string{"native in process", "shared over HTTP", "small items"}
+		kept = []string{"native over HTTP", "small items"}
 	}
 	if (testsize.Race || !testsize.Long) && !slices.Contains(kept, variant) {
 		t.Skip("skipped: this variant runs with the build tag long, without the race detector")

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // asAJVM puts events of a persistence id as the plug-in does, with the high marks whose keys fit.
@@ -36,6 +37,7 @@ func longID(size int) string {
 // takes it: its later keys would be over the limit.
 func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
 		limit  int
 		create func(t *testing.T, config dynajournal.Config)

@@ -291,6 +291,7 @@ func wantNumbers(t *testing.T, j *dynajournal.Journal, pid string, want []int64)
 // numbers in between.
 func TestRecoveryAfterAFarSnapshotKilledAtEachRequest(t *testing.T) {
 	t.Parallel()
+	testsize.NoRace(t, "it does one thing after the other")
 	const snapshot, enough = 1 << 40, 1000
 	for n := int64(1); ; n++ {
 		d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	turnRounds = flag.Int("shared.turns", testsize.Of(8, 150), "how many random entities Go and a JVM take turns with")
+	turnRounds = flag.Int("shared.turns", testsize.Of(8, 60), "how many random entities Go and a JVM take turns with")
 	turnSeed   = testseed.Flag("shared.seed")
 )
 

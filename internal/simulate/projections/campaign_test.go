@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // fixed is how many histories are run unless a flag says how long to run them.
-var fixed = testsize.Of(1, 12)
+var fixed = testsize.Of(1, 8)
 
 // TestProjections runs random histories until one fails, or enough were run. It prints the seed,
 // with which the same histories are drawn again: -rapid.seed. Goroutines that are ready at the same
