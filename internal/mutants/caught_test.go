@@ -125,6 +125,7 @@ func (p *programs) run(t *testing.T, mutant, folder, pattern string) ([]byte, er
 	defer cancel()
 	run := exec.CommandContext(ctx, p.paths[folder], append([]string{"-test.failfast", "-test.run=" + pattern}, arguments[folder]...)...)
 	run.Dir = filepath.Join(root, filepath.FromSlash(folder))
-	run.Env = append(os.Environ(), fmt.Sprintf("%s=%s", mutants.Variable, mutant), "GOFLAGS=-overlay="+p.overlay)
+	run.Env = append(os.Environ(), fmt.Sprintf("%s=%s", mutants.Variable, mutant),
+		"GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+p.overlay)
 	return run.CombinedOutput()
 }
