@@ -355,6 +355,29 @@ func TestResetBeginsAnew(t *testing.T) {
 	}
 }
 
+// A reset that is refused because a process runs the projection stores nothing: a process that
+// begins at the same time would find the reset, and end.
+func TestRefusedResetStoresNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	var stored atomic.Int64
+	j := b.Journal(func(c *dynajournal.Config) {
+		c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
+			if r.Cost.WriteUnits > 0 {
+				stored.Add(1)
+			}
+		}}}
+	})
+	_, err := projection.Reset(t.Context(), j, "group/all", projection.ResetOptions{})
+	wantError(t, "Reset", err, projection.ErrInUse)
+	if n := stored.Load(); n != 0 {
+		t.Errorf("%d requests have stored something", n)
+	}
+}
+
 // A reset that is killed before any of its requests: the projection does not run before a reset was
 // done, and then it handles everything.
 func TestInterruptedResetIsFinished(t *testing.T) {

@@ -203,7 +203,7 @@ func TestCostsOfARemoval(t *testing.T) {
 	if _, err := projection.Remove(t.Context(), j, "group/all", projection.RemoveOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := spent.take(), (dynajournal.Cost{Requests: 11, ReadUnits: 6, WriteUnits: ids + 3}); got != want {
+	if got, want := spent.take(), (dynajournal.Cost{Requests: 12, ReadUnits: 7, WriteUnits: ids + 3}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -75,8 +75,14 @@ func (o *operator) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 }
 
 // beginReset stores that a reset is under way, and then checks that no process runs the projection.
-// A process that begins looks in the other order: see Group.enter.
+// A process that begins looks in the other order: see Group.enter. beginReset also checks before:
+// a process that is about to begin must not find a reset that is refused.
 func (o *operator) beginReset(ctx context.Context, running bool) error {
+	if !running {
+		if err := o.notInUse(ctx); err != nil {
+			return err
+		}
+	}
 	id := uuid.NewString()
 	err := o.table.send(ctx, dynamo.Update{
 		Table: o.table.name, Key: o.table.standingKey(o.Projection),
@@ -90,14 +96,19 @@ func (o *operator) beginReset(ctx context.Context, running bool) error {
 	if err != nil || running {
 		return err
 	}
+	if err := o.notInUse(ctx); err != nil {
+		return errors.Join(err, o.endReset(ctx, id)) // one that was interrupted has another id
+	}
+	return nil
+}
+
+// notInUse returns ErrInUse if processes run the projection.
+func (o *operator) notInUse(ctx context.Context) error {
 	infos, err := o.table.infos(ctx, []string{o.Projection})
 	if err == nil && len(infos) > 0 && infos[0].Processes > 0 {
 		err = fmt.Errorf("%d processes run it, or have crashed within 3 minutes: %w", infos[0].Processes, ErrInUse)
 	}
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, o.endReset(ctx, id)) // one that was interrupted has another id
+	return err
 }
 
 // endReset stores that a reset is done: the one with an id, or any if id is empty.
