@@ -171,10 +171,12 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 			if most := triesForAnEvent * load.total(); load.requests > most {
 				t.Errorf("%d requests for %d events, want at most %d", load.requests, load.total(), most)
 			}
-			const apart = 8
+			// The pauses are random, so a few entities can be unlucky.
+			const apart, unlucky = 8, 3
 			mean := int64(units * (length.Seconds() - 1) / float64(entities))
-			if least, most := slices.Min(load.settled), slices.Max(load.settled); least < mean/apart || most > mean*apart {
-				t.Errorf("after the first second an entity wrote %d events, another %d; the mean is %d", least, most, mean)
+			slices.Sort(load.settled)
+			if load.settled[0] == 0 || load.settled[unlucky] < mean/apart || load.settled[entities-1-unlucky] > mean*apart {
+				t.Errorf("after the first second the entities wrote %v events; the mean is %d", load.settled, mean)
 			}
 		})
 	}
