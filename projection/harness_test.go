@@ -16,6 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/enginetest"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testsize.RelaxCollector()
 	goleak.VerifyTestMain(m)
 }
 

@@ -94,17 +94,19 @@ func TestLostRequestsLeaveTheOutcomeUnknown(t *testing.T) {
 
 func TestThrottledWritesFail(t *testing.T) {
 	t.Parallel()
-	j, accounts := open(t, entity.Options{})
-	mustDo(t, accounts, deposit(5), 5)
-	stop := j.Throttle()
-	if _, err := entity.Do(t.Context(), accounts, "anna", deposit(1)); !errors.Is(err, dynajournal.ErrThrottled) || dynajournal.MaybeApplied(err) {
-		t.Error(err)
-	}
-	if _, err := accounts.View(t.Context(), "anna", func(Account) error { return nil }); err != nil {
-		t.Errorf("a read: %v", err)
-	}
-	stop()
-	mustDo(t, accounts, deposit(1), 6)
+	synctest.Test(t, func(t *testing.T) {
+		j, accounts := open(t, entity.Options{})
+		mustDo(t, accounts, deposit(5), 5)
+		stop := j.Throttle()
+		if _, err := entity.Do(t.Context(), accounts, "anna", deposit(1)); !errors.Is(err, dynajournal.ErrThrottled) || dynajournal.MaybeApplied(err) {
+			t.Error(err)
+		}
+		if _, err := accounts.View(t.Context(), "anna", func(Account) error { return nil }); err != nil {
+			t.Errorf("a read: %v", err)
+		}
+		stop()
+		mustDo(t, accounts, deposit(1), 6)
+	})
 }
 
 // The clock is virtual: the delay is exact.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/testsize"
@@ -128,6 +129,7 @@ func TestWriterJustInsideTheWindowConflictsWithTombstones(t *testing.T) {
 func TestLeftOversForEver(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	inWorld(t, func(w *world) {
+		w.config.OperationTimeout = 2 * time.Second // endPauses goes in small steps
 		j, reader := w.journal("writer"), w.journal("reader")
 		r := w.recovered(j)
 		w.fill(r, 30)

@@ -108,20 +108,26 @@ func TestEndpointFails(t *testing.T) {
 			case "hangs":
 				config.Retries, config.AttemptTimeout = -1, time.Second
 			case "throttles":
-				config.OperationTimeout = time.Second
+				config.OperationTimeout, config.BackoffCap = time.Second, 100*time.Millisecond
 			}
 			createTables(t, dynajournal.Config{AWS: engine.AWSConfig()}, kinds["native"])
 			j := openJournal(t, config)
 			w := written(t, j, "a", 2)
 
 			fails.Store(true)
-			wantError(t, "Open", openAndClose(t, config), c.reads)
-			_, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler)
-			wantError(t, "Recover", err, c.reads)
-			wantError(t, "Events", readError(t.Context(), j, "a", dynajournal.Range{}), c.reads)
-			_, err = j.Bounds(t.Context(), "a")
-			wantError(t, "Bounds", err, c.reads)
-			_, err = w.DeleteTo(t.Context(), 1)
+			var asking sync.WaitGroup // all at once, as some wait
+			asking.Go(func() { wantError(t, "Open", openAndClose(t, config), c.reads) })
+			asking.Go(func() {
+				_, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler)
+				wantError(t, "Recover", err, c.reads)
+			})
+			asking.Go(func() { wantError(t, "Events", readError(t.Context(), j, "a", dynajournal.Range{}), c.reads) })
+			asking.Go(func() {
+				_, err := j.Bounds(t.Context(), "a")
+				wantError(t, "Bounds", err, c.reads)
+			})
+			asking.Wait()
+			_, err := w.DeleteTo(t.Context(), 1)
 			wantError(t, "DeleteTo", err, c.reads)
 			_, err = w.Append(t.Context(), "event")
 			wantError(t, "Append", err, c.written)

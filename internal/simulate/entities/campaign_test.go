@@ -26,6 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
 	testseed.FixRapid()
 	goleak.VerifyTestMain(m)
 }

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testsize.RelaxCollector()
 	testseed.FixRapid()
 	goleak.VerifyTestMain(m)
 }

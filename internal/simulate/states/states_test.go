@@ -30,7 +30,10 @@ var (
 	first    = flag.Uint64("simulate.seed", 1, "the seed of the first history")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
+	goleak.VerifyTestMain(m)
+}
 
 // fixed is how many histories are run unless a flag says how long to run them.
 var fixed = testsize.Of[uint64](20, 200)
