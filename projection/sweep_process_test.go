@@ -93,7 +93,8 @@ func sweepOnce(url string) error {
 }
 
 // sweptFile counts in a file what processes do, so that it is there after they are killed. It has
-// 4 numbers of 8 bytes: the events, the requests, and 1,000 times the read and write units. Then
+// 5 numbers of 8 bytes: the events, the requests, 1,000 times the read and write units, and the
+// most memory that the last process has taken, in bytes, 0 if the system does not say it. Then
 // comes for each persistence id the last number that was handled, in 4 bytes.
 type sweptFile struct {
 	file *os.File
@@ -106,12 +107,13 @@ type sweptFile struct {
 	err    error
 }
 
-const sweptHead = 32
+const sweptHead = 40
 
 // swept is what a sweptFile has.
 type sweptState struct {
 	events int64
 	cost   dynajournal.Cost
+	memory int64
 	of     []int32
 }
 
@@ -128,6 +130,7 @@ func decodeSwept(b []byte) sweptState {
 	s.events, s.cost = at(0), dynajournal.Cost{
 		Requests: int(at(1)), ReadUnits: float64(at(2)) / units, WriteUnits: float64(at(3)) / units,
 	}
+	s.memory = at(4)
 	for b = b[sweptHead:]; len(b) >= 4; b = b[4:] {
 		s.of = append(s.of, int32(binary.LittleEndian.Uint32(b)))
 	}
@@ -180,9 +183,23 @@ func (f *sweptFile) spend(c dynajournal.Cost) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.spent.Requests))
 	b = binary.LittleEndian.AppendUint64(b, uint64(math.Round(f.spent.ReadUnits*units)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(math.Round(f.spent.WriteUnits*units)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(mostMemory()))
 	if _, err := f.file.WriteAt(b, 0); err != nil {
 		f.err = errors.Join(f.err, err)
 	}
+}
+
+// mostMemory returns the most memory that the process has taken. What the system says of a process
+// that has ended is at least what its parent took when it was started.
+func mostMemory() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kb int64
+	_, _ = fmt.Sscan(rest, &kb)
+	return kb << 10
 }
 
 // Handle notes an event, whose number must follow the last one. Those of one persistence id come
