@@ -36,7 +36,7 @@ type location struct {
 	SnapshotTable  string   `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string   `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
 	SequenceShards string   `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string   `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See help migrate for the older ones. Default: current."`
+	Layout         string   `type:"layout" enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See help migrate for the older ones. Default: current."`
 	Config         string   `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
 	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept this key of the file, which only an extension of the plug-ins reads. It can be repeated. Default: none."`
 

@@ -14,7 +14,7 @@ type migrateCommand struct {
 	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids to copy. Default: all."`
 	All            bool     `help:"Copy all persistence ids, which a scan of the source finds. This is the default."`
 
-	FromLayout         string `enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source, one of ${layouts}. Required."`
+	FromLayout         string `type:"layout" enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source, one of ${layouts}. Required."`
 	FromTable          string `required:"" placeholder:"NAME" help:"Table of events of the source. Required."`
 	FromSnapshotTable  string `placeholder:"NAME" help:"Table of snapshots of the source. Default: no snapshots are copied, and an id that needs one is refused."`
 	WithoutSnapshots   bool   `help:"Copy ids without the snapshots that they need: their entities lose what was deleted. Default: such an id is refused."`

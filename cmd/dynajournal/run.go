@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -145,16 +146,32 @@ func checkPersistenceID(line *kong.Context) error {
 
 // newGrammar returns the parser of command lines into c.
 func newGrammar(ctx context.Context, c *commands, s streams) (*kong.Kong, error) {
+	mappers := kong.NewRegistry().RegisterDefaults()
+	layout := flagVars{mappers.ForType(reflect.TypeFor[string]()), kong.Vars{
+		"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "),
+	}}
+	workload := flagVars{mappers.ForType(reflect.TypeFor[[]string]()), kong.Vars{
+		"workloads": strings.Join(bench.Workloads(), ", "),
+	}}
 	parser, err := kong.New(c, kong.Name("dynajournal"), kong.Description(description), kong.Writers(s.out, s.err),
 		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}), kong.Help(printHelp),
-		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "),
-			"workloads": strings.Join(bench.Workloads(), ", ")},
+		kong.NamedMapper("layout", layout), kong.NamedMapper("workload", workload),
 		kong.WithHyphenPrefixedParameters(true), kong.Exit(func(int) {}), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		return nil, fmt.Errorf("make the parser: %w", err)
 	}
 	return parser, nil
 }
+
+// flagVars gives the flags of a type variables for their tags. kong expands variables of the whole
+// grammar anew for each flag, which took most of the time that it took to make the parser.
+type flagVars struct {
+	kong.Mapper
+	vars kong.Vars
+}
+
+// Vars implements kong.VarsContributor.
+func (v flagVars) Vars(*kong.Value) kong.Vars { return v.vars }
 
 // wrongLine returns the failure of a command line that can't be parsed. Who gives no command gets
 // the help, unless a program reads the output.
