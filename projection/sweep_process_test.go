@@ -102,6 +102,8 @@ type sweptFile struct {
 
 	mu     sync.Mutex
 	spent  dynajournal.Cost
+	calls  int   // of spend, in this process
+	memory int64 // what mostMemory said last
 	events atomic.Int64
 	of     []int32
 	err    error
@@ -178,12 +180,16 @@ func (f *sweptFile) spend(c dynajournal.Cost) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.spent = f.spent.Add(c)
-	const units = 1000
+	const units, between = 1000, 50 // to ask after each request would show in the processor time
+	if f.calls%between == 0 {
+		f.memory = mostMemory()
+	}
+	f.calls++
 	b := binary.LittleEndian.AppendUint64(nil, uint64(f.events.Load()))
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.spent.Requests))
 	b = binary.LittleEndian.AppendUint64(b, uint64(math.Round(f.spent.ReadUnits*units)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(math.Round(f.spent.WriteUnits*units)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(mostMemory()))
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.memory))
 	if _, err := f.file.WriteAt(b, 0); err != nil {
 		f.err = errors.Join(f.err, err)
 	}

@@ -108,6 +108,10 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 		}
 		t.Logf("a process took %d MiB", process.memory>>20)
 	}
+	for _, process := range []*exec.Cmd{killed, last} {
+		used := process.ProcessState.UserTime() + process.ProcessState.SystemTime()
+		t.Logf("a process took %v of processor time", used.Round(time.Millisecond))
+	}
 }
 
 // serveOld serves an engine on disk with the tables of a journal, at the URL.
