@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -55,52 +56,54 @@ func newRegistry(t *testing.T) *serialization.Registry {
 // A journal fails in each of its ways. The hooks get what the callers get.
 func TestHooksSeeWhatHappensToAnEntity(t *testing.T) {
 	t.Parallel()
-	j := entitytest.OpenJournal(t, newRegistry(t))
-	s := &seen{}
-	a, err := entity.Open(j.Journal, accountType(), entity.Options{Hooks: []entity.Hook{s.hook(), {}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := func(failure error, events ...Event) {
-		t.Helper()
-		_, err := a.Update(t.Context(), "anna", func(tx *accountTx) error {
-			tx.Record(events...)
-			return nil
-		})
-		wantError(t, "Update", err, failure)
-	}
-	want(nil, Deposited{5})
-	want(dynajournal.ErrRejected, unknown{})
-	stop := j.Throttle()
-	want(dynajournal.ErrThrottled, Deposited{1})
-	stop()
-	j.Conflict("account|anna", Deposited{100})
-	want(nil, Deposited{1})
-	if err := errors.Join(a.Drop(t.Context(), "anna"), a.Close(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.commands) != 4 || len(s.conflicts) != 1 || len(s.recoveries) != 2 || len(s.writes) != 4 {
-		t.Fatalf("the hooks got %+v", s)
-	}
-	for i, failure := range []error{nil, dynajournal.ErrRejected, dynajournal.ErrThrottled, nil} {
-		wantError(t, "a command", s.commands[i].Err, failure)
-	}
-	if c := s.commands[3]; c.PersistenceID != "account|anna" || c.Attempts != 2 || c.Receipt.Version != 3 || c.Receipt.Events != 1 {
-		t.Errorf("the last command is %+v, want version 3 in 2 attempts", c)
-	}
-	for i, failure := range []error{nil, dynajournal.ErrThrottled, dynajournal.ErrWriterConflict, nil} {
-		wantError(t, "a write", s.writes[i].Err, failure)
-	}
-	if w := s.writes[3]; w.Version != 3 || w.Events != 1 || w.Commands != 1 {
-		t.Errorf("the last write is %+v, want an event with version 3", w)
-	}
-	wantError(t, "the conflict", s.conflicts[0].Err, dynajournal.ErrWriterConflict)
-	if r := s.recoveries[1]; r.Err != nil || r.Version != 2 || r.Events != 1 {
-		t.Errorf("the second recovery is %+v, want the event of the other writer", r)
-	}
-	if !slices.Equal(s.dropped, []string{"account|anna"}) {
-		t.Errorf("%v were dropped", s.dropped)
-	}
+	synctest.Test(t, func(t *testing.T) { // the attempts take seconds
+		j := entitytest.OpenJournal(t, newRegistry(t))
+		s := &seen{}
+		a, err := entity.Open(j.Journal, accountType(), entity.Options{Hooks: []entity.Hook{s.hook(), {}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(failure error, events ...Event) {
+			t.Helper()
+			_, err := a.Update(t.Context(), "anna", func(tx *accountTx) error {
+				tx.Record(events...)
+				return nil
+			})
+			wantError(t, "Update", err, failure)
+		}
+		want(nil, Deposited{5})
+		want(dynajournal.ErrRejected, unknown{})
+		stop := j.Throttle()
+		want(dynajournal.ErrThrottled, Deposited{1})
+		stop()
+		j.Conflict("account|anna", Deposited{100})
+		want(nil, Deposited{1})
+		if err := errors.Join(a.Drop(t.Context(), "anna"), a.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.commands) != 4 || len(s.conflicts) != 1 || len(s.recoveries) != 2 || len(s.writes) != 4 {
+			t.Fatalf("the hooks got %+v", s)
+		}
+		for i, failure := range []error{nil, dynajournal.ErrRejected, dynajournal.ErrThrottled, nil} {
+			wantError(t, "a command", s.commands[i].Err, failure)
+		}
+		if c := s.commands[3]; c.PersistenceID != "account|anna" || c.Attempts != 2 || c.Receipt.Version != 3 || c.Receipt.Events != 1 {
+			t.Errorf("the last command is %+v, want version 3 in 2 attempts", c)
+		}
+		for i, failure := range []error{nil, dynajournal.ErrThrottled, dynajournal.ErrWriterConflict, nil} {
+			wantError(t, "a write", s.writes[i].Err, failure)
+		}
+		if w := s.writes[3]; w.Version != 3 || w.Events != 1 || w.Commands != 1 {
+			t.Errorf("the last write is %+v, want an event with version 3", w)
+		}
+		wantError(t, "the conflict", s.conflicts[0].Err, dynajournal.ErrWriterConflict)
+		if r := s.recoveries[1]; r.Err != nil || r.Version != 2 || r.Events != 1 {
+			t.Errorf("the second recovery is %+v, want the event of the other writer", r)
+		}
+		if !slices.Equal(s.dropped, []string{"account|anna"}) {
+			t.Errorf("%v were dropped", s.dropped)
+		}
+	})
 }
 
 func TestHooksSeeARecoveryThatFails(t *testing.T) {

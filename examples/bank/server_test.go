@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/entity/entitytest"
@@ -75,46 +76,48 @@ func TestRequestsOfTheServer(t *testing.T) {
 // A client that gets 503 sends the request again: its command is done once in the end.
 func TestServerOnAJournalThatFails(t *testing.T) {
 	t.Parallel()
-	r, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := entitytest.OpenJournal(t, r)
-	accounts, err := entity.Open(j.Journal, accountType, entity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := accounts.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) { // the attempts take seconds
+		r, err := registry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := entitytest.OpenJournal(t, r)
+		accounts, err := entity.Open(j.Journal, accountType, entity.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := accounts.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+		h := newHandler(accounts)
+		for i, failure := range []func() func(){j.Throttle, j.LoseRequests, j.LoseResponses} {
+			key, wanted := string(rune('a'+i)), http.StatusServiceUnavailable
+			stop := failure()
+			if i == 2 {
+				wanted = http.StatusOK // the events are found
+			}
+			if status, body := call(h, "POST", "/accounts/anna/deposit", key, `{"amount": 1}`); status != wanted {
+				t.Errorf("failure %d: %d %s", i, status, body)
+			}
+			stop()
+			if status, body := call(h, "POST", "/accounts/anna/deposit", key, `{"amount": 1}`); status != http.StatusOK {
+				t.Errorf("after failure %d: %d %s", i, status, body)
+			}
+		}
+		j.Conflict("account|anna", Deposited{10})
+		if status, body := call(h, "POST", "/accounts/anna/withdraw", "d", `{"amount": 13}`); status != http.StatusOK {
+			t.Errorf("after a conflict: %d %s", status, body)
+		}
+		if status, body := call(h, "GET", "/accounts/anna", "", ""); status != http.StatusOK || !strings.HasPrefix(body, `{"balance":0,`) {
+			t.Errorf("%d %s", status, body)
+		}
+		if err := accounts.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if status, body := call(h, "POST", "/accounts/anna/deposit", "e", `{"amount": 1}`); status != http.StatusServiceUnavailable {
+			t.Errorf("closed: %d %s", status, body)
 		}
 	})
-	h := newHandler(accounts)
-	for i, failure := range []func() func(){j.Throttle, j.LoseRequests, j.LoseResponses} {
-		key, wanted := string(rune('a'+i)), http.StatusServiceUnavailable
-		stop := failure()
-		if i == 2 {
-			wanted = http.StatusOK // the events are found
-		}
-		if status, body := call(h, "POST", "/accounts/anna/deposit", key, `{"amount": 1}`); status != wanted {
-			t.Errorf("failure %d: %d %s", i, status, body)
-		}
-		stop()
-		if status, body := call(h, "POST", "/accounts/anna/deposit", key, `{"amount": 1}`); status != http.StatusOK {
-			t.Errorf("after failure %d: %d %s", i, status, body)
-		}
-	}
-	j.Conflict("account|anna", Deposited{10})
-	if status, body := call(h, "POST", "/accounts/anna/withdraw", "d", `{"amount": 13}`); status != http.StatusOK {
-		t.Errorf("after a conflict: %d %s", status, body)
-	}
-	if status, body := call(h, "GET", "/accounts/anna", "", ""); status != http.StatusOK || !strings.HasPrefix(body, `{"balance":0,`) {
-		t.Errorf("%d %s", status, body)
-	}
-	if err := accounts.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if status, body := call(h, "POST", "/accounts/anna/deposit", "e", `{"amount": 1}`); status != http.StatusServiceUnavailable {
-		t.Errorf("closed: %d %s", status, body)
-	}
 }
