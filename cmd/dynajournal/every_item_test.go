@@ -231,10 +231,10 @@ func TestExport_EveryItemIsImportedAndMigrated(t *testing.T) {
 				}
 			}
 			for _, pid := range pids {
-				for _, there := range [][]string{imported, {"--data", migrated}} {
-					for _, shown := range [][]string{{"events", pid}, {"snapshots", pid}} {
-						want, got := must(t, shown...), must(t, slices.Concat(shown, there)...)
-						if !reflect.DeepEqual(got, want) {
+				for _, shown := range [][]string{{"events", pid}, {"snapshots", pid}} {
+					want := must(t, shown...)
+					for _, there := range [][]string{imported, {"--data", migrated}} {
+						if got := must(t, slices.Concat(shown, there)...); !reflect.DeepEqual(got, want) {
 							t.Errorf("%q: %v, want %v", shown, got, want)
 						}
 					}
