@@ -83,6 +83,19 @@ func (e *SnapshotMissingError) Error() string { return (*protocol.SnapshotMissin
 // Is reports whether target is ErrSnapshotMissing.
 func (e *SnapshotMissingError) Is(target error) bool { return target == ErrSnapshotMissing }
 
+// SnapshotAheadError names the numbers of a snapshot that is newer than the journal. It is an
+// ErrSnapshotAhead.
+type SnapshotAheadError struct {
+	PersistenceID string
+	// Snapshot is the number of the snapshot. Highest is the highest number of the journal.
+	Snapshot, Highest int64
+}
+
+func (e *SnapshotAheadError) Error() string { return (*protocol.SnapshotAheadError)(e).Error() }
+
+// Is reports whether target is ErrSnapshotAhead.
+func (e *SnapshotAheadError) Is(target error) bool { return target == ErrSnapshotAhead }
+
 // ClockError names the difference between the clocks. It is an ErrClock.
 type ClockError struct {
 	// Local is the time of this machine's clock when the service's clock showed Service.

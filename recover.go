@@ -19,14 +19,25 @@ type RecoverOptions struct {
 	After int64
 
 	// Snapshot is the sequence number of the snapshot from which the state was loaded. Replay
-	// begins after it, as with After. If it is above the journal's highest sequence number, the
-	// journal was lost, or restored separately from its snapshots: the writer goes on after the
-	// snapshot, and what the journal holds is deleted. If events after it were deleted because of a
-	// newer snapshot ([Writer.DeleteCovered]), Recover returns [ErrSnapshotMissing]. If After is
-	// also set, both must be the same.
+	// begins after it, as with After. If it is above the journal's highest sequence number, Recover
+	// returns [ErrSnapshotAhead], and writes nothing. A journal that has nothing of the persistence
+	// id was lost: the writer continues after the snapshot. If events after the snapshot were
+	// deleted because of a newer one ([Writer.DeleteCovered]), Recover returns
+	// [ErrSnapshotMissing]. If After is also set, both must be the same.
+	//
+	// In a journal that is shared with a JVM, only a stored event is a reason for
+	// [ErrSnapshotAhead].
 	//
 	// Defaults to no snapshot.
 	Snapshot int64
+
+	// JournalLost says that the events up to Snapshot are lost, and that the state of the snapshot
+	// counts. If Snapshot is above the journal's highest sequence number, the writer continues
+	// after the snapshot, the events that the journal still has are deleted, and a warning is
+	// logged.
+	//
+	// Defaults to false: Recover returns [ErrSnapshotAhead].
+	JournalLost bool
 
 	// Limit is the largest number of events to replay; 0 replays none. If it cuts an atomic write,
 	// replay ends before that write.
@@ -70,8 +81,9 @@ type RecoverOptions struct {
 // to recover other persistence ids.
 //
 // Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
-// [ErrVersion], [ErrSnapshotMissing], [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile],
-// [ErrTooLate], [ErrClosed], and those of requests. After any error Recover may be repeated.
+// [ErrVersion], [ErrSnapshotMissing], [ErrSnapshotAhead], [ErrCorruptItem], [ErrHole],
+// [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of requests. After any error Recover
+// may be repeated.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {
@@ -103,7 +115,7 @@ func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool)
 		err = &ArgumentError{"RecoverOptions.Expect", *opts.Expect, core.MustNotBeNegative}
 	}
 	req.From, req.Snapshot = max(opts.After, opts.Snapshot)+1, opts.Snapshot > 0
-	req.Expect, req.Latest, req.Recover = opts.Expect, opts.Latest, true
+	req.JournalLost, req.Expect, req.Latest, req.Recover = opts.JournalLost, opts.Expect, opts.Latest, true
 	return &req, err
 }
 

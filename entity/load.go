@@ -204,7 +204,7 @@ const mostLoadings = 5
 // fromStart finds the state from the newest snapshot, and from the first event if there is none.
 func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[S], error) {
 	snapshots := e.host.kind.snapshots()
-	var before *dynajournal.SnapshotMissingError
+	var before error
 	for tries := 1; ; tries++ {
 		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
 			got, err := e.fromSnapshot(ctx, how, snapshots, observe)
@@ -223,10 +223,10 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 			}
 			return got, err
 		})
-		missing, ok := errors.AsType[*dynajournal.SnapshotMissingError](err)
-		if ok && (before == nil || *missing != *before) && tries < mostLoadings {
-			// Another process may have saved it, or purged the entity, between the readings.
-			before, snapshots = missing, true
+		doubt := errors.Is(err, dynajournal.ErrSnapshotMissing) || errors.Is(err, dynajournal.ErrSnapshotAhead)
+		if doubt && (before == nil || before.Error() != err.Error()) && tries < mostLoadings {
+			// Another process may have saved it, or purged the entity, between the reads.
+			before, snapshots = err, true
 			continue
 		}
 		if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
@@ -272,7 +272,7 @@ func (e *entity[S, E]) replay(
 	ctx context.Context, how mode, req *protocol.Request, got *found[S], handle func(*layout.Event) error,
 ) error {
 	if how == reading {
-		end, err := e.host.core.ReadFrom(ctx, e.pid, req.From, handle)
+		end, err := e.host.core.ReadAfter(ctx, *req, handle)
 		got.next, got.deletedTo, got.behind = end.Next, end.DeletedTo, end.Behind
 		got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
 		got.next = max(got.next, got.at.version+1)

@@ -18,7 +18,9 @@ type adapter struct{ journal *dynajournal.Journal }
 func (a adapter) Recover(
 	ctx context.Context, persistenceID string, replay Replay, handler func(Event) error,
 ) (Writer, error) {
-	opts := dynajournal.RecoverOptions{After: replay.After, Snapshot: replay.Snapshot, To: replay.To, Limit: replay.Limit}
+	opts := dynajournal.RecoverOptions{
+		After: replay.After, Snapshot: replay.Snapshot, JournalLost: replay.JournalLost, To: replay.To, Limit: replay.Limit,
+	}
 	w, err := a.journal.Recover(ctx, persistenceID, opts, func(e dynajournal.Event) error {
 		return handler(eventOf(e))
 	})

@@ -54,8 +54,10 @@ type Replay struct {
 	// Recover fails and changes nothing.
 	After int64
 	// Snapshot is the sequence number of the snapshot that the state came from. The replay starts
-	// after it. If the journal is shorter, the writer continues after it.
+	// after it. If the journal is empty, the writer continues after it.
 	Snapshot int64
+	// JournalLost lets the writer continue after Snapshot also if the journal is shorter.
+	JournalLost bool
 	// To is the last sequence number to replay. 0 is the last there is.
 	To int64
 	// Limit is the maximum number of events to replay, or nil.

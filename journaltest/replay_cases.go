@@ -140,7 +140,7 @@ func newerSnapshot(s *scene) {
 			}
 			pid := fmt.Sprintf("a-%d-%d", stored, snapshot)
 			stale := s.written(pid, stored)
-			w := s.wantReplay(s.connect(), pid, Replay{Snapshot: snapshot}, snapshot+1)
+			w := s.wantReplay(s.connect(), pid, Replay{Snapshot: snapshot, JournalLost: true}, snapshot+1)
 			s.wantConflict(stale, payload(stored+1))
 			s.singles(w, 2)
 			s.wantReplay(s.connect(), pid, Replay{Snapshot: snapshot}, snapshot+3, snapshot+1, snapshot+2)

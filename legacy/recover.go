@@ -14,6 +14,9 @@ import (
 // handler replays nothing. An event whose writer did not put its mark is found, marked and
 // replayed.
 //
+// If RecoverOptions.Snapshot is above the highest number, the writer continues after it, whether
+// JournalLost is set or not.
+//
 // Two writers for one id can exist. Only one of them can write; the other gets
 // [dynajournal.ErrWriterConflict] and recovers again. docs/layouts.md describes how far each layout
 // guarantees that.

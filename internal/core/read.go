@@ -40,14 +40,15 @@ func (j *Journal) Read(
 	return result, err
 }
 
-// ReadFrom passes the stored events from a sequence number on to handle, each once and not
-// converted: a host of entities also has to see an event that is converted to no event.
-func (j *Journal) ReadFrom(
-	ctx context.Context, pid string, from int64, handle func(*layout.Event) error,
+// ReadAfter passes the stored events of a request of After to handle, each once and not converted:
+// a host of entities also has to see an event that is converted to no event. It writes nothing.
+func (j *Journal) ReadAfter(
+	ctx context.Context, req protocol.Request, handle func(*layout.Event) error,
 ) (End, error) {
-	result, err := j.Read(ctx, From(pid, from), handle)
+	req.Recover = false
+	result, err := j.Read(ctx, req, handle)
 	if err != nil {
-		return End{}, fmt.Errorf("read events of %q: %w", pid, err)
+		return End{}, fmt.Errorf("read events of %q: %w", req.PersistenceID, err)
 	}
 	deletedTo := max(result.Marks.Low.Seq-1, 0)
 	return End{max(result.Decided, deletedTo) + 1, deletedTo, result.Marks.Low.Behind}, nil
@@ -70,7 +71,7 @@ func After(pid string, seq int64, snapshot bool) *protocol.Request {
 	return &req
 }
 
-// Recover passes the stored events of a request to handle, as ReadFrom does, and returns a writer.
+// Recover passes the stored events of a request to handle, as ReadAfter does, and returns a writer.
 func (j *Journal) Recover(
 	ctx context.Context, req *protocol.Request, handle func(*layout.Event) error,
 ) (Writer, error) {

@@ -586,7 +586,7 @@ func (r *run) life(
 	began := r.ledger.Begin()
 	var knows []explore.Event
 	if program[0][0] == 'S' {
-		opts = dynajournal.RecoverOptions{Snapshot: r.base + size(program[0])}
+		opts = dynajournal.RecoverOptions{Snapshot: r.base + size(program[0]), JournalLost: true}
 		*next = max(*next, 1)
 	}
 	w, err := j.Recover(ctx, r.pid, opts, func(e dynajournal.Event) error {

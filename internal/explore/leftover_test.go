@@ -197,7 +197,7 @@ func TestFarFenceOutlivesNoPurge(t *testing.T) {
 		if err := w.copyRecords(j, dynajournal.Record{Kind: dynajournal.RecordLowMark, SequenceNumber: 150_001}); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 400_000}); err != nil {
+		if _, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 400_000, JournalLost: true}); err != nil {
 			w.Fatal(err)
 		}
 		purge(w, j)

@@ -230,7 +230,7 @@ func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
 		w.append(w.recovered(j), "1", "2", "3")
-		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250})
+		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250, JournalLost: true})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestPurgeRemovesTheFenceOfANewerSnapshot(t *testing.T) {
 		w.append(w.recovered(j), "1", "2", "3")
 		w.remove("journal-P-"+pid+"-0", 2)
 		w.recovered(j) // seals 2
-		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250})
+		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250, JournalLost: true})
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
 		restored, other := w.journal("restored"), w.journal("other")
 		w.append(w.recovered(other), "1")
 		w.net.Hold("restored")
-		wait := w.recovering(restored, dynajournal.RecoverOptions{Snapshot: 10})
+		wait := w.recovering(restored, dynajournal.RecoverOptions{Snapshot: 10, JournalLost: true})
 		w.deliverUntil("restored", "PutItem mark 11 journal-SL")
 		meanwhile := w.recovered(other)
 		acknowledged := appendTo(w.Context(), meanwhile, "acknowledged") == nil
@@ -71,8 +71,8 @@ func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
 		w.append(w.recovered(newer), "1")
 		w.net.Hold("older")
 		w.net.Hold("newer")
-		wait := w.recovering(older, dynajournal.RecoverOptions{Snapshot: 10})
-		waitNewer := w.recovering(newer, dynajournal.RecoverOptions{Snapshot: 20})
+		wait := w.recovering(older, dynajournal.RecoverOptions{Snapshot: 10, JournalLost: true})
+		waitNewer := w.recovering(newer, dynajournal.RecoverOptions{Snapshot: 20, JournalLost: true})
 		w.deliverUntil("older", "PutItem")
 		w.deliverUntil("newer", "PutItem")
 		w.deliverUntil("older", "PutItem mark 11 journal-SL")
@@ -101,7 +101,7 @@ func TestGoingOnAfterASnapshotClosesTheWriteInFlight(t *testing.T) {
 		wait := w.appending(r, "a", "b", "c")
 		w.net.Deliver(w.await("other", "PutItem event "+key("0/4")))
 		w.net.Deliver(w.await("other", "PutItem event "+key("0/2")))
-		after, err := recoverIt(w.Context(), restored, dynajournal.RecoverOptions{Snapshot: 10})
+		after, err := recoverIt(w.Context(), restored, dynajournal.RecoverOptions{Snapshot: 10, JournalLost: true})
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -30,6 +30,7 @@ func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 				recoverGo(t, j, pid, 0).appendAll(t, false, texts("lost", test.before)...)
 			}
 			saveGo(t, j, pid, test.snapshot, "state")
+			loseJournal(t, j, pid, test.snapshot)
 			recoverGo(t, j, pid, test.snapshot).appendAll(t, false, "go-1", "go-2")
 			started := s.startJVM(t, pid)
 			s.stopJVM(t, pid)

@@ -107,6 +107,15 @@ func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) r
 	return r
 }
 
+// loseJournal lets Go continue after a snapshot that the journal lacks events of.
+func loseJournal(tb testing.TB, j *dynajournal.Journal, pid string, snapshot int64) {
+	tb.Helper()
+	opts := dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: true}
+	if _, err := j.Recover(tb.Context(), pid, opts, nil); err != nil {
+		tb.Fatalf("recover in Go: %v", err)
+	}
+}
+
 func see(tb testing.TB, e dynajournal.Event) seen {
 	tb.Helper()
 	value, err := e.Payload(tb.Context())

@@ -295,6 +295,7 @@ func (u *turns) goesOnAfterSnapshot(beyond int64) {
 	seq := u.highest + beyond
 	u.did("Go goes on after a snapshot at %d", seq)
 	saveGo(u, u.j, u.pid, seq, fmt.Sprintf("state at %d", seq))
+	loseJournal(u, u.j, u.pid, seq)
 	u.snapshot, u.highest, u.deleted, u.superseded = seq, seq, seq, seq
 	u.recoverGo()
 }

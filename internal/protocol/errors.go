@@ -21,6 +21,7 @@ var (
 	ErrClock             = errors.New("the clock is off")
 	ErrVersion           = errors.New("the last event has another sequence number")
 	ErrSnapshotMissing   = errors.New("a snapshot is missing")
+	ErrSnapshotAhead     = errors.New("a snapshot is ahead of its journal")
 )
 
 // SnapshotMissingError names the last event that was deleted because a snapshot has its state, and
@@ -45,6 +46,23 @@ func (e *SnapshotMissingError) Error() string {
 
 // Is reports whether target is ErrSnapshotMissing.
 func (e *SnapshotMissingError) Is(target error) bool { return target == ErrSnapshotMissing }
+
+// SnapshotAheadError names the number of a snapshot, and the highest number of the journal, which
+// is lower.
+type SnapshotAheadError struct {
+	PersistenceID     string
+	Snapshot, Highest int64
+}
+
+func (e *SnapshotAheadError) Error() string {
+	return fmt.Sprintf("%v: %q: the snapshot is at %d, and the journal ends at %d: was only the journal table "+
+		"restored to an earlier time, or is a table the wrong one? Restore the journal to the time of the snapshot, "+
+		"delete the snapshots after %d, purge the persistence id, or say that the journal is lost",
+		ErrSnapshotAhead, e.PersistenceID, e.Snapshot, e.Highest, e.Highest)
+}
+
+// Is reports whether target is ErrSnapshotAhead.
+func (e *SnapshotAheadError) Is(target error) bool { return target == ErrSnapshotAhead }
 
 // VersionError names the number of the last event that the caller expected, and the one that it
 // has.

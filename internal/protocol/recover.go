@@ -12,8 +12,9 @@ import (
 )
 
 // Recover calls emit with the events of a recovering request. It returns a writer that continues
-// after the highest sequence number, or after the snapshot if that is higher. It returns a
-// *VersionError if the journal ends before the first number of a request without a snapshot.
+// after the highest sequence number, or after the snapshot if that is higher and the journal is
+// lost. It returns a *VersionError if the journal ends before the first number of a request without
+// a snapshot.
 func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{uuid: uuid.NewString(), remover: remover{journal: j, pid: req.PersistenceID}, active: j.Clock.Now()}
 	w.alone = w.active
@@ -56,6 +57,8 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	}
 	switch snapshot := req.From - 1; {
 	case snapshot > found.Highest:
+		j.Logger.Log(ctx, slog.LevelWarn, "the journal ends before the snapshot: continued after the snapshot",
+			"persistence_id", w.pid, "snapshot", snapshot, "highest", found.Highest)
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
 		}

@@ -22,10 +22,23 @@ var errBatchWhole = errors.New("a batch has become whole")
 // order, each once. It ends with the first error of emit, and returns it. With Recover, everything
 // up to Result.Highest is closed when Replay returns: no event can appear there later that was not
 // handed out or outside of the window.
+//
+// After a snapshot that is ahead of the journal it fails with a *SnapshotAheadError, unless nothing
+// is left of the journal, or Request.JournalLost is set.
 func (s *Store) Replay(
 	ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error,
 ) (Result, error) {
-	r := &replay{store: s.While(s.fresh()), meter: m, req: req, emit: emit, handing: true}
+	if req.Snapshot && !req.JournalLost {
+		return s.replayAfterSnapshot(ctx, m, &req, emit)
+	}
+	return s.replay(ctx, m, &req, emit)
+}
+
+// replay replays whatever the number of the snapshot is.
+func (s *Store) replay(
+	ctx context.Context, m *dynamo.Meter, req *Request, emit func(*layout.Event) error,
+) (Result, error) {
+	r := &replay{store: s.While(s.fresh()), meter: m, req: *req, emit: emit, handing: true}
 	defer func() { r.pages.close() }() // also if emit panics
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
@@ -62,8 +75,8 @@ func (s *Store) Replay(
 // result returns the result of a replay that does not recover.
 func (r *replay) result() Result {
 	return Result{
-		Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing, Awaited: r.awaited,
-		top: r.pages.top, part: r.part,
+		Highest: r.highest, Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing,
+		Awaited: r.awaited, top: r.pages.top, part: r.part,
 	}
 }
 
@@ -130,7 +143,7 @@ type readSlot struct {
 // is.
 func (r *replay) begin(ctx context.Context) error {
 	from := r.req.From
-	if r.req.Recover && from%layout.PartitionSize > 0 {
+	if (r.req.Recover || r.req.Snapshot) && from%layout.PartitionSize > 0 {
 		// The event of the snapshot: with it, the highest number is known even if nothing follows.
 		from--
 	}

@@ -24,9 +24,10 @@ type Request struct {
 	// Limit is the maximum number of events to hand out, or Unlimited.
 	Limit int64
 	// Snapshot reports that From - 1 is the number of the snapshot from which the caller's state
-	// was loaded: a recovery continues after it if the journal is shorter. Without a snapshot the
-	// journal must reach From - 1.
+	// was loaded. Without a snapshot the journal must reach From - 1.
 	Snapshot bool
+	// JournalLost lets a recovery continue after a snapshot that is ahead of the journal.
+	JournalLost bool
 	// Recover continues after the window to the highest number, seals every gap, and hands out
 	// batches whole or not at all.
 	Recover bool
@@ -51,7 +52,8 @@ type Request struct {
 
 // Result is the result of a replay.
 type Result struct {
-	// Highest is the highest sequence number that is taken.
+	// Highest is the highest sequence number that is taken. If the replay did not recover, it is
+	// the highest one that was read.
 	Highest int64
 	// Last is the writer of the event at Highest, or empty if no event is stored there.
 	Last string

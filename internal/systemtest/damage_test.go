@@ -151,7 +151,7 @@ func damages() []storedDamage {
 			d.deleteTo(2)
 			d.event(4, "w", 1, 3) // of 3 to 6
 			d.event(5, "w", 2, 3)
-			recoverWriter(d.t, d.Journal, "a", 50)
+			loseJournal(d.t, d.Journal, "a", 50)
 		}, want: []foundAt{{orphan, 4, false}, {orphan, 5, false}}, option: dynajournal.OptionRemoveOrphans, archived: 2},
 		{name: "a writer that goes on after another", make: func(d *damaged) {
 			d.write(1, false)

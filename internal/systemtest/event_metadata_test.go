@@ -185,7 +185,7 @@ func TestTimesNeverFall(t *testing.T) {
 				now.Store(1_000_000)
 				for after := range int64(3) {
 					// The state is that of a snapshot, or of all events.
-					w := recoverWriter(t, s.journal, "a", (int64(before)+after)*min(after, 1))
+					w := loseJournal(t, s.journal, "a", (int64(before)+after)*min(after, 1))
 					appendStrings(t, w, 1, false)
 				}
 				latest, err := s.journal.Recover(t.Context(), "a", dynajournal.RecoverOptions{Latest: true}, nil)

@@ -116,6 +116,16 @@ func recoverWriter(t *testing.T, j *dynajournal.Journal, pid string, after int64
 	return w
 }
 
+// loseJournal recovers an id from a snapshot that the journal may lack events of, and which counts.
+func loseJournal(tb testing.TB, j *dynajournal.Journal, pid string, snapshot int64) *dynajournal.Writer {
+	tb.Helper()
+	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: true}, nil)
+	if err != nil {
+		tb.Fatalf("recover %q after %d: %v", pid, snapshot, err)
+	}
+	return w
+}
+
 func appendStrings(t *testing.T, w *dynajournal.Writer, n int, atomic bool) dynajournal.Cost {
 	t.Helper()
 	events := make([]any, n)

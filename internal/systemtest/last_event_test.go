@@ -173,12 +173,13 @@ func (e *lastEvent) recoverAfter() {
 // the snapshot is the last one.
 func (e *lastEvent) recoverFromSnapshot() {
 	snapshot := rapid.Int64Range(0, e.last).Draw(e.T, "snapshot")
-	if rapid.IntRange(0, 9).Draw(e.T, "lost") == 0 {
+	lost := rapid.IntRange(0, 9).Draw(e.T, "lost") == 0
+	if lost {
 		highest := readBounds(e.test, e.system.journal, e.pid).Highest
 		snapshot = highest + rapid.Int64Range(1, 120).Draw(e.T, "beyond")
 		e.last = snapshot
 	}
-	e.recoverWith(dynajournal.RecoverOptions{Snapshot: snapshot}, fmt.Sprint("from a snapshot at ", snapshot))
+	e.recoverWith(dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: lost}, fmt.Sprint("from a snapshot at ", snapshot))
 }
 
 // recoverExpecting recovers with an expectation, which holds or does not.

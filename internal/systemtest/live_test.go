@@ -213,10 +213,6 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 	t.Parallel()
 	over := modelBatch{98, 103, modelWriters[1]}
 	first, second := modelBatch{3, 5, modelWriters[0]}, modelBatch{6, 8, modelWriters[1]}
-	writer := func(s *planting, j *dynajournal.Journal, after int64) *dynajournal.Writer {
-		s.t.Helper()
-		return recoverWriter(s.t, j, "a", after)
-	}
 	for name, c := range map[string]struct {
 		before func(s *planting)
 		// steps come one after the other, each while the query is idle again.
@@ -262,7 +258,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 		}, "1-49,151-152"},
 		"what is behind a deletion": {func(s *planting) { s.events(1, 49) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, j *dynajournal.Journal) {
-				w := writer(s, j, 0)
+				w := recoverWriter(s.t, j, "a", 0)
 				appendStrings(s.t, w, 101, true)
 				if _, err := w.DeleteTo(s.t.Context(), 150); err != nil {
 					s.t.Fatal(err)
@@ -271,7 +267,9 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 			},
 		}, "1-49,151"},
 		"events behind a snapshot that is newer than the journal": {func(s *planting) { s.events(1, 99) }, []func(*planting, *dynajournal.Journal){
-			func(s *planting, j *dynajournal.Journal) { appendStrings(s.t, writer(s, j, 5500), 2, false) },
+			func(s *planting, j *dynajournal.Journal) {
+				appendStrings(s.t, loseJournal(s.t, j, "a", 5500), 2, false)
+			},
 		}, "1-99,5501-5502"},
 	} {
 		t.Run(name, func(t *testing.T) {

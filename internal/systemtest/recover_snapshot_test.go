@@ -134,7 +134,7 @@ func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
 			before, _ := recoverAfter(t, j, pid, c.last-1) // reads the end, and knows it
 			wantNext(t, before, c.last+1)
 			removeHighMarks(t, client, pid, int64(j.SequenceShards()))
-			w, _ := recoverAfter(t, j, pid, c.after)
+			w := loseJournal(t, j, pid, c.after)
 			wantNext(t, w, c.after+1)
 			if _, err := before.Append(t.Context(), "late"); err == nil {
 				t.Errorf("%s: the writer of before still writes", pid)
@@ -194,7 +194,7 @@ func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
 }
 
 // Whatever a journal holds, a recovery after a snapshot hands out or leaves readable every event
-// behind it, and no event vanishes unless the journal ends before the snapshot.
+// behind it, and no event vanishes unless the caller says that the journal is lost.
 func TestRecoveryAfterAnySnapshot(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -226,7 +226,18 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 				behind := numbersOf(readEvents(t, j, pid, dynajournal.Range{From: after + 1}))
 
 				got := map[int64]bool{}
-				w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{Snapshot: after}, func(e dynajournal.Event) error {
+				highest := slices.Max(append(p.numbers(), 0))
+				opts := dynajournal.RecoverOptions{Snapshot: after}
+				if 0 < highest && highest < after {
+					if _, err := j.Recover(t.Context(), pid, opts, nil); !errors.Is(err, dynajournal.ErrSnapshotAhead) {
+						r.Errorf("the journal ends before the snapshot: %v, want %v", err, dynajournal.ErrSnapshotAhead)
+					}
+					if there := numbersOf(readEvents(t, j, pid, dynajournal.Range{})); !slices.Equal(there, all) {
+						r.Errorf("%v are left of %v", there, all)
+					}
+					opts.JournalLost = true
+				}
+				w, err := j.Recover(t.Context(), pid, opts, func(e dynajournal.Event) error {
 					got[e.SequenceNumber] = true
 					return nil
 				})
@@ -238,7 +249,6 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 						r.Errorf("%d, behind the snapshot, was not handed out", seq)
 					}
 				}
-				highest := slices.Max(append(p.numbers(), 0))
 				next, err := w.NextSequenceNumber(t.Context())
 				if err != nil || next <= after || highest < after && next != after+1 {
 					r.Errorf("after a snapshot at %d the writer goes on at %d, %v", after, next, err)
@@ -296,8 +306,8 @@ func TestRecoveryAfterAFarSnapshotKilledAtEachRequest(t *testing.T) {
 	for n := int64(1); ; n++ {
 		d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
 		d.write(3, false)
-		_, died := openDying(t, d.config, n).Recover(t.Context(), "a", dynajournal.RecoverOptions{Snapshot: snapshot}, noHandler)
-		appendStrings(t, recoverWriter(t, d.Journal, "a", snapshot), 1, false)
+		_, died := openDying(t, d.config, n).Recover(t.Context(), "a", dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: true}, noHandler)
+		appendStrings(t, loseJournal(t, d.Journal, "a", snapshot), 1, false)
 		if err := readError(t.Context(), d.Journal, "a", dynajournal.Range{}); err != nil {
 			t.Errorf("killed after %d requests: readers end with %.160v", n, err)
 		}

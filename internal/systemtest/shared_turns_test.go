@@ -467,7 +467,7 @@ func purgeAll(ctx context.Context, j *dynajournal.Journal, pid string) error {
 
 func goesOnAfter(snapshot int64) func(context.Context, *dynajournal.Journal, string) error {
 	return func(ctx context.Context, j *dynajournal.Journal, pid string) error {
-		_, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{Snapshot: snapshot}, nil)
+		_, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: true}, nil)
 		return err
 	}
 }

@@ -471,7 +471,7 @@ func TestFenceOfARecoveryWhoseClockIsOffDoesNotExpire(t *testing.T) {
 		s := newSleeper(t, kinds["native"])
 		written(t, s.other, "a", 3)
 		s.local.Add(int64(off))
-		recoverWriter(t, s.journal, "a", 50)
+		loseJournal(t, s.journal, "a", 50)
 		l, err := s.other.List(t.Context(), "a")
 		if err != nil || len(l.Tombstones)+len(l.Seals) != 1 || (len(l.Seals) == 1) != (off > 0) {
 			t.Errorf("by a clock that is off by %v the fence is %+v (%v)", off, l, err)
