@@ -551,8 +551,13 @@ func (k *check) snapshots(ctx context.Context) error {
 			return nil
 		}
 	}
+	if highest == 0 {
+		return k.foundf(SnapshotBeyondJournal, newest,
+			"nothing is left of the journal; the next recovery after the snapshot continues after it")
+	}
 	return k.foundf(SnapshotBeyondJournal, newest,
-		"the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
+		"the journal ends at %d: restore it to the time of the snapshot, or delete the snapshots after %d",
+		highest, highest)
 }
 
 // snapshotMissing reports that the newest snapshot lacks what was deleted, unless the persistence
