@@ -119,10 +119,10 @@ func (s *stateStorage[S]) lookFor(
 		}
 		w := got.writer.(*stateWriter[S]) //nolint:forcetypeassert // see read
 		stored, known := states.Wrote(w.base, lost.put, last)
-		switch expired := w.base == nil && lost.base != nil; {
+		switch {
 		case stored:
 			return got, first, nil
-		case !known || expired || lost.isOld():
+		case !known:
 			return got, 0, errDeleted
 		}
 		fenced, err := w.fence(e.host.life)

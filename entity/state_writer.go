@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -24,8 +23,6 @@ type stateWriter[S any] struct {
 	// is. ids are the ids of commands in it.
 	base *layout.State
 	ids  remembered
-	// began is when the last put began.
-	began clock.Moment
 	// swept reports that parts that crashes have left were looked for.
 	swept bool
 	ended error
@@ -35,12 +32,6 @@ func (w *stateWriter[S]) Err() error { return w.ended }
 
 func (w *stateWriter[S]) UUID() string { return authorOf(w.base) }
 
-// isOld reports whether the last put began so long ago that what it has stored may have expired.
-func (w *stateWriter[S]) isOld() bool {
-	j := w.entity.host.core
-	return states.IsOld(j.Clock, j.FenceWindow, w.began)
-}
-
 // Append puts the last recorded state.
 func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result, error) {
 	e := w.entity
@@ -49,10 +40,8 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 		PersistenceID: e.pid, Time: last.time,
 		SerializerID: last.payload.SerializerID, Manifest: last.payload.Manifest, Bytes: last.payload.Bytes,
 	}
-	self, first := w.self, int64(1)
-	if w.base == nil {
-		self = states.NewWriter() // two items of an entity that was purged and has expired differ
-	} else {
+	first := int64(1)
+	if w.base != nil {
 		first += w.base.Version
 		next.IDs = w.base.IDs
 	}
@@ -62,9 +51,8 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 		saved := commandids.Saved{Done: ids.done, Limits: commandids.Limits(*ids.limits)}
 		next.IDs = saved.Append(nil)
 	}
-	w.began = e.host.core.Clock.Now()
 	cost, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
-		return store.Put(ctx, m, w.base, next, self)
+		return store.Put(ctx, m, w.base, next, w.self)
 	})
 	w.put = states.LastPut(next)
 	result := core.Result{Cost: cost}
@@ -118,7 +106,7 @@ func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, inde
 // cleanBehind deletes the parts that a put has replaced, behind the put. The first put of a writer
 // that has to do with parts also deletes what crashes have left.
 func (w *stateWriter[S]) cleanBehind(next *layout.State) {
-	replaced, began := w.base, w.began
+	replaced := w.base
 	if next.Parts == 0 && (replaced == nil || replaced.Parts == 0) {
 		return
 	}
@@ -127,7 +115,7 @@ func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 	h := w.entity.host
 	h.jobs.Go(func() {
 		_, err := h.core.OnState(h.saves, next.PersistenceID, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
-			return store.Clean(ctx, m, replaced, next, sweep, began)
+			return store.Clean(ctx, m, replaced, next, sweep)
 		})
 		if err != nil {
 			h.options.Logger.Warn("parts of a state that was replaced are left", "persistence_id", next.PersistenceID, "error", err)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
-	"github.com/dynajournal/dynajournal/internal/states"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // moment is when something began. The clocks can show the same time twice, order is different. The
@@ -20,7 +20,7 @@ func (h *Entities[S, E]) moment() moment { return moment{h.core.Clock.Now(), h.m
 // isOld reports whether what was known to be current at a moment may be of an entity that was
 // purged since, without a trace that is left. Then its numbers can be those of other events.
 func (h *Entities[S, E]) isOld(m moment) bool {
-	return states.IsOld(h.core.Clock, h.core.FenceWindow, m.clocks)
+	return h.since(m) > h.core.FenceWindow/layout.KnowledgePart
 }
 
 // since returns the time since a moment, the longest by the clocks of the journal.

@@ -162,8 +162,6 @@ func (j *Journal) openStores() {
 		MaxItemSize: j.MaxItemSize,
 		MaxBytes:    j.MaxSnapshotBytes,
 		Parallelism: j.Parallelism,
-		Clock:       j.Clock,
-		FenceWindow: j.FenceWindow,
 	}
 }
 

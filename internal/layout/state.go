@@ -28,10 +28,11 @@ type State struct {
 	Time int64
 	// IDs are the ids of commands, in the form of package entity.
 	IDs []byte
-	// Purged reports that there is no value. Expires is when the item is removed then, in seconds
-	// since 1970.
-	Purged  bool
-	Expires int64
+	// Purged reports that there is no value. The item stays, so that versions never begin again.
+	Purged bool
+	// Expiring reports that an earlier version of this package has purged the state. Its item
+	// expires, and then versions begin again at 1. A head that is stored anew does not expire.
+	Expiring bool
 
 	SerializerID int32
 	Manifest     string
@@ -42,6 +43,10 @@ type State struct {
 	Parts, PartsVersion, Token, Stored int64
 	Sum                                []byte
 }
+
+// neverExpires is the expiry of a purged state, in seconds since 1970: the end of the year 9999.
+// The attribute marks the state as purged, also for earlier versions.
+const neverExpires = 253_402_300_799
 
 // stateHeadNumber is the range key of a head. Parts are below it. The numbers of snapshots are zero
 // or higher, and those of their parts below the parts of all states.
@@ -81,7 +86,7 @@ func (k Keys) EncodeState(s *State) Attributes {
 		item[AttrStateIDs] = binary(s.IDs)
 	}
 	if s.Purged {
-		item[AttrExpires] = number(s.Expires)
+		item[AttrExpires] = number(neverExpires)
 		return item
 	}
 	item[AttrSnapshotID] = number(int64(s.SerializerID))
@@ -121,7 +126,7 @@ func (k Keys) DecodeState(pid string, item Attributes) (*State, error) {
 		s.IDs = r.bytes(AttrStateIDs)
 	}
 	if s.Purged {
-		s.Expires = r.number(AttrExpires)
+		s.Expiring = r.number(AttrExpires) != neverExpires
 		return s, r.err
 	}
 	s.SerializerID, s.Manifest = r.serializer(AttrSnapshotID), r.optionalText(AttrSnapshotManifest)

@@ -29,7 +29,7 @@ func states() map[string]struct {
 	whole.SerializerID, whole.Manifest, whole.Bytes, whole.IDs = 20, "m", []byte("value"), []byte("ids")
 	split.SerializerID, split.Parts, split.PartsVersion, split.Token = 20, 3, 6, 9
 	split.Stored, split.Sum = 2000, []byte("sum")
-	purged.Purged, purged.Expires = true, 1000
+	purged.Purged = true
 	return map[string]struct {
 		state layout.State
 		item  layout.Attributes
@@ -41,7 +41,7 @@ func states() map[string]struct {
 			"ser_id": number("20"), "split_parts": number("3"), "parts_ver": number("6"), "split_token": number("9"),
 			"split_bytes": number("2000"), "split_sha256": binary("sum"),
 		})},
-		"purged": {purged, with(layout.Attributes{"expires": number("1000")})},
+		"purged": {purged, with(layout.Attributes{"expires": number("253402300799")})},
 	}
 }
 
@@ -60,6 +60,16 @@ func TestStatesAreStoredAsDocumented(t *testing.T) {
 	}
 	if got := shared.EncodeStatePart("session|anna", 7, 9, 2, []byte("data")); !reflect.DeepEqual(got, part) {
 		t.Errorf("the part is %v, want %v", got, part)
+	}
+}
+
+// An earlier version has let purged states expire.
+func TestPurgedStateThatExpiresIsDecoded(t *testing.T) {
+	t.Parallel()
+	item := states()["purged"].item
+	item["expires"] = number("1000")
+	if s, err := shared.DecodeState("session|anna", item); err != nil || !s.Purged || !s.Expiring || s.Version != 7 {
+		t.Errorf("decoded as %+v, %v", s, err)
 	}
 }
 

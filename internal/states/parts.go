@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
@@ -146,26 +145,23 @@ func (s *Store) partKeys(state *layout.State) []layout.Attributes {
 	return keys
 }
 
-// Clean deletes the parts of a state that next has replaced, by a put that began at a moment. If
-// sweep is set, it also deletes those of puts that were never finished.
-func (s *Store) Clean(
-	ctx context.Context, m *dynamo.Meter, replaced, next *layout.State, sweep bool, began clock.Moment,
-) error {
+// Clean deletes the parts of a state that next has replaced. If sweep is set, it also deletes those
+// of puts that were never finished.
+func (s *Store) Clean(ctx context.Context, m *dynamo.Meter, replaced, next *layout.State, sweep bool) error {
 	var err error
 	if replaced != nil && replaced.Parts > 0 {
-		err = s.Client.BatchDelete(ctx, m, s.Table, s.partKeys(replaced), s.fresh(began))
+		err = s.Client.BatchDelete(ctx, m, s.Table, s.partKeys(replaced), nil)
 	}
 	if err == nil && sweep {
-		err = s.sweep(ctx, m, next, began)
+		err = s.sweep(ctx, m, next)
 	}
 	return err
 }
 
-// sweep deletes the parts of all versions up to that of a state that is or was stored at a moment
-// or later, but for its own. No put that names them can succeed any more, as it would be on a state
-// that is replaced. That holds for as long as the item counts on: versions begin again when it was
-// purged and has expired.
-func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State, since clock.Moment) error {
+// sweep deletes the parts of all versions up to the version of a state that is or was stored,
+// except the parts of that state. No put that names them can succeed any more: it would be on a
+// state that is replaced, and versions never begin again.
+func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State) error {
 	if stored.Version == 0 {
 		return nil
 	}
@@ -179,10 +175,9 @@ func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State
 		}
 	}
 	projection := layout.AttrPar + ", " + layout.AttrSnapshotSeq
-	fresh := s.fresh(since)
 	for _, r := range ranges {
 		err := s.eachPart(ctx, m, stored.PersistenceID, r[0], r[1], projection, func(page []layout.Attributes) error {
-			return s.Client.BatchDelete(ctx, m, s.Table, page, fresh)
+			return s.Client.BatchDelete(ctx, m, s.Table, page, nil)
 		})
 		if err != nil {
 			return err

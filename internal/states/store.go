@@ -8,11 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
@@ -23,9 +21,6 @@ var (
 	ErrConflict = errors.New("another writer has replaced the state")
 	// ErrTooLarge reports that a value is over the limit. Nothing is written.
 	ErrTooLarge = errors.New("the state has too many bytes")
-	// errSlept reports that the machine has slept while a request waited, or before it. The request
-	// was not sent.
-	errSlept = errors.New("the request has waited for longer than half the fence window")
 )
 
 // Store reads and replaces states.
@@ -38,9 +33,6 @@ type Store struct {
 	MaxItemSize, MaxBytes int
 	// Parallelism limits the parallel requests of one put.
 	Parallelism int
-	Clock       *clock.Clock
-	// FenceWindow is how long a purged state stays.
-	FenceWindow time.Duration
 }
 
 // Head reads the head of a state, strongly consistent. It returns nil if there is none.
@@ -103,9 +95,6 @@ func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, writers 
 		same := *base
 		next = &same
 	}
-	if next.Purged {
-		next.Expires = s.expiry()
-	}
 	put, _ := identify(NewWriter(), next)
 	next.Writers = add(writers, put, next.Version)
 	return next, s.putHead(ctx, m, base, next)
@@ -118,33 +107,9 @@ func writersOf(s *layout.State) []byte {
 	return s.Writers
 }
 
-// expiry returns when a state that is purged now expires.
-func (s *Store) expiry() int64 { return s.Clock.Latest().Add(s.FenceWindow).Unix() + 1 }
-
-// expiresSoon reports whether what a purge has left may expire while another purge relies on it.
-func (s *Store) expiresSoon(purged *layout.State) bool {
-	return time.Unix(purged.Expires, 0).Sub(s.Clock.Latest()) < s.FenceWindow/layout.KnowledgePart
-}
-
-// IsOld reports whether a moment is so long ago that a state that was purged since may have
-// expired.
-func IsOld(c *clock.Clock, fenceWindow time.Duration, since clock.Moment) bool {
-	return c.Since(since) > fenceWindow/layout.KnowledgePart
-}
-
-// fresh returns the check of requests that rely on what was stored at a moment.
-func (s *Store) fresh(since clock.Moment) func() error {
-	return func() error {
-		if IsOld(s.Clock, s.FenceWindow, since) {
-			return errSlept
-		}
-		return nil
-	}
-}
-
 // putHead puts the head of next in the place of base.
 func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State) error {
-	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: s.fresh(s.Clock.Now())}
+	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next)}
 	if base == nil {
 		p.Condition = "attribute_not_exists(" + layout.AttrPar + ")"
 	} else {
@@ -175,35 +140,26 @@ func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout
 // mostPurges is how often a purge is tried while other writers replace the state.
 const mostPurges = 100
 
-// Purge replaces a state by nothing, with the next version, and deletes its parts. What an earlier
-// purge has left stays for longer, if it would expire meanwhile: its version keeps the next life
-// from having parts that look like those to delete. Purge returns ErrConflict if others have
-// replaced the state at every attempt.
+// Purge replaces a state by nothing, with the next version, and deletes its parts. The item stays
+// for good, so versions never begin again, and a late request finds that the state was replaced. An
+// item that expires is replaced in the same way. Purge returns ErrConflict if others have replaced
+// the state at every attempt.
 func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {
 	for range mostPurges {
-		began := s.Clock.Now()
 		head, err := s.Head(ctx, m, pid)
 		if err != nil || head == nil {
 			return err
 		}
-		if IsOld(s.Clock, s.FenceWindow, began) {
-			// The first read after a sleep can begin with a service time from before it. Its
-			// response brings a newer one.
-			continue
-		}
 		next := head
-		switch {
-		case head.Purged && s.expiresSoon(head):
-			next, err = s.Fence(ctx, m, pid, head.Writers)
-		case !head.Purged:
-			next = &layout.State{PersistenceID: pid, Version: head.Version + 1, Time: head.Time, Purged: true, Expires: s.expiry()}
+		if !head.Purged || head.Expiring {
+			next = &layout.State{PersistenceID: pid, Version: head.Version + 1, Time: head.Time, Purged: true}
 			put, _ := identify(NewWriter(), next)
 			next.Writers = add(head.Writers, put, next.Version)
 			err = s.putHead(ctx, m, head, next)
 		}
 		if !errors.Is(err, ErrConflict) {
 			if err == nil {
-				err = s.sweep(ctx, m, next, began)
+				err = s.sweep(ctx, m, next)
 			}
 			return err
 		}

@@ -26,7 +26,7 @@ type PutID [len(Writer{}) + 3]byte
 func (id PutID) writer() Writer { return Writer(id[:]) }
 
 // identify returns the id of a put of next by a writer, and the token of the parts of next. Both
-// depend on what next stores: its value, its ids, its version and its times.
+// depend on what next stores: its value, its ids, its version and its time.
 func identify(w Writer, next *layout.State) (PutID, int64) {
 	drawn := make([]byte, 8)
 	_, _ = rand.Read(drawn) // it never fails
@@ -35,7 +35,7 @@ func identify(w Writer, next *layout.State) (PutID, int64) {
 		hashed.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
 		hashed.Write(field)
 	}
-	for _, n := range []int64{next.Version, next.Time, next.Expires, int64(next.SerializerID)} {
+	for _, n := range []int64{next.Version, next.Time, int64(next.SerializerID)} {
 		hashed.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	}
 	sum := hashed.Sum(nil)
