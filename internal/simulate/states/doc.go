@@ -1,7 +1,8 @@
 // Package states runs random histories on durable states of package entity, with random faults:
 // several processes with the same states, commands that are repeated with their ids or left by
 // their callers, views, purges, values in one item and in parts, processes that are killed at any
-// request and begin again, and requests and responses that are lost or late.
+// request and begin again, and requests and responses that are lost or late, by more than the fence
+// window, too.
 //
 // porcupine judges the results: each state is a register with a counter and a version.
 //

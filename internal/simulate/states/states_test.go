@@ -44,6 +44,9 @@ const (
 	calls     = 12
 )
 
+// beyond is longer than the fence window: earlier versions let purged states expire after it.
+const beyond = dynajournal.MinFenceWindow + time.Minute
+
 // TestStates runs random histories until one fails, or enough were run. It prints the seed.
 func TestStates(t *testing.T) {
 	began, sum := time.Now(), &totals{}
@@ -147,6 +150,9 @@ func run(t *testing.T, seed uint64, sum *totals) {
 		working.Go(func() {
 			for n := range calls {
 				time.Sleep(time.Duration(caller.IntN(20)) * time.Millisecond)
+				if caller.IntN(calls) == 0 {
+					h.pass()
+				}
 				h.call(all[i%processes], caller, fmt.Sprintf("%d.%d", i, n))
 			}
 		})
@@ -157,7 +163,7 @@ func run(t *testing.T, seed uint64, sum *totals) {
 	}
 	working.Wait()
 	remove()
-	time.Sleep(time.Minute) // what is late arrives
+	h.pass() // what is late arrives
 	last := &process{h: h}
 	last.begin()
 	h.call(last, nil, "last")
@@ -167,6 +173,14 @@ func run(t *testing.T, seed uint64, sum *totals) {
 	h.judge()
 }
 
+// pass lets the fence window pass, and what is due expire. The caller is paused for as long.
+func (h *history) pass() {
+	time.Sleep(beyond + time.Minute)
+	if _, err := h.engine.SweepExpired(); err != nil {
+		h.Error(err)
+	}
+}
+
 func (h *history) config() dynajournal.Config {
 	registry := serialization.NewRegistry()
 	if err := serialization.JSON[State](registry, "state"); err != nil {
@@ -174,6 +188,7 @@ func (h *history) config() dynajournal.Config {
 	}
 	return dynajournal.Config{
 		AWS: h.engine.AWSConfig(), Serialization: registry, MaxItemSize: 8192, Retries: 2,
+		FenceWindow: dynajournal.MinFenceWindow,
 		BackoffBase: time.Millisecond, BackoffCap: 10 * time.Millisecond,
 		AttemptTimeout: 100 * time.Millisecond, OperationTimeout: 300 * time.Millisecond,
 	}
@@ -190,7 +205,7 @@ func (h *history) inject(random *rand.Rand) (remove func()) {
 	for _, f := range []embedded.Fault{
 		{Effect: embedded.EffectReset, Applied: true}, {Effect: embedded.EffectReset}, {Effect: embedded.EffectThrottling},
 		{Effect: embedded.EffectInternalError, Applied: true}, {Effect: embedded.EffectSlow, Delay: 2 * time.Second},
-		{Effect: embedded.EffectSlow, Delay: 50 * time.Millisecond},
+		{Effect: embedded.EffectSlow, Delay: 50 * time.Millisecond}, {Effect: embedded.EffectSlow, Delay: beyond},
 	} {
 		f.Probability = rate
 		remove, err := h.engine.Inject(f)
