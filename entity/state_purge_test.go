@@ -3,7 +3,6 @@ package entity_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strconv"
 	"testing"
 	"time"
@@ -95,7 +94,7 @@ func TestPutThatLandsYearsLaterIsRefused(t *testing.T) {
 				doCount(t, a, i+1, count(1))
 			}
 			var late sender
-			g.at(func(r *http.Request, _ sender) (*http.Response, error) {
+			g.at(func(r *httpRequest, _ sender) (*httpResponse, error) {
 				late = detached(r, g.inner)
 				return nil, errLost
 			})
