@@ -232,12 +232,20 @@ func (s *Store) Close() error {
 		if err := s.db.Close(); err != nil {
 			return fmt.Errorf("closing the store: %w", err)
 		}
+		s.release()
 		return nil
 	}
 	err := s.closePebble()
 	s.gate.abandon()
+	if err == nil {
+		s.release()
+	}
 	return err
 }
+
+// release drops the references to Pebble, so that its memory is free although the closed store is
+// reachable. A test's T refers to its cleanup functions until the whole program ends.
+func (s *Store) release() { s.db, s.Reader = nil, Reader{} }
 
 // closePebble closes Pebble's store unless the store has failed.
 func (s *Store) closePebble() error {
