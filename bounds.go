@@ -77,9 +77,9 @@ func (j *Journal) list(ctx context.Context, pid string) (Listing, error) {
 		return l, err
 	}
 	l.LowMarks, l.HighMarks = marks.LowMarks, marks.HighMarks
-	all := j.core.Store.WithLeftovers()
-	err = all.EachExisting(ctx, &m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
-		slots, err := all.Partition(ctx, &m, pid, p)
+	store := j.core.Store
+	err = store.EachExisting(ctx, &m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
+		slots, err := store.Partition(ctx, &m, pid, p)
 		for _, s := range slots {
 			switch {
 			case s.Event != nil:

@@ -263,8 +263,8 @@ type Config struct {
 	// the journal's header is ErrHeaderMismatch. For a journal without a header, set it to the
 	// sequence-shards of the JVM's configuration, or highest sequence numbers are not found.
 	//
-	// From 0 to 10,000. Defaults to the header's, and to 10 without a header. [TableOptions]
-	// documents the default for new tables.
+	// From 0 to 10,000, and at most 1 for a native journal. Defaults to the header's, and to 10
+	// without a header. [TableOptions] documents the default for new tables.
 	SequenceShards int
 
 	// Serialization encodes and decodes events and snapshots. Set it to register types.

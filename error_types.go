@@ -83,6 +83,22 @@ func (e *SnapshotMissingError) Error() string { return (*protocol.SnapshotMissin
 // Is reports whether target is ErrSnapshotMissing.
 func (e *SnapshotMissingError) Is(target error) bool { return target == ErrSnapshotMissing }
 
+// PurgedError names the state from which a recovery would continue, and the purge that has removed
+// it. It is an ErrPurged.
+type PurgedError struct {
+	PersistenceID string
+	// Known is the number of the last event that the state has: that of the snapshot, or
+	// RecoverOptions.After.
+	Known int64
+	// Purged is the highest number that the purge has taken. The next events have higher numbers.
+	Purged int64
+}
+
+func (e *PurgedError) Error() string { return (*protocol.PurgedError)(e).Error() }
+
+// Is reports whether target is ErrPurged.
+func (e *PurgedError) Is(target error) bool { return target == ErrPurged }
+
 // SnapshotAheadError names the numbers of a snapshot that is newer than the journal. It is an
 // ErrSnapshotAhead.
 type SnapshotAheadError struct {

@@ -47,6 +47,11 @@ var (
 	// purge the persistence id. The error is a *SnapshotMissingError. No event was written.
 	ErrSnapshotMissing = protocol.ErrSnapshotMissing
 
+	// ErrPurged: the persistence id was purged since the state was saved or read from which the
+	// recovery would continue. Recover without it, from the beginning. The error is a *PurgedError.
+	// No event was written.
+	ErrPurged = protocol.ErrPurged
+
 	// ErrSnapshotAhead: the snapshot is newer than a journal that still has something of the
 	// persistence id. Probably only the journal table was restored to an earlier time, or one of
 	// the tables is the wrong one. Restore the journal to the time of the snapshot, delete the
@@ -102,8 +107,9 @@ var (
 	// The table belongs to something else, or to an older layout.
 	ErrTableSchema = provision.ErrTableSchema
 
-	// ErrHeaderMismatch: the configuration contradicts the journal's header, or this version does
-	// not understand the header.
+	// ErrHeaderMismatch: the configuration contradicts the journal's header, this version does not
+	// understand the header, or the journal is a native one of an earlier version, which
+	// UpdateTables raises.
 	ErrHeaderMismatch = provision.ErrHeaderMismatch
 
 	// ErrNoHeader: the table was made for native journals, and has no header of this one. Either

@@ -28,6 +28,8 @@ func publicForm(err error) (error, bool) { //nolint:revive // the error is the r
 		return (*VersionError)(e), true
 	case *protocol.SnapshotMissingError:
 		return (*SnapshotMissingError)(e), true
+	case *protocol.PurgedError:
+		return (*PurgedError)(e), true
 	case *protocol.SnapshotAheadError:
 		return (*SnapshotAheadError)(e), true
 	case *protocol.ClockError:

@@ -44,6 +44,10 @@ type Record struct {
 	// ([Writer.DeleteCovered]), or 0 if there is none. The copy needs a snapshot at that number or
 	// after it.
 	Behind int64
+	// Purged is, of a low mark, the highest number that a purge has taken, or 0 if there was none.
+	// The numbers after it are of the present life of the persistence id, and snapshots up to it
+	// are left out of a copy. A shared journal drops it.
+	Purged int64
 }
 
 // RecordKind is the kind of a Record.
@@ -83,6 +87,7 @@ func publicRecord(r *history.Record) Record {
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
 		Behind:             r.Behind,
+		Purged:             r.Purged,
 	}
 }
 
@@ -103,6 +108,7 @@ func (r *Record) history() *history.Record {
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
 		Behind:             r.Behind,
+		Purged:             r.Purged,
 	}
 }
 
@@ -211,8 +217,9 @@ type PutRecordsResult struct {
 // all of it was found equal, and else returns a *[ContentConflictError]. If the history is deleted
 // beyond the events of the id, nothing can be compared, and it returns that error, too: purge the
 // id, with PurgeOptions.Now so that its numbers are free at once, or copy to another journal. An id
-// whose events are all deleted accepts any later history. Where a purge of the id was cut short,
-// PutRecords returns that error, too: recover the id first.
+// whose events are all deleted accepts any later history. An id that was purged accepts only a
+// history that was purged at least as far; for any other PutRecords returns that error, too. Where
+// a purge of the id was cut short, PutRecords returns that error, too: recover the id first.
 //
 // Then it writes in the order of a writer, so that a reader finds a beginning of the history at any
 // time: the low mark first, then each event when the one before is durable, the events of an atomic

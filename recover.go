@@ -81,7 +81,7 @@ type RecoverOptions struct {
 // to recover other persistence ids.
 //
 // Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
-// [ErrVersion], [ErrSnapshotMissing], [ErrSnapshotAhead], [ErrCorruptItem], [ErrHole],
+// [ErrVersion], [ErrSnapshotMissing], [ErrSnapshotAhead], [ErrPurged], [ErrCorruptItem], [ErrHole],
 // [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of requests. After any error Recover
 // may be repeated.
 func (j *Journal) Recover(

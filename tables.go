@@ -18,7 +18,7 @@ type TableOptions struct {
 	// configuration.
 	//
 	// Defaults to false: the journal is native. It has a sparse index of persistence ids, no index
-	// of snapshots, and 1 shard if Config.SequenceShards is not set.
+	// of snapshots, and 1 shard. Config.SequenceShards must be 0 or 1.
 	SharedWithJVM bool
 
 	// ReadUnits and WriteUnits are the provisioned capacity of each table and index. Set both or
@@ -63,6 +63,10 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 		units := fmt.Sprintf("%d, %d", opts.ReadUnits, opts.WriteUnits)
 		return &ArgumentError{"TableOptions.ReadUnits, WriteUnits", units, "give both, or neither"}
 	}
+	if config.SequenceShards > 1 && !opts.SharedWithJVM {
+		return &ArgumentError{"Config.SequenceShards", config.SequenceShards,
+			"a native journal has 1, because its low mark must be one item: set it to 0"}
+	}
 	return client.Mark(public(config.provision().Create(ctx, client, provision.Options(opts))))
 }
 
@@ -86,6 +90,12 @@ type UpdateOptions struct {
 // the expiry of tombstones, and what the options ask for. It waits until they are active, which
 // takes long for the index of a large table. Any number of processes can call it at the same time.
 // It returns what it has added, also with an error. It can't add indexes to a snapshot table.
+//
+// UpdateTables also raises the format version of a native journal of an earlier version of this
+// package, which Open refuses. Stop all processes of the earlier version first, and open the
+// journal 15 minutes later: a request of theirs can land until then. There is no way back. A
+// native journal with several shards is ErrHeaderMismatch: export it with the earlier version, and
+// import it into a new journal.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
 // [ErrIndex], and those of requests. After an error a part may be added ([MaybeApplied] reports
@@ -195,8 +205,9 @@ type Table struct {
 	// The following fields are the journal's header. They are zero for the other tables, and if
 	// there is no header: then a JVM has made the table.
 
-	// Version is the version of the stored format. If this package does not know it, the other
-	// fields are zero.
+	// Version is the version of the stored format: 1 of a shared journal, 2 of a native one. Open
+	// refuses a native journal of version 1, and UpdateTables raises it. If this package does not
+	// know the version, the other fields are zero.
 	Version int
 	// Kind is native or shared.
 	Kind string

@@ -23,8 +23,8 @@ const (
 	// FindingIncompleteBatch: events of an atomic write are missing, so that readers get none of
 	// the others.
 	FindingIncompleteBatch FindingKind = "incomplete-batch"
-	// FindingHole: nothing is stored at sequence numbers below the highest, or a tombstone is
-	// stored above the low mark.
+	// FindingHole: nothing is stored at sequence numbers below the highest, or a tombstone or a
+	// fence is stored above the low mark.
 	FindingHole FindingKind = "hole"
 	// FindingOrphanBelowLowMark: an event is stored below the low mark.
 	FindingOrphanBelowLowMark FindingKind = "orphan-below-low-mark"

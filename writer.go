@@ -114,13 +114,18 @@ type PurgeResult struct {
 	Cost    Cost
 }
 
-// Purge removes the snapshots, the events and the marks of the persistence id, and ends the writer.
+// Purge removes the snapshots and the events of the persistence id, and ends the writer.
 //
-// In a native journal tombstones and marks are left, which expire after Config.FenceWindow, the low
-// mark a fifth of it later. Until then the id goes on after its highest sequence number, which the
-// purge raises by one to fence earlier writers. With PurgeOptions.Now, and in a journal that is
-// shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are not fenced: one
-// that is saved during the purge, or later from an earlier state, stays.
+// In a native journal sequence numbers never begin again. The purge takes the next number to fence
+// earlier writers, and events that are written later have the numbers after it. The low mark says
+// so for good, with the persistence id in its key: an id is no place for personal data. Tombstones
+// are left, too, which expire after Config.FenceWindow. A snapshot that is saved during the purge,
+// or later from an earlier state, is not taken for one of the next life, and the next purge removes
+// it.
+//
+// With PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the id
+// begins again at 1. Then snapshots are not fenced: one that is saved during the purge, or later
+// from an earlier state, stays.
 //
 // If most numbers of an id were deleted before, Purge does not read all of them. It can miss fewer
 // than 100 items in a row among more than 100,000 deleted numbers, and more items among more than a

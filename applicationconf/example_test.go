@@ -47,7 +47,7 @@ func ExampleLoad() {
 	settings, err := applicationconf.Load(file)
 	check(err)
 	config := settings.Config
-	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{}))
+	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{SharedWithJVM: true}))
 	journal, err := dynajournal.Open(ctx, config)
 	check(err)
 	defer journal.Close()

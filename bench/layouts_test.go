@@ -16,7 +16,7 @@ import (
 // layoutCosts has the cost of the works of docs/layouts.md in each layout.
 var layoutCosts = map[string]map[string]dynajournal.Cost{
 	"native": costs([3]float64{1010, 0, 1011}, [3]float64{2, 4, 0}, [3]float64{12, 163, 0},
-		[3]float64{45, 3, 1004}),
+		[3]float64{44, 2, 1004}),
 	"shared": costs([3]float64{1010, 0, 2020}, [3]float64{2, 22, 0}, [3]float64{12, 181, 0},
 		[3]float64{46, 21, 1003}),
 	"pay": costs([3]float64{1010, 0, 1010}, [3]float64{2, 22, 0}, [3]float64{12, 171, 0},

@@ -69,6 +69,8 @@ type entity[S, E any] struct {
 	failure error
 	// deletedTo is the number up to which the events were deleted when durable was found.
 	deletedTo int64
+	// purged is the highest number that a purge had taken then: durable has none of its events.
+	purged int64
 	// author is the writer of the event at durable.version, empty if it is not known.
 	author string
 	// confirmed is when durable was last known to be current.

@@ -42,7 +42,10 @@ type found[S any] struct {
 	// deletedTo is the last number that is deleted. behind is the last number that was deleted
 	// because a snapshot has the state, or 0.
 	deletedTo, behind int64
-	began             moment
+	// purged is the highest number that a purge has taken, or 0: the events after it are those of
+	// the entity.
+	purged int64
+	began  moment
 }
 
 var (
@@ -89,7 +92,7 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 	for _, id := range got.ids {
 		e.ids.add(id)
 	}
-	e.durable, e.confirmed, e.deletedTo = got.at, got.began, got.deletedTo
+	e.durable, e.confirmed, e.deletedTo, e.purged = got.at, got.began, got.deletedTo, got.purged
 	if got.author != "" {
 		e.author, e.time = got.author, got.time
 	}
@@ -112,8 +115,8 @@ func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], e
 	}
 	got, err := e.limited(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
 	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
-		errors.Is(err, dynajournal.ErrDeletedMeanwhile)
-	if replaced || err == nil && got.deletedTo > e.durable.version || e.isOld() {
+		errors.Is(err, dynajournal.ErrPurged) || errors.Is(err, dynajournal.ErrDeletedMeanwhile)
+	if replaced || err == nil && (got.purged != e.purged || got.deletedTo > max(e.durable.version, e.purged)) || e.isOld() {
 		return e.fromStart(how, observe)
 	}
 	return got, err
@@ -208,17 +211,22 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 	for tries := 1; ; tries++ {
 		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
 			got, err := e.fromSnapshot(ctx, how, snapshots, observe)
-			if err == nil && got.deletedTo > got.snapshot {
+			if errors.Is(err, dynajournal.ErrPurged) || err == nil && got.snapshot > 0 && got.snapshot <= got.purged {
+				// The newest snapshot is of before the purge, which has not removed it yet.
+				got, err = e.fromSnapshot(ctx, how, false, observe)
+			}
+			if err == nil && got.deletedTo > max(got.snapshot, got.purged) {
 				// A snapshot that was saved since may have what is deleted. If the type saves none,
 				// another version of the program may have.
 				snapshots = true
-				err = e.wantNoneAfter(ctx, got.snapshot)
+				err = e.wantNoneAfter(ctx, max(got.snapshot, got.purged))
 			}
 			if err == nil && got.behind > got.snapshot {
 				err = &dynajournal.SnapshotMissingError{PersistenceID: e.pid, DeletedTo: got.behind, Newest: got.snapshot}
 			}
 			if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
-				// A purge deletes more than any snapshot has; this one was saved behind it.
+				// An erasure, or a purge by an earlier version, deletes more than any snapshot has;
+				// this one was saved after it.
 				got, err = e.fromSnapshot(ctx, how, false, observe)
 			}
 			return got, err
@@ -260,7 +268,7 @@ func (e *entity[S, E]) fromSnapshot(
 	err := e.replay(ctx, how, core.After(e.pid, got.snapshot, got.snapshot > 0), got, func(event *layout.Event) error {
 		return replay.apply(ctx, event)
 	})
-	needed := err == nil && got.deletedTo > got.snapshot || errors.Is(err, dynajournal.ErrSnapshotMissing)
+	needed := err == nil && got.deletedTo > max(got.snapshot, got.purged) || errors.Is(err, dynajournal.ErrSnapshotMissing)
 	if unread != nil && needed {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}
@@ -273,8 +281,10 @@ func (e *entity[S, E]) replay(
 ) error {
 	if how == reading {
 		end, err := e.host.core.ReadAfter(ctx, *req, handle)
-		got.next, got.deletedTo, got.behind = end.Next, end.DeletedTo, end.Behind
-		got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
+		got.next, got.deletedTo, got.behind, got.purged = end.Next, end.DeletedTo, end.Behind, end.Purged
+		if got.deletedTo > got.purged {
+			got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
+		}
 		got.next = max(got.next, got.at.version+1)
 		return err
 	}
@@ -287,7 +297,9 @@ func (e *entity[S, E]) replay(
 		got.next, err = writer.Next(ctx)
 	}
 	if err == nil {
-		got.behind, err = writer.Behind(ctx)
+		var low layout.LowMark
+		low, err = writer.LowMark(ctx)
+		got.behind, got.purged = low.Behind, low.Purged
 	}
 	got.writer, got.deletedTo = eventWriter{&writer}, writer.DeletedTo()
 	if err == nil && last > max(got.at.version, got.deletedTo) {

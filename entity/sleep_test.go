@@ -116,10 +116,14 @@ func TestAgeOfAViewCountsTheTimeThatTheMachineSlept(t *testing.T) {
 const asleep = dynajournal.DefaultFenceWindow*6/5 + time.Hour
 
 // nextLife lets another machine purge the account anna while the machine sleeps, and deposit 1 in
-// its next life.
-func (s *sleeper) nextLife(deposits int) {
+// its next life. erased reports that no trace is left, so that the numbers begin again.
+func (s *sleeper) nextLife(deposits int, erased bool) {
 	s.Helper()
-	if err := s.accounts().Purge(s.Context(), "anna"); err != nil {
+	w, err := s.Journal().Recover(s.Context(), "account|anna", dynajournal.RecoverOptions{}, nil)
+	if err == nil {
+		_, err = w.Purge(s.Context(), dynajournal.PurgeOptions{Now: erased})
+	}
+	if err != nil {
 		s.Fatal(err)
 	}
 	s.sleep(asleep)
@@ -151,22 +155,23 @@ func (s *sleeper) fromEvents() *accounts {
 	return s.open(s.Journal(s.machine), accountType(), entity.Options{})
 }
 
-// An entity is purged while a machine sleeps that has it in memory, and no trace of that is left.
+// An entity is purged, or erased, while a machine sleeps that has it in memory.
 // By the clocks of the machine no time may have passed, if they were set back: then a response
 // shows it.
 func TestViewAfterASleepShowsTheNextLife(t *testing.T) {
 	t.Parallel()
 	for from, open := range map[string]func(*sleeper) *accounts{"events": (*sleeper).fromEvents, "a snapshot": (*sleeper).fromSnapshot} {
 		for _, back := range []time.Duration{0, asleep} {
-			for deposits := range 5 {
-				t.Run(fmt.Sprintf("from %s, set back by %v, %d deposits", from, back, deposits), func(t *testing.T) {
+			for n := range 10 {
+				deposits, erased := n/2, n%2 == 0
+				t.Run(fmt.Sprintf("from %s, set back by %v, %d deposits, erased %v", from, back, deposits, erased), func(t *testing.T) {
 					t.Parallel()
 					s := newSleeper(t)
 					a := open(s)
 					if got, _ := view(t, a, "anna"); got != 20 {
 						t.Fatalf("it shows %d, want 20", got)
 					}
-					s.nextLife(deposits)
+					s.nextLife(deposits, erased)
 					s.local.Add(-int64(back))
 					if got, _ := view(t, a, "anna"); got != deposits {
 						t.Errorf("it shows %d, want %d", got, deposits)
@@ -185,8 +190,9 @@ func TestCommandAfterASleepIsDecidedOnTheNextLife(t *testing.T) {
 	t.Parallel()
 	for from, open := range map[string]func(*sleeper) *accounts{"events": (*sleeper).fromEvents, "a snapshot": (*sleeper).fromSnapshot} {
 		for _, loading := range []string{"command", "view"} {
-			for deposits := range 5 {
-				t.Run(fmt.Sprintf("from %s by a %s, %d deposits", from, loading, deposits), func(t *testing.T) {
+			for n := range 10 {
+				deposits, erased := n/2, n%2 == 0
+				t.Run(fmt.Sprintf("from %s by a %s, %d deposits, erased %v", from, loading, deposits, erased), func(t *testing.T) {
 					t.Parallel()
 					s := newSleeper(t)
 					a := open(s)
@@ -195,7 +201,7 @@ func TestCommandAfterASleepIsDecidedOnTheNextLife(t *testing.T) {
 					} else {
 						view(t, a, "anna")
 					}
-					s.nextLife(deposits)
+					s.nextLife(deposits, erased)
 					if got := do(t, a, "anna", deposit(1)); got != deposits+1 {
 						t.Errorf("the balance is %d, want %d", got, deposits+1)
 					}
@@ -225,7 +231,7 @@ func TestSnapshotThatSleptSparesThoseOfTheNextLife(t *testing.T) {
 			arrived, release := s.hold(operation, dynajournal.DefaultSnapshotTable)
 			do(t, a, "anna", deposits(2))
 			<-arrived
-			s.nextLife(0)
+			s.nextLife(0, true)
 			next, savedNext := saving(s.bundle, kind, entity.Options{})
 			do(t, next, "anna", deposits(2))
 			wantError(t, "the snapshot of the next life", (<-savedNext).Err, nil)

@@ -72,7 +72,7 @@ func TestPutOfAPausedProcessLosesNoState(t *testing.T) {
 					for i := range after {
 						doCount(t, s.counters(entity.Options{}), i+1, count(1))
 					}
-					return send()
+					return send() //nolint:bodyclose // the journal closes it
 				})
 				doCount(t, paused, after+100, count(100))
 				wantCount(t, s.counters(entity.Options{}), after+100, int64(2+after+1))

@@ -134,7 +134,6 @@ func (j *Journal) openStores() {
 		IDsShards:      j.Header.IDsShards,
 		MaxBatchEvents: j.MaxBatchEvents,
 		Parallelism:    j.Parallelism,
-		ServiceTime:    j.Clock.Service,
 		Go:             j.Life.Go,
 	}
 	j.IDs = &ids.Store{

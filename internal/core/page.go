@@ -19,6 +19,9 @@ type Page struct {
 	// Low is the first number that is not deleted, 0 if none is. It was read when all events were
 	// read, or nothing was deleted meanwhile.
 	Low int64
+	// Purged is the highest number that a purge has taken, or 0. It was read with Low. No event of
+	// the page that was read later is below it.
+	Purged int64
 	// More reports whether there may be more events.
 	More bool
 	// Highest is at least the number of the last event that was read. If that is far below the
@@ -61,7 +64,7 @@ func (j *Journal) ReadPage(ctx context.Context, pid string, from int64, most int
 	var page Page
 	var low int64
 	var missing []Span
-	req.Low = func(mark layout.LowMark) { low = mark.Seq }
+	req.Low = func(mark layout.LowMark) { low, page.Purged = mark.Seq, max(page.Purged, mark.Purged) }
 	if !j.Native() {
 		req.Missing = func(span protocol.Span) { missing = append(missing, Span(span)) }
 	}

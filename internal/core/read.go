@@ -50,8 +50,9 @@ func (j *Journal) ReadAfter(
 	if err != nil {
 		return End{}, fmt.Errorf("read events of %q: %w", req.PersistenceID, err)
 	}
-	deletedTo := max(result.Marks.Low.Seq-1, 0)
-	return End{max(result.Decided, deletedTo) + 1, deletedTo, result.Marks.Low.Behind}, nil
+	low := result.Marks.Low
+	deletedTo := max(low.Seq-1, 0)
+	return End{max(result.Decided, deletedTo) + 1, deletedTo, low.Behind, low.Purged}, nil
 }
 
 // End is where a reading has ended.
@@ -59,8 +60,9 @@ type End struct {
 	// Next is the number after the last one that is decided for good, DeletedTo the last one that
 	// is deleted.
 	Next, DeletedTo int64
-	// Behind is the last event that was deleted because a snapshot has its state, or 0.
-	Behind int64
+	// Behind is the last event that was deleted because a snapshot has its state, or 0. Purged is
+	// the highest number that a purge has taken, or 0.
+	Behind, Purged int64
 }
 
 // After returns a request for the recovery of a persistence id whose state is known up to a

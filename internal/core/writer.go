@@ -54,23 +54,26 @@ func (w *Writer) Err() error {
 }
 
 // Next returns the sequence number of the next event. It waits for the calls in flight.
-func (w *Writer) Next(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Next) }
+func (w *Writer) Next(ctx context.Context) (int64, error) { return look(ctx, w, w.state.Next) }
 
-// Last returns the sequence number of the last visible event, 0 if there never was one. It waits
-// for the calls in flight.
-func (w *Writer) Last(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Last) }
+// Last returns the sequence number of the last visible event, 0 if there was none since the last
+// purge. It waits for the calls in flight.
+func (w *Writer) Last(ctx context.Context) (int64, error) { return look(ctx, w, w.state.Last) }
 
-// Behind returns the last event that was deleted because a snapshot has its state, or 0. It waits
-// for the calls in flight.
-func (w *Writer) Behind(ctx context.Context) (int64, error) { return w.look(ctx, w.state.Behind) }
+// LowMark returns the low mark that the writer has read or put last. It waits for the calls in
+// flight.
+func (w *Writer) LowMark(ctx context.Context) (layout.LowMark, error) {
+	return look(ctx, w, w.state.LowMark)
+}
 
-// look returns a number that belongs to the writer's turn.
-func (w *Writer) look(ctx context.Context, number func() int64) (int64, error) {
+// look returns what belongs to the writer's turn.
+func look[T any](ctx context.Context, w *Writer, get func() T) (T, error) {
 	if err := w.state.Enter(ctx); err != nil {
-		return 0, w.journal.PublicError(err)
+		var none T
+		return none, w.journal.PublicError(err)
 	}
 	defer w.state.Leave()
-	return number(), nil
+	return get(), nil
 }
 
 // Encode returns the stored form of an event, without its number. index is its index in the call.

@@ -183,7 +183,16 @@ func TestLeftOversForEver(t *testing.T) {
 // A deletion has read the low mark, and is about to check whether all members of the atomic write
 // that it cuts exist. Another deletion removes the first of them. The rest must stay.
 func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
-	inWorld(t, func(w *world) {
+	membersAreDeletedMeanwhile(t, dynajournal.TableOptions{})
+}
+
+func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRestInASharedJournal(t *testing.T) {
+	membersAreDeletedMeanwhile(t, dynajournal.TableOptions{SharedWithJVM: true})
+}
+
+func membersAreDeletedMeanwhile(t *testing.T, tables dynajournal.TableOptions) {
+	t.Helper()
+	inWorldOf(t, tables, func(w *world) {
 		slow, live := w.journal("slow"), w.journal("live")
 		r := w.recovered(live)
 		w.append(r, "1", "2", "3")

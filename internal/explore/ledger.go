@@ -73,7 +73,9 @@ type batch struct {
 // lowMark is a low mark as Go reads it: `low`, if that is above the value a JVM reads.
 type lowMark struct {
 	seq, expires int64
-	cut          batch
+	// purged is the highest number that a purge has taken.
+	purged int64
+	cut    batch
 	// jvm reports that a JVM has put it.
 	jvm bool
 }
@@ -198,6 +200,8 @@ func (l *Ledger) put(i storedItem) {
 	low := lowMarkOf(i)
 	if before := l.lows[shard]; low.seq < before.seq {
 		l.problem("the low mark in shard %s went down from %d to %d", shard, before.seq, low.seq)
+	} else if low.purged < before.purged {
+		l.problem("the low mark in shard %s forgets the purge up to %d", shard, before.purged)
 	}
 	l.lows[shard] = low
 	if low.counts(l.low) {
@@ -216,6 +220,7 @@ func (low lowMark) counts(other lowMark) bool {
 
 func lowMarkOf(i storedItem) lowMark {
 	low := lowMark{seq: max(i.number("seq"), i.number("low")), expires: i.number("expires"), jvm: i["removed"].N == ""}
+	low.purged = i.number("purged")
 	if i["cut_writer"].S != "" {
 		start := i.number("cut_start")
 		low.cut = batch{i["cut_writer"].S, start, start + i.number("cut_cnt")}
@@ -315,8 +320,8 @@ func (l *Ledger) lowVanished() {
 	}
 }
 
-// Life counts the lives of the persistence id: a new one begins when everything of a purged one has
-// expired.
+// Life counts the lives of the persistence id whose numbers begin again: a new one begins when an
+// erasure has removed the low mark.
 func (l *Ledger) Life() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -328,7 +333,7 @@ func (l *Ledger) Life() int {
 func (l *Ledger) Listed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.visible()) > 0 || l.low.seq > 0 && l.low.expires == 0
+	return len(l.visible()) > 0 || l.low.seq > l.low.purged+1
 }
 
 func (l *Ledger) problem(format string, args ...any) {

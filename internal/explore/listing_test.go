@@ -1,6 +1,10 @@
 package explore_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+)
 
 func TestFirstEventListsItsID(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -28,5 +32,17 @@ func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
 		w.append(w.recovered(live), "3")
 		w.wantListed(live, true)
 		w.wantVisible(live, 1, "3")
+	})
+}
+
+// A history is copied whose first number is closed, so that no event is there that lists the id.
+func TestCopyWhoseFirstNumberIsClosedIsListed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		closed := dynajournal.Record{Kind: dynajournal.RecordClosed, SequenceNumber: 1, Last: 1}
+		if err := w.copyRecords(j, closed, event(2, "2")); err != nil {
+			w.Fatal(err)
+		}
+		w.wantListed(j, true)
 	})
 }

@@ -17,12 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// beforeExpiry is just before what a purge has left expires. afterExpiry is when all of it has
-// expired, the low mark last.
-const (
-	beforeExpiry = fenceWindow - time.Second
-	afterExpiry  = fenceWindow + fenceWindow/5 + time.Minute
-)
+// afterExpiry is when the tombstones of a deletion or a purge have expired.
+const afterExpiry = fenceWindow + time.Minute
 
 func purge(w *world, j *dynajournal.Journal) {
 	w.Helper()
@@ -31,18 +27,57 @@ func purge(w *world, j *dynajournal.Journal) {
 	}
 }
 
-// wantNothingLeft checks that nothing of a purged persistence id is stored.
-func (w *world) wantNothingLeft(j *dynajournal.Journal) {
+// wantPurged checks that of a persistence id which was purged up to a number only the low mark is
+// stored.
+func (w *world) wantPurged(j *dynajournal.Journal, to int64) {
 	w.Helper()
 	l, err := j.List(w.Context(), pid)
-	if err != nil || len(l.LowMarks)+len(l.HighMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
-		w.Errorf("after a purge %+v is left (%v)", l, err)
+	if err != nil || !slices.Equal(l.LowMarks, []int64{to + 1}) || len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
+		w.Errorf("after a purge up to %d %+v is left (%v)", to, l, err)
+	}
+	w.wantListed(j, false)
+}
+
+// wantNext checks that a recovery finds nothing, and continues at a number.
+func (w *world) wantNext(j *dynajournal.Journal, want int64) {
+	w.Helper()
+	for _, opts := range []dynajournal.RecoverOptions{{}, {Latest: true}} {
+		r, err := recoverIt(w.Context(), j, opts)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if next, err := r.NextSequenceNumber(w.Context()); err != nil || next != want || len(r.seen) > 0 {
+			w.Errorf("a recovery is given %q, and continues at %d (%v), want %d", r.seen, next, err, want)
+		}
+		if last, err := r.Last(w.Context()); err != nil || last != 0 {
+			w.Errorf("the last event is %d (%v), want none", last, err)
+		}
 	}
 }
 
+// The numbers of a purged persistence id are never used again, however often it is purged. The
+// first event of each life lists the id.
+func TestNumbersNeverBeginAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		next := int64(1)
+		for range 3 {
+			w.fill(w.recovered(j), 120)
+			w.wantListed(j, true)
+			purge(w, j)
+			next += 121
+			w.wantNext(j, next)
+			w.pass(afterExpiry)
+			w.wantPurged(j, next-1)
+			w.wantNext(j, next)
+			w.wantNoFinding(j)
+		}
+	})
+}
+
 // A writer from before the purge finds free numbers above the purged ones. Its acknowledged events
-// must stay, also after the marks have expired.
-func TestEventOfWriterOlderThanPurgeOutlivesTheMarks(t *testing.T) {
+// must stay, also after the tombstones have expired.
+func TestEventOfWriterOlderThanPurgeOutlivesTheTombstones(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, purger := w.journal("stale"), w.journal("purger")
 		r := w.recovered(stale)
@@ -92,9 +127,9 @@ func TestPurgeByWriterOlderThanTheFirstEvent(t *testing.T) {
 	})
 }
 
-// A recovery that began before a purge and ends after it reads the low mark again. It must notice
-// that the mark expires.
-func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
+// A recovery that began before a purge and ends after it reads the low mark again. Its writer is
+// refused, or its events stay.
+func TestRecoveryAcrossPurge(t *testing.T) {
 	inWorld(t, func(w *world) {
 		reader, purger := w.journal("reader"), w.journal("purger")
 		w.fill(w.recovered(purger), 250)
@@ -109,64 +144,169 @@ func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if appendTo(w.Context(), r, "251") != nil {
+		if appendTo(w.Context(), r, "252") != nil {
 			return // fenced
 		}
 		w.pass(afterExpiry)
 		if again := w.recovered(purger); len(again.seen) != 1 {
 			next, _ := again.NextSequenceNumber(w.Context())
-			w.Errorf("the acknowledged event 251 is lost: recovery sees %q and goes on at %d", again.seen, next)
+			w.Errorf("the acknowledged event 252 is lost: recovery sees %q and goes on at %d", again.seen, next)
 		}
 	})
 }
 
-// A put of a purge's low mark is delayed until the id is in use again: it must not replace the mark
-// of a live entity, which keeps the id listed. There are three such puts: the one that hides the
-// events, the one that records the progress of the removal, and the last one.
+// A put of a purge's low mark is delayed until the id is in use again, and was deleted from: it
+// must not replace the higher mark, which keeps the id listed. There are two such puts: the one
+// that hides the events, and the one that records the progress of the removal.
 func TestLatePutOfPurgeKeepsTheMarkOfAnIDThatIsUsedAgain(t *testing.T) {
-	for n := range 3 {
+	for n := range 2 {
 		inWorld(t, func(w *world) {
 			dead, live := w.journal("dead"), w.journal("live")
 			w.append(w.recovered(live), "1")
 			r := w.recovered(dead)
 			w.net.Hold("dead")
 			wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-			expiring := w.deliverUntil("dead", "PutItem expiring mark")
+			late := w.deliverUntil("dead", "PutItem mark")
 			for range n {
-				w.net.Deliver(expiring)
-				expiring = w.deliverUntil("dead", "PutItem expiring mark")
+				w.net.Deliver(late)
+				late = w.deliverUntil("dead", "PutItem mark")
 			}
 			w.net.Crash("dead")
 			if _, err := wait(); err == nil {
 				w.Fatal("the purge of a dead process succeeded")
 			}
 			next := w.recovered(live)
-			w.append(next, "2")
-			w.net.Deliver(expiring)
+			for _, event := range []string{"2", "3"} {
+				w.append(next, event)
+			}
+			if _, err := next.DeleteTo(w.Context(), 3); err != nil {
+				w.Fatal(err)
+			}
+			w.net.Deliver(late)
 			w.wantListed(live, true)
-			w.pass(afterExpiry)
-			w.wantListed(live, true)
-			w.wantVisible(live, 1, "2")
+			w.wantVisible(live, 1, "3")
 		})
 	}
 }
 
-// Time to live removes expired items in any order: the low mark may go before the tombstones. An
-// event that is written then must be listed.
-func TestEventWrittenWhileTombstonesOutliveTheLowMarkIsListed(t *testing.T) {
+// A purge dies after its fence, before it has raised the low mark. The next recovery raises it: of
+// two recoveries that found different things one would write below what the other has raised.
+func TestRecoveryCompletesAPurgeThatDiedAfterItsFence(t *testing.T) {
 	inWorld(t, func(w *world) {
-		j := w.journal("one")
-		w.append(w.recovered(j), "1", "2")
-		purge(w, j)
-		time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
-		w.remove("journal-SL-"+pid+"-0", 0)
-		w.append(w.recovered(j), "next")
-		w.wantListed(j, true)
+		dead, live := w.journal("dead"), w.journal("live")
+		w.append(w.recovered(live), "1")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		late := w.deliverUntil("dead", "PutItem mark")
+		w.net.Crash("dead")
+		if _, err := wait(); err == nil {
+			w.Fatal("the purge of a dead process succeeded")
+		}
+		w.pass(2 * afterExpiry) // the fence does not expire
+		w.wantVisible(live, 1, "1")
+		next := w.recovered(live)
+		if last, err := next.Last(w.Context()); err != nil || last != 0 {
+			w.Errorf("the last event is %d (%v), want none", last, err)
+		}
+		w.append(next, "3")
+		w.net.Deliver(late)
+		w.wantListed(live, true)
+		w.wantVisible(live, 1, "3")
+		purge(w, live)
+		w.pass(afterExpiry)
+		w.wantPurged(live, 4)
 	})
 }
 
-// After the fence window a purged id can have grown again to the very number at which a writer was
-// paused. That is another life: the writer must end.
+// Two processes purge at the same time. The second meets the fence of the first, and continues with
+// it: both succeed, also where the first one dies after its fence, or does not know of a newer
+// snapshot.
+func TestTwoPurgesJoin(t *testing.T) {
+	for _, snapshot := range []int64{0, 50} {
+		for _, dies := range []bool{true, false} {
+			inWorld(t, func(w *world) {
+				first, second := w.journal("first"), w.journal("second")
+				w.append(w.recovered(second), "1")
+				r, s := w.recovered(first), w.recovered(second)
+				w.net.Hold("first")
+				wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+				w.deliverUntil("first", "PutItem mark")
+				if dies {
+					w.net.Crash("first")
+				}
+				if snapshot > 0 {
+					newer := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: snapshot}
+					if _, err := second.SaveSnapshot(w.Context(), newer, "state"); err != nil {
+						w.Fatal(err)
+					}
+				}
+				if _, err := s.Purge(w.Context(), dynajournal.PurgeOptions{}); err != nil {
+					w.Errorf("the second purge failed: %v", err)
+				}
+				w.net.Free("first")
+				if _, err := wait(); !dies && err != nil {
+					w.Errorf("the first purge failed: %v", err)
+				}
+				w.pass(afterExpiry)
+				w.wantPurged(second, max(2, snapshot))
+				if s, found, err := second.LoadSnapshot(w.Context(), pid, dynajournal.SnapshotCriteria{}); err != nil || found {
+					w.Errorf("after both purges there is a snapshot of %d (%v)", s.SequenceNumber, err)
+				}
+			})
+		}
+	}
+}
+
+// A purge that knows of a newer snapshot meets the fence of another one that does not. Before it
+// has raised the low mark, a recovery raises the low mark as the fence says, and its writer writes
+// there. That event stays.
+func TestPurgeHidesNothingBeyondTheFenceOfAnother(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, slow, live := w.journal("dead"), w.journal("slow"), w.journal("live")
+		w.append(w.recovered(live), "1")
+		r, s := w.recovered(dead), w.recovered(slow)
+		w.net.Hold("dead")
+		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		w.deliverUntil("dead", "PutItem mark")
+		w.net.Crash("dead")
+		if _, err := wait(); err == nil {
+			w.Fatal("the purge of a dead process succeeded")
+		}
+		newer := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: 50}
+		if _, err := slow.SaveSnapshot(w.Context(), newer, "state"); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Hold("slow")
+		wait = do(func() (dynajournal.PurgeResult, error) { return s.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		w.deliverUntil("slow", "PutItem mark")
+		w.append(w.recovered(live), "acknowledged")
+		w.net.Free("slow")
+		_, err := wait()
+		w.wantConflict(err)
+		w.wantVisible(live, 1, "acknowledged")
+	})
+}
+
+// A snapshot of an earlier life does not exist: a recovery that continues from it fails.
+func TestRecoveryFromAPurgedStateFails(t *testing.T) {
+	for _, opts := range []dynajournal.RecoverOptions{{Snapshot: 2}, {After: 2}, {Snapshot: 4}} {
+		inWorld(t, func(w *world) {
+			j := w.journal("one")
+			w.append(w.recovered(j), "1", "2", "3")
+			purge(w, j)
+			_, err := recoverIt(w.Context(), j, opts)
+			if e, ok := errors.AsType[*dynajournal.PurgedError](err); !ok || e.Purged != 4 || e.Known != max(opts.Snapshot, opts.After) {
+				w.Errorf("the recovery from %+v returned %v, want a PurgedError", opts, err)
+			}
+			w.append(w.recovered(j), "5")
+			w.wantVisible(j, 1, "5")
+		})
+	}
+}
+
+// A writer was paused while its persistence id was purged and used again, for longer than the fence
+// window: it must end.
 func TestPausedWriterEndsIfItsIDWasPurgedAndUsedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -179,7 +319,124 @@ func TestPausedWriterEndsIfItsIDWasPurgedAndUsedAgain(t *testing.T) {
 		w.append(again, "new 1")
 		w.append(again, "new 2")
 		w.wantConflict(appendTo(w.Context(), r, "decided on old 1, old 2"))
+		w.wantVisible(live, 1, "new 1", "new 2")
 	})
+}
+
+// A purge in a shared journal leaves nothing, and the id can grow to the very number at which a
+// writer was paused. That is another life: the writer must end.
+func TestPausedWriterEndsIfItsIDWasErasedAndUsedAgain(t *testing.T) {
+	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "old 1")
+		w.append(r, "old 2")
+		purge(w, live)
+		w.pass(afterExpiry)
+		again := w.recovered(live)
+		w.append(again, "new 1")
+		w.append(again, "new 2")
+		w.wantConflict(appendTo(w.Context(), r, "decided on old 1, old 2"))
+	})
+}
+
+// A paused writer must end where the persistence id was erased and used again since, although the
+// low mark and the next number are as it knows them.
+func TestLookSeesAnotherLife(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		w.fill(w.recovered(live), 5)
+		purge(w, live)
+		r := w.recovered(stale) // it continues at 7
+		if _, err := w.recovered(live).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			w.Fatal(err)
+		}
+		w.fill(w.recovered(live), 6)
+		if _, err := w.recovered(live).DeleteTo(w.Context(), 6); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(fenceWindow)
+		w.wantConflict(appendTo(w.Context(), r, "6"))
+	})
+}
+
+// It must end where the persistence id was erased, or the table is an older copy of itself: the low
+// mark that it knows is gone.
+func TestLookSeesAnErasure(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		first := w.recovered(live)
+		w.fill(first, 5)
+		if _, err := first.DeleteTo(w.Context(), 5); err != nil {
+			w.Fatal(err)
+		}
+		r := w.recovered(stale)
+		if _, err := w.recovered(live).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(fenceWindow)
+		w.wantConflict(appendTo(w.Context(), r, "6"))
+	})
+}
+
+// It must end where nothing was deleted before: then the last event is gone.
+func TestLookSeesAnErasureOfEverything(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.fill(r, 5)
+		if _, err := w.recovered(live).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			w.Fatal(err)
+		}
+		w.append(w.recovered(live), "new")
+		w.pass(fenceWindow)
+		w.wantConflict(appendTo(w.Context(), r, "6"))
+		w.wantVisible(live, 1, "new")
+	})
+}
+
+// A history that was not purged is not copied over a purge: its snapshots could have numbers that
+// the purge has taken.
+func TestCopyOverAPurgeIsRefused(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2", "3")
+		purge(w, j)
+		low := dynajournal.Record{Kind: dynajournal.RecordLowMark, SequenceNumber: 9}
+		if err := w.copyRecords(j, low, event(9, "9")); !errors.Is(err, dynajournal.ErrContentConflict) {
+			w.Errorf("the copy returned %v", err)
+		}
+		w.wantNext(j, 5)
+		if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			w.Fatal(err)
+		}
+		if err := w.copyRecords(j, low, event(9, "9")); err != nil {
+			w.Errorf("after an erasure the copy returned %v", err)
+		}
+	})
+}
+
+// A writer was paused while its persistence id was purged, and deletes: it must not raise the low
+// mark of the next life.
+func TestDeletionOfAPurgedLifeEndsTheWriter(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "old 1")
+		w.append(r, "old 2")
+		purge(w, live)
+		_, err := r.DeleteTo(w.Context(), 1)
+		w.wantConflict(err)
+		w.wantPurgedTo(live, 3)
+	})
+}
+
+// wantPurgedTo checks the low mark of a purge.
+func (w *world) wantPurgedTo(j *dynajournal.Journal, to int64) {
+	w.Helper()
+	if l, err := j.List(w.Context(), pid); err != nil || !slices.Equal(l.LowMarks, []int64{to + 1}) {
+		w.Errorf("the low marks are %v (%v), want %d", l.LowMarks, err, to+1)
+	}
 }
 
 // A purge that leaves nothing fences no writer, but a writer that was overtaken must not erase the
@@ -197,7 +454,7 @@ func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
 }
 
 // A purge dies before it has removed the events, and the id is not used until after the fence
-// window. The events must stay deleted: the low mark must not vanish before them.
+// window. The events stay deleted, and the next purge removes them.
 func TestEventsOfAnInterruptedPurgeStayPurged(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -220,30 +477,13 @@ func TestEventsOfAnInterruptedPurgeStayPurged(t *testing.T) {
 		}
 		purge(w, live)
 		w.pass(afterExpiry)
-		w.wantNothingLeft(live)
+		w.wantPurged(live, 4)
 	})
 }
 
-// A snapshot that is newer than the journal hides events without removing them. The purge removes
-// those, too: nothing would hide them after the low mark has vanished.
+// A snapshot that is newer than the journal hides events without removing them, and leaves a fence
+// and seals. A purge removes all of that, too.
 func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
-	inWorld(t, func(w *world) {
-		j := w.journal("one")
-		w.append(w.recovered(j), "1", "2", "3")
-		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250, JournalLost: true})
-		if err != nil {
-			w.Fatal(err)
-		}
-		w.append(after, "251")
-		purge(w, j)
-		w.pass(afterExpiry)
-		w.wantVisible(j, 1)
-	})
-}
-
-// A snapshot that is newer than the journal leaves a fence and seals below the low mark. They do
-// not expire by themselves: the purge removes those, too, and the persistence id begins at 1 again.
-func TestPurgeRemovesTheFenceOfANewerSnapshot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
 		w.append(w.recovered(j), "1", "2", "3")
@@ -257,13 +497,11 @@ func TestPurgeRemovesTheFenceOfANewerSnapshot(t *testing.T) {
 		if got, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{}); err != nil || got.Removed != 3 {
 			w.Errorf("the purge has removed %d events (%v), want 3", got.Removed, err)
 		}
+		w.wantVisible(j, 1)
 		w.pass(afterExpiry)
-		w.wantNothingLeft(j)
+		w.wantPurged(j, 252)
 		w.append(w.recovered(j), "again")
 		w.wantVisible(j, 1, "again")
-		if l, err := j.List(w.Context(), pid); err != nil || !slices.Equal(l.SequenceNumbers, []int64{1}) {
-			w.Errorf("the next event has the number %v (%v), want 1", l.SequenceNumbers, err)
-		}
 	})
 }
 
@@ -285,7 +523,7 @@ func TestPurgeRemovesASnapshotNewerThanTheJournal(t *testing.T) {
 			w.Errorf("after the purge there is a snapshot of %d (%v)", s.SequenceNumber, err)
 		}
 		w.pass(afterExpiry)
-		w.wantNothingLeft(j)
+		w.wantPurged(j, 250)
 	})
 }
 
@@ -351,158 +589,20 @@ func (w *world) wantNoFinding(j *dynajournal.Journal) {
 	}
 }
 
-// A process dies between the high mark of its first write and the events.
-func TestPurgeRemovesAHighMarkWithoutEvents(t *testing.T) {
-	inWorld(t, func(w *world) {
-		j, dead := w.journal("one"), w.journal("dead")
-		r := w.recovered(dead)
-		w.net.Hold("dead")
-		wait := w.appending(r, slices.Repeat([]string{"x"}, 120)...)
-		w.net.Deliver(w.await("dead", "PutItem mark"))
-		w.net.Crash("dead")
-		if wait() == nil {
-			w.Fatal("the append of a dead process succeeded")
-		}
-		purge(w, j)
-		w.pass(afterExpiry)
-		w.wantNothingLeft(j)
-	})
-}
-
-// A purged id expires item by item. A recovery reads the last tombstone, and is about to raise the
-// low mark over it. The tombstone expires before that, and another recovery sees nothing, and
-// begins at 1. Its acknowledged events must not be hidden by the low mark.
-func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
-	for _, before := range []bool{true, false} {
-		inWorld(t, func(w *world) {
-			slow, other := w.journal("slow"), w.journal("other")
-			w.append(w.recovered(other), "1")
-			purge(w, other)
-			time.Sleep(beforeExpiry) // in the bubble; the items that expire are removed below
-			w.remove("journal-P-"+pid+"-0", 1)
-			w.remove("journal-SL-"+pid+"-0", 0)
-			w.net.Hold("slow")
-			wait := w.recovering(slow, dynajournal.RecoverOptions{})
-			w.deliverUntil("slow", "PutItem")
-			w.remove("journal-P-"+pid+"-0", 2)
-			r := w.recovered(other)
-			if before {
-				w.append(r, "acknowledged")
-			}
-			w.net.Free("slow")
-			again, err := wait()
-			if err != nil {
-				w.Fatal(err)
-			}
-			if before && len(again.seen) != 1 {
-				w.Errorf("the recovery was given %q, before it one event was acknowledged", again.seen)
-			}
-			if before || appendTo(w.Context(), r, "acknowledged") == nil {
-				w.wantVisible(other, 1, "acknowledged")
-			}
-		})
-	}
-}
-
-// A writer recovers a purged id of which only the low mark is left, and the mark expires before it
-// was put again. Another recovery sees nothing, and begins at 1. Its acknowledged events must not
-// be hidden by the low mark.
-func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
-	inWorld(t, func(w *world) {
-		first, second := w.journal("first"), w.journal("second")
-		w.append(w.recovered(first), "1")
-		purge(w, first)
-		time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
-		w.remove("journal-P-"+pid+"-0", 1)
-		w.remove("journal-P-"+pid+"-0", 2)
-		slow := w.recovered(first)
-		w.remove("journal-SL-"+pid+"-0", 0)
-		r := w.recovered(second)
-		if err := appendTo(w.Context(), slow, "3"); err == nil {
-			w.Error("the writer went on after numbers of which nothing is left")
-		} else {
-			w.wantConflict(err)
-		}
-		w.append(r, "acknowledged")
-		w.wantVisible(second, 1, "acknowledged")
-	})
-}
-
-// A recovery of a purged persistence id is about to hold the tombstone that it has read. The
-// tombstone expires, the persistence id is used again, and another event is deleted at the same
-// number. The new tombstone has nothing about the numbers after it.
-func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
-	inWorld(t, func(w *world) {
-		slow, live := w.journal("slow"), w.journal("live")
-		w.fill(w.recovered(live), 5)
-		purge(w, live)
-		time.Sleep(beforeExpiry) // in the bubble; the items that expire are removed below
-		w.remove("journal-SL-"+pid+"-0", 0)
-		w.net.Hold("slow")
-		wait := w.recovering(slow, dynajournal.RecoverOptions{})
-		w.deliverUntil("slow", "PutItem")
-		w.pass(3 * time.Second)
-		r := w.recovered(live)
-		for _, event := range []string{"1", "2", "3"} {
-			w.append(r, event)
-		}
-		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
-			w.Fatal(err)
-		}
-		w.net.Free("slow")
-		if _, err := wait(); err != nil {
-			w.Fatal(err)
-		}
-		w.wantVisible(live, 1, "2", "3")
-	})
-}
-
-// A recovery is about to hold the fence of a purge. The purge goes on meanwhile, and replaces its
-// fence by a tombstone that expires in the same second. The hold must not replace that one: it
-// would stay for ever.
-func TestLateHoldOfAFenceLeavesNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
-		purger, slow := w.journal("purger"), w.journal("slow")
-		w.append(w.recovered(slow), "1")
-		r := w.recovered(purger)
-		w.net.Hold("purger")
-		purged := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-		w.deliverUntil("purger", "PutItem expiring mark")
-		w.net.Hold("slow")
-		wait := w.recovering(slow, dynajournal.RecoverOptions{})
-		w.deliverUntil("slow", "PutItem")
-		w.net.Free("purger")
-		if _, err := purged(); err != nil {
-			w.Fatal(err)
-		}
-		w.net.Free("slow")
-		if _, err := wait(); err != nil && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
-			w.Fatal(err)
-		}
-		w.pass(afterExpiry)
-		if l, err := purger.List(w.Context(), pid); err != nil || len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
-			w.Errorf("after the fence window %+v is left (%v)", l, err)
-		}
-	})
-}
-
-// A purged persistence id is recovered just before its marks expire, and grows again to the very
-// number of that writer within the fence window of the recovery. Only the low mark shows that it is
-// another life.
-func TestWriterOfAPurgedIDEndsIfTheIDIsUsedAgain(t *testing.T) {
+// A persistence id is purged twice. A writer of the life in between, paused over the second purge,
+// must end also where its next number is free.
+func TestWriterOfALifeInBetweenEnds(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		w.append(w.recovered(live), "old")
 		purge(w, live)
-		w.pass(afterExpiry - 2*time.Minute)
 		r := w.recovered(stale) // it continues at 3
-		w.pass(2 * time.Minute)
 		again := w.recovered(live)
 		w.append(again, "new 1")
-		w.append(again, "new 2")
-		w.pass(fenceWindow / 2)
+		purge(w, live)
+		w.pass(afterExpiry)
 		w.wantConflict(appendTo(w.Context(), r, "stale"))
-		w.wantVisible(live, 1, "new 1", "new 2")
+		w.wantPurged(live, 4)
 	})
 }
 
@@ -517,25 +617,6 @@ func TestPurgeOfOvertakenWriterRemovesNothing(t *testing.T) {
 		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{})
 		w.wantConflict(err)
 		w.wantVisible(live, 1, "1", "2")
-	})
-}
-
-// The low mark of a purged persistence id is put again, and the response is lost. The second
-// attempt finds it done.
-func TestRenewalWhoseAnswerWasLostIsDone(t *testing.T) {
-	inWorld(t, func(w *world) {
-		j := w.journal("writer")
-		w.append(w.recovered(j), "1")
-		purge(w, j)
-		r := w.recovered(j)
-		w.net.Hold("writer")
-		wait := w.appending(r, "next")
-		w.net.LoseAnswer(w.await("writer", "PutItem mark"))
-		w.net.Free("writer")
-		if err := wait(); err != nil {
-			w.Error(err)
-		}
-		w.wantVisible(j, 1, "next")
 	})
 }
 

@@ -47,6 +47,9 @@ type Record struct {
 	BatchFirst, BatchLast int64
 	// Behind is the last number that was deleted because a snapshot has the state, in a low mark.
 	Behind int64
+	// Purged is the highest number that a purge has taken, in a low mark. The numbers after it are
+	// of the present life of the persistence id. 0 is none.
+	Purged int64
 }
 
 // HasMetadata reports whether an event has a time, metadata or tags.

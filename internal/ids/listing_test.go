@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func TestIDsKnownByLowMarksAlone(t *testing.T) {
 	each(t, func(b *base, way string) {
 		for i, pid := range letters {
 			for _, low := range []int64{2, 101, 202, 303, 404}[:i%5+1] {
-				b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: low, Removed: low}, b.keys.IDsAttributes(pid, idsShards), 0))
+				b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: low, Removed: low}, b.keys.IDsAttributes(pid, idsShards)))
 			}
 		}
 		for _, limit := range []int{1, 2, 3, 0} {
@@ -193,7 +194,7 @@ func TestItemsThatListNoID(t *testing.T) {
 	each(t, func(b *base, way string) {
 		b.event("a", 1)
 		b.put(
-			b.keys.EncodeHighMark("high only", 100, 0),
+			b.keys.EncodeHighMark("high only", 100),
 			b.keys.EncodeHeader(layout.Header{Kind: layout.KindNative, Shards: 4, IDsShards: idsShards, Version: 1}),
 			layout.Key{Par: "something else", Num: 1}.Attributes(),
 			layout.Key{Par: "journal-P-", Num: 1}.Attributes(),
@@ -202,13 +203,90 @@ func TestItemsThatListNoID(t *testing.T) {
 			layout.Key{Par: "journal-SL-x-99", Num: 0}.Attributes(),
 			layout.Key{Par: "journal-SL-x-y", Num: 0}.Attributes(),
 		)
-		if way != "by the plug-ins' index" { // a shared journal purges without a trace
-			b.put(b.keys.EncodeLowMark("purged", layout.LowMark{Seq: 2, Removed: 2}, nil, farFuture), b.keys.EncodeTombstone("purged", 1, farFuture))
+		if way != pluginsIndex { // a shared journal purges without a trace
+			b.purgedByEarlierVersion("purged by an earlier version", 1)
 		}
 		if got := b.list(way, b.store(0, nil), ids.Window{}); !slices.Equal(got, []string{"a"}) {
 			b.Errorf("listed are %q", got)
 		}
 	})
+}
+
+// lives are what can be stored of an id that was purged up to number 4. used reports that it is
+// used again.
+var lives = []struct {
+	pid   string
+	used  bool
+	store func(b *base, pid string)
+}{
+	{"a, used by an event", true, func(b *base, pid string) {
+		b.purged(pid, 4)
+		b.firstOfLife(pid, 5)
+	}},
+	{"b, not used", false, func(b *base, pid string) { b.purged(pid, 4) }},
+	{"c, used by a seal", true, func(b *base, pid string) {
+		b.purged(pid, 4)
+		seal := b.keys.EncodeSeal(pid, 5)
+		maps.Copy(seal, b.keys.IDsAttributes(pid, idsShards))
+		b.put(seal)
+	}},
+	{"d, used, and deleted again", true, func(b *base, pid string) {
+		b.purged(pid, 4)
+		b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: 8, Removed: 8, Purged: 4}, b.keys.IDsAttributes(pid, idsShards)))
+		b.put(b.keys.EncodeTombstone(pid, 5, farFuture))
+	}},
+	{"e, not used, with a tombstone in its place", false, func(b *base, pid string) {
+		b.purged(pid, 4)
+		b.put(b.keys.EncodeTombstone(pid, 5, farFuture))
+	}},
+	{"f-P-like a key, used", true, func(b *base, pid string) {
+		b.purged(pid, 4)
+		b.firstOfLife(pid, 5)
+	}},
+	{"g-P-like a key, not used", false, func(b *base, pid string) { b.purged(pid, 4) }},
+	{"h, used, and nothing of it is removed", true, func(b *base, pid string) {
+		b.event(pid, 1)
+		b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Purged: 4}, nil))
+		b.firstOfLife(pid, 5)
+	}},
+}
+
+// A purged id is listed again, once, as soon as it is used again. It does not matter whether the
+// tombstones of the purge have expired.
+func TestPurgedIDsAreListedAgainWhenUsed(t *testing.T) {
+	t.Parallel()
+	for _, expired := range []bool{false, true} {
+		each(t, func(b *base, way string) {
+			if way == pluginsIndex {
+				b.Skip("a shared journal purges without a trace")
+			}
+			var want []string
+			for _, l := range lives {
+				l.store(b, l.pid)
+				if expired {
+					b.remove(b.keys.Event(l.pid, 1))
+				}
+				if l.used {
+					want = append(want, l.pid)
+				}
+			}
+			for _, limit := range []int{1, 2, 3, 5, 0} {
+				s := b.store(limit, nil)
+				all := b.inOrder(way, s, ids.Window{})
+				if got := slices.Sorted(slices.Values(all)); !slices.Equal(got, want) {
+					b.Errorf("expired %t, on pages of %d: %q, want %q", expired, limit, got, want)
+				}
+				for i := range all {
+					if way == segmented {
+						break // a scan in several segments has no order to continue in
+					}
+					if rest := b.inOrder(way, s, ids.Window{After: all[i]}); !slices.Equal(rest, all[i+1:]) {
+						b.Errorf("expired %t, on pages of %d, after %q: %q, want %q", expired, limit, all[i], rest, all[i+1:])
+					}
+				}
+			}
+		})
+	}
 }
 
 // A listing that its context ends must not look complete.
@@ -276,13 +354,20 @@ func TestListingCostsPages(t *testing.T) {
 	for what, prepare := range map[string]func(b *base, pid string){
 		"ids with events":         func(b *base, pid string) { b.event(pid, 1) },
 		"ids that look like keys": func(b *base, pid string) { b.event(pid+"-P-x", 1) },
+		"purged ids that are used again": func(b *base, pid string) {
+			b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5, Purged: 4}, nil))
+			b.firstOfLife(pid, 5)
+		},
 		"ids known by low marks": func(b *base, pid string) {
-			b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, b.keys.IDsAttributes(pid, idsShards), 0))
+			b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, b.keys.IDsAttributes(pid, idsShards)))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(b *base, way string) {
+				if what == "purged ids that are used again" && way == pluginsIndex {
+					b.Skip("a shared journal purges without a trace")
+				}
 				const count = 200
 				for i := range count {
 					prepare(b, fmt.Sprintf("entity-%d", i))
@@ -295,7 +380,7 @@ func TestListingCostsPages(t *testing.T) {
 				switch way {
 				case "native":
 					err = s.Native(b.Context(), &m, ids.Window{}, emit)
-				case "by the plug-ins' index":
+				case pluginsIndex:
 					err = s.SharedByIndex(b.Context(), &m, ids.Window{}, emit)
 				default:
 					err = s.Scan(b.Context(), &m, ids.Window{}, 1, emit)

@@ -22,8 +22,12 @@ import (
 // nothing else. So each id is emitted once, without remembering all of them: for a low mark, the
 // listing reads whether the item at number 1, or a low mark in an earlier shard, lists the id. A
 // listing by index remembers the ids of its first page, which in most journals are all: it need not
-// read anything for their low marks. A deletion leaves the item that lists the id. A tombstone
-// lists an id only if the id has a low mark that stays: otherwise the id was purged.
+// read anything for their low marks. A deletion leaves the item that lists the id.
+//
+// A tombstone lists an id only if a low mark lists the id: otherwise the id was purged. The low
+// mark of a purge stays in a native journal. It lists the id only if the id is used again: if
+// something of its present life is deleted, or if an event or a seal is stored at the first number
+// after the purge.
 
 // idItem is an item that can list an id.
 type idItem struct {
@@ -35,6 +39,9 @@ type idItem struct {
 	tombstone bool
 	// ambiguous reports that the key could also be that of another journal.
 	ambiguous bool
+	// lifeBegin is the number that decides whether a purged id is used again, or 0. See
+	// Store.lifeBegin.
+	lifeBegin int64
 }
 
 // idItemOf returns the id that an item can list, by its key.
@@ -195,13 +202,14 @@ func each(emit func(string) bool) func([]string) bool {
 	}
 }
 
-// scanInput returns the scan of the items that can list ids. Low marks that expire belong to purged
-// ids, and are left out.
+// scanInput returns the scan of the items that can list ids. A low mark that expires was put by an
+// earlier version, which has purged the id, and is left out.
 func (s *Store) scanInput() *dynamodb.ScanInput {
 	return &dynamodb.ScanInput{
-		TableName:            &s.Table,
-		ConsistentRead:       aws.Bool(true),
-		ProjectionExpression: aws.String(layout.AttrPar + ", " + layout.AttrNum + ", " + layout.AttrExpires),
+		TableName:      &s.Table,
+		ConsistentRead: aws.Bool(true),
+		ProjectionExpression: aws.String(strings.Join(
+			[]string{layout.AttrPar, layout.AttrNum, layout.AttrExpires, layout.AttrSeq, layout.AttrPurged}, ", ")),
 		FilterExpression: aws.String(layout.AttrNum + " = :one AND begins_with(" + layout.AttrPar + ", :p) OR " +
 			layout.AttrNum + " = :zero AND begins_with(" + layout.AttrPar + ", :sl) AND attribute_not_exists(" + layout.AttrExpires + ")"),
 		ExpressionAttributeValues: dynamo.Attributes{
@@ -256,6 +264,7 @@ func (s *Store) pages(
 			}
 			if e, ok := s.idItemOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
 				_, e.tombstone = item[layout.AttrExpires]
+				e.lifeBegin = s.lifeBegin(item, e.pid)
 				entries = append(entries, e)
 			}
 		}
@@ -310,7 +319,7 @@ func (s *Store) readAhead(
 
 // resolve returns the ids that entries list, and no other. It reads what is needed for all of them
 // at once: first the items at the keys that decide, then the low marks of the numbers 1 that do not
-// decide themselves.
+// decide themselves, then the first numbers after a purge.
 func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) ([]string, error) {
 	there := items{}
 	var deciding []layout.Key
@@ -333,6 +342,9 @@ func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) 
 		}
 	}
 	if err := s.lookUp(ctx, m, there, marks); err != nil {
+		return nil, err
+	}
+	if err := s.lookUp(ctx, m, there, s.lifeBeginKeys(there, entries)); err != nil {
 		return nil, err
 	}
 	pids := make([]string, 0, len(entries))
@@ -365,6 +377,8 @@ func (s *Store) lists(ctx context.Context, m *dynamo.Meter, there items, e idIte
 	switch {
 	case e.shard >= 0 && (e.ambiguous && !s.lowMark(there[e.key], e.pid) || there.exists(s.Keys.Event(e.pid, 1), e.pid)):
 		return false, nil
+	case e.shard >= 0 && !s.usedAgain(there, e.lifeBegin, e.pid):
+		return false, nil
 	case e.shard >= 0:
 		return !s.anyLowMark(there, marks[:e.shard], e.pid), nil
 	case e.ambiguous && there.foreign(e.key, e.pid):
@@ -375,6 +389,49 @@ func (s *Store) lists(ctx context.Context, m *dynamo.Meter, there items, e idIte
 		return s.hasEvent(ctx, m, e)
 	}
 	return false, nil
+}
+
+// lifeBeginKeys returns the keys of the items that decide whether purged ids are used again. The
+// low marks that decide were read before, into there, or are entries.
+func (s *Store) lifeBeginKeys(there items, entries []idItem) []layout.Key {
+	var keys []layout.Key
+	add := func(lifeBegin int64, pid string) {
+		if lifeBegin > 0 {
+			keys = append(keys, s.Keys.Event(pid, lifeBegin))
+		}
+	}
+	for _, e := range entries {
+		add(e.lifeBegin, e.pid)
+		if e.shard < 0 && there.lists(e) {
+			continue
+		}
+		for _, key := range s.Keys.LowMarks(e.pid) {
+			add(s.lifeBegin(there[key], e.pid), e.pid)
+		}
+	}
+	return keys
+}
+
+// lifeBegin returns the first number after the purge that a low mark names, if nothing after the
+// purge is deleted. Then the item at that number lists the id, and not the low mark. For any other
+// item lifeBegin returns 0.
+func (s *Store) lifeBegin(item layout.Attributes, pid string) int64 {
+	if item[layout.AttrPurged] == nil || item[layout.AttrSeq] == nil {
+		return 0
+	}
+	marks, err := s.Keys.DecodeMarks(pid, []layout.Attributes{item})
+	if err != nil || marks.Low.Purged == 0 || !marks.Low.Unused() {
+		return 0
+	}
+	return marks.Low.Purged + 1
+}
+
+// usedAgain reports whether an event or a seal is stored at the first number after a purge. The
+// number 0 stands for a low mark that lists its id itself.
+func (s *Store) usedAgain(there items, lifeBegin int64, pid string) bool {
+	first := s.Keys.Event(pid, lifeBegin)
+	_, expires := there[first][layout.AttrExpires]
+	return lifeBegin == 0 || there.exists(first, pid) && !expires
 }
 
 // hasEvent reports whether the first partition of an id holds an event that names the id. Only a
@@ -442,7 +499,7 @@ func (t items) lists(e idItem) bool {
 	return !e.tombstone
 }
 
-// exists reports whether an item exists at number 1 of an id that is not an event of another id.
+// exists reports whether an item exists at a number of an id that is not an event of another id.
 func (t items) exists(first layout.Key, pid string) bool {
 	return t[first] != nil && !t.foreign(first, pid)
 }
@@ -469,9 +526,11 @@ func (s *Store) lowMark(item layout.Attributes, pid string) bool {
 	return err == nil && seq%layout.PartitionSize != 0
 }
 
-// anyLowMark reports whether a low mark of an id exists at one of some keys.
+// anyLowMark reports whether a low mark that lists an id exists at one of some keys.
 func (s *Store) anyLowMark(there items, keys []layout.Key, pid string) bool {
-	return slices.ContainsFunc(keys, func(key layout.Key) bool { return s.lowMark(there[key], pid) })
+	return slices.ContainsFunc(keys, func(key layout.Key) bool {
+		return s.lowMark(there[key], pid) && s.usedAgain(there, s.lifeBegin(there[key], pid), pid)
+	})
 }
 
 // seal reports whether there is a seal at a key.

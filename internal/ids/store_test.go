@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -154,20 +155,49 @@ func (b *base) remove(key layout.Key) {
 // event puts an event as a native journal does. The other ways of listing find it too.
 func (b *base) event(pid string, seq int64) {
 	b.Helper()
-	item := b.keys.EncodeEvent(&layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: []byte("x"), SerializerID: 4, WriterUUID: "w"})
 	if seq == 1 {
-		maps.Copy(item, b.keys.IDsAttributes(pid, idsShards))
+		b.firstOfLife(pid, seq)
+		return
 	}
+	b.put(b.encodeEvent(pid, seq))
+}
+
+// firstOfLife puts the first event after a purge, or the first one at all.
+func (b *base) firstOfLife(pid string, seq int64) {
+	b.Helper()
+	item := b.encodeEvent(pid, seq)
+	maps.Copy(item, b.keys.IDsAttributes(pid, idsShards))
 	b.put(item)
+}
+
+func (b *base) encodeEvent(pid string, seq int64) layout.Attributes {
+	return b.keys.EncodeEvent(&layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: []byte("x"), SerializerID: 4, WriterUUID: "w"})
 }
 
 // deleted puts what a deletion up to low-1 leaves.
 func (b *base) deleted(pid string, low int64) {
 	b.Helper()
-	b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: low, Removed: low}, b.keys.IDsAttributes(pid, idsShards), 0))
+	b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: low, Removed: low}, b.keys.IDsAttributes(pid, idsShards)))
 	for seq := int64(1); seq < low; seq++ {
 		b.put(b.keys.EncodeTombstone(pid, seq, farFuture))
 	}
+}
+
+// purged puts what a purge of a native journal up to a number leaves.
+func (b *base) purged(pid string, last int64) {
+	b.Helper()
+	b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: last + 1, Removed: last + 1, Purged: last}, nil))
+	for seq := int64(1); seq <= last; seq++ {
+		b.put(b.keys.EncodeTombstone(pid, seq, farFuture))
+	}
+}
+
+// purgedByEarlierVersion puts what a purge by an earlier version leaves: a low mark that expires.
+func (b *base) purgedByEarlierVersion(pid string, last int64) {
+	b.Helper()
+	low := b.keys.EncodeLowMark(pid, layout.LowMark{Seq: last + 1, Removed: last + 1}, nil)
+	low["expires"] = &types.AttributeValueMemberN{Value: strconv.Itoa(farFuture)}
+	b.put(low, b.keys.EncodeTombstone(pid, last, farFuture))
 }
 
 // deletedByJVM removes an id's first event as a JVM does.
@@ -184,18 +214,21 @@ var ways = map[string]func(context.Context, *ids.Store, ids.Window, func(string)
 	"native": func(ctx context.Context, s *ids.Store, w ids.Window, emit func(string) bool) error {
 		return s.Native(ctx, &dynamo.Meter{}, w, emit)
 	},
-	"by the plug-ins' index": func(ctx context.Context, s *ids.Store, w ids.Window, emit func(string) bool) error {
+	pluginsIndex: func(ctx context.Context, s *ids.Store, w ids.Window, emit func(string) bool) error {
 		return s.SharedByIndex(ctx, &dynamo.Meter{}, w, emit)
 	},
 	"by scan": func(ctx context.Context, s *ids.Store, w ids.Window, emit func(string) bool) error {
 		return s.Scan(ctx, &dynamo.Meter{}, w, 1, emit)
 	},
-	"by scan of 3 segments": func(ctx context.Context, s *ids.Store, w ids.Window, emit func(string) bool) error {
+	segmented: func(ctx context.Context, s *ids.Store, w ids.Window, emit func(string) bool) error {
 		return s.Scan(ctx, &dynamo.Meter{}, w, 3, emit)
 	},
 }
 
-const segmented = "by scan of 3 segments"
+const (
+	pluginsIndex = "by the plug-ins' index"
+	segmented    = "by scan of 3 segments"
+)
 
 // list returns the listed ids, sorted, with repetitions.
 func (b *base) list(way string, s *ids.Store, w ids.Window) []string {
@@ -222,7 +255,7 @@ func each(t *testing.T, test func(b *base, way string)) {
 	t.Helper()
 	for way := range ways {
 		for _, rng := range []string{"", "par"} {
-			if rng != "" && way != "by the plug-ins' index" {
+			if rng != "" && way != pluginsIndex {
 				continue
 			}
 			name := way

@@ -111,7 +111,7 @@ func FuzzDecodeMarks(f *testing.F) {
 		if !ok {
 			t.Skip("no item")
 		}
-		marks, err := shared.DecodeMarks(pid, []layout.Attributes{item}, 0)
+		marks, err := shared.DecodeMarks(pid, []layout.Attributes{item})
 		if err != nil {
 			if !errors.As(err, new(*layout.ItemError)) {
 				t.Fatalf("the error %v names no attribute", err)
@@ -127,7 +127,7 @@ func FuzzDecodeMarks(f *testing.F) {
 		if marks.Low.Seq == 0 || marks.Low.JVM {
 			return
 		}
-		again, err := shared.DecodeMarks(pid, []layout.Attributes{shared.EncodeLowMark(pid, marks.Low, nil, 0)}, 0)
+		again, err := shared.DecodeMarks(pid, []layout.Attributes{shared.EncodeLowMark(pid, marks.Low, nil)})
 		if err != nil || again.Low != marks.Low {
 			t.Fatalf("%+v is encoded and read as %+v, %v", marks.Low, again.Low, err)
 		}

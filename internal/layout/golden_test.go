@@ -129,11 +129,11 @@ func checkHighMark(t *testing.T, keys layout.Keys, par string, item layout.Attri
 	if !ok || dash < 0 {
 		return 0
 	}
-	marks, err := keys.DecodeMarks(rest[:dash], []layout.Attributes{item}, 0)
+	marks, err := keys.DecodeMarks(rest[:dash], []layout.Attributes{item})
 	if err != nil {
 		t.Errorf("decode %q: %v", par, err)
 	}
-	if again := keys.EncodeHighMark(rest[:dash], marks.High, 0); !reflect.DeepEqual(again, item) {
+	if again := keys.EncodeHighMark(rest[:dash], marks.High); !reflect.DeepEqual(again, item) {
 		t.Errorf("the high mark %q is encoded as %v, Pekko wrote %v", par, again, item)
 	}
 	return 1

@@ -6,8 +6,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// HeaderVersion is the version of the stored format that this code reads and writes.
-const HeaderVersion = 1
+// The versions of the stored format that this code reads and writes. In version 1 of a native
+// journal the low mark of a purge expired, and the numbers began again.
+const (
+	SharedVersion = 1
+	NativeVersion = 2
+)
+
+// VersionOf returns the version in which this code stores journals of a kind.
+func VersionOf(kind string) int64 {
+	if kind == KindNative {
+		return NativeVersion
+	}
+	return SharedVersion
+}
 
 // The kinds of journals, as in the header.
 const (
@@ -25,10 +37,12 @@ const (
 type Header struct {
 	// Kind is KindNative or KindShared.
 	Kind string
-	// Shards is the number of shards of the marks, IDsShards that of the sparse ids index, which is
-	// 0 in a shared journal.
-	Shards, IDsShards int64
-	Version           int64
+	// Shards is the number of shards of the marks. It is 1 in a native journal since NativeVersion,
+	// because its low mark is one item.
+	Shards int64
+	// IDsShards is the number of shards of the sparse ids index, or 0 in a shared journal.
+	IDsShards int64
+	Version   int64
 	// FenceWindow is how long deleted numbers stay taken, in seconds. In a header without it,
 	// DefaultFenceWindow applies.
 	FenceWindow int64
@@ -59,11 +73,11 @@ func (k Keys) EncodeHeader(h Header) Attributes {
 }
 
 // DecodeHeader decodes the item of the header. It checks the version first, and decodes the other
-// attributes only if it knows the version. Errors are *ItemError.
+// attributes only if the version is not later than NativeVersion. Errors are *ItemError.
 func (k Keys) DecodeHeader(item Attributes) (Header, error) {
 	r := reader{item: mapped(item), key: k.Header()}
 	h := Header{Version: r.number(AttrVersion)}
-	if r.err != nil || h.Version != HeaderVersion {
+	if r.err != nil || h.Version < 1 || h.Version > NativeVersion {
 		return h, r.err
 	}
 	h.Kind, h.Shards, h.IDsShards = r.text(AttrKind), r.number(AttrShards), r.optionalNumber(AttrIDsShards)
@@ -76,7 +90,8 @@ func (k Keys) DecodeHeader(item Attributes) (Header, error) {
 	if r.err == nil && h.Kind != KindNative && h.Kind != KindShared {
 		r.fail(AttrKind, ErrRange)
 	}
-	if r.err == nil && (h.Shards < 1 || h.Shards > MaxShards) {
+	oneShard := h.Kind == KindNative && h.Version == NativeVersion
+	if r.err == nil && (h.Shards < 1 || h.Shards > MaxShards || oneShard && h.Shards > 1) {
 		r.fail(AttrShards, ErrRange)
 	}
 	if r.err == nil && (h.IDsShards < 0 || h.IDsShards > MaxShards || h.Kind == KindNative && h.IDsShards == 0) {

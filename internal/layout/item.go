@@ -33,6 +33,7 @@ const (
 	AttrCutWriter     = "cut_writer"
 	AttrRemoved       = "removed"
 	AttrBehind        = "behind"
+	AttrPurged        = "purged"
 	AttrIDsShard      = "ids_shard"
 	AttrIDsKey        = "ids_key"
 	AttrKind          = "kind"
@@ -91,6 +92,9 @@ type Slot struct {
 	// number, and 0 on any other slot. A writer that finds a fence above the low mark raises the
 	// low mark, because the writer that put the fence may have crashed.
 	Low int64
+	// Purges is set on the fence of a purge: all numbers below Low are purged when the low mark is
+	// raised to it.
+	Purges bool
 	// cut is what Cut returns, nil for none. As a pointer it takes a quarter of the memory in the
 	// slots of events, which have none.
 	cut *Batch
@@ -206,6 +210,13 @@ func (k Keys) EncodeFence(pid string, seq, low, expires int64) Attributes {
 	return item
 }
 
+// EncodePurgeFence returns the fence of a purge that raises the low mark to low.
+func (k Keys) EncodePurgeFence(pid string, seq, low int64) Attributes {
+	item := k.EncodeFence(pid, seq, low, 0)
+	item[AttrPurged] = number(low - 1)
+	return item
+}
+
 // WithCut adds to a tombstone or fence the atomic write that the deletion has cut, if any.
 func WithCut(item Attributes, cut Batch) Attributes {
 	if cut.IsBatch() {
@@ -263,6 +274,7 @@ func (p Partition) DecodeSlot(item Item) (Slot, error) {
 		slot.Event = r.payEvent(p.pid, slot.SequenceNr)
 	default:
 		slot.Expires, slot.Low = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow)
+		slot.Purges = r.has(AttrPurged)
 		if cut := r.cut(); cut.IsBatch() {
 			slot.cut = &cut
 		}

@@ -221,15 +221,16 @@ func textMap(pairs ...string) types.AttributeValue {
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	for _, h := range []layout.Header{
-		{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.HeaderVersion, FenceWindow: layout.DefaultFenceWindow},
-		{Kind: layout.KindShared, Shards: 10, Version: layout.HeaderVersion, FenceWindow: layout.MinFenceWindow},
+		{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.NativeVersion, FenceWindow: layout.DefaultFenceWindow},
+		{Kind: layout.KindNative, Shards: 3, IDsShards: 8, Version: 1, FenceWindow: layout.DefaultFenceWindow},
+		{Kind: layout.KindShared, Shards: 10, Version: layout.SharedVersion, FenceWindow: layout.MinFenceWindow},
 	} {
 		if got, err := shared.DecodeHeader(shared.EncodeHeader(h)); err != nil || got != h {
 			t.Errorf("%+v is read as %+v, %v", h, got, err)
 		}
 	}
-	item := layout.Attributes{"par": text("journal-META"), "num": number("0"), "version": number("2"), "kind": number("7")}
-	if got, err := shared.DecodeHeader(item); err != nil || got.Version != 2 {
+	item := layout.Attributes{"par": text("journal-META"), "num": number("0"), "version": number("3"), "kind": number("7")}
+	if got, err := shared.DecodeHeader(item); err != nil || got.Version != 3 {
 		t.Errorf("of a header of an unknown version only the version is read: %+v, %v", got, err)
 	}
 	for name, change := range map[string]layout.Attributes{
@@ -238,12 +239,13 @@ func TestHeader(t *testing.T) {
 		"an unknown kind":         {"kind": text("strange")},
 		"no shards":               {"shards": nil},
 		"0 shards":                {"shards": number("0")},
+		"several shards":          {"shards": number("2")},
 		"too many shards":         {"shards": number(fmt.Sprint(layout.MaxShards + 1))},
 		"native without an index": {"ids_shards": number("0")},
 		"a short fence window":    {"fence_window": number("3599")},
 		"an endless fence window": {"fence_window": number("999999999999")},
 	} {
-		item := shared.EncodeHeader(layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.HeaderVersion})
+		item := shared.EncodeHeader(layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.NativeVersion})
 		for attribute, v := range change {
 			item[attribute] = v
 			if v == nil {

@@ -15,7 +15,8 @@ type Marks struct {
 	JVMLow int64
 	// HighMarks and LowMarks are the values of `seq` of all marks, in ascending order.
 	HighMarks, LowMarks []int64
-	// Expiring reports that the id was purged: a mark expires unless it is put again.
+	// Expiring reports that the low mark expires: an earlier version has purged the id. See
+	// [LowMark.Purged].
 	Expiring bool
 }
 
@@ -36,12 +37,20 @@ type LowMark struct {
 	// lead to, or 0 if there are none. So a snapshot at Behind or after it must be there. A JVM
 	// drops it when it puts the mark.
 	Behind int64
+	// Purged is the highest number that a purge has taken, or 0. The numbers up to it are of
+	// earlier lives of the persistence id, and so are snapshots at these numbers. It only rises. It
+	// is always 0 in a shared journal, where a purge leaves nothing.
+	Purged int64
 	// JVM reports that a JVM plug-in wrote the mark, which names no cut batch.
 	JVM bool
 }
 
 // First returns the first sequence number that can hold a live event.
 func (l LowMark) First() int64 { return max(l.Seq, 1) }
+
+// Unused reports whether nothing of the present life of the persistence id is deleted. Then only an
+// event, or a seal at the life's first number, can list the id.
+func (l LowMark) Unused() bool { return l.Seq <= l.Purged+1 }
 
 // JVMSeq returns the attribute `seq` of the item, which a JVM reads.
 func (l LowMark) JVMSeq() int64 { return l.Seq - l.Ahead }
@@ -71,8 +80,9 @@ func (l LowMark) JudgesLike(o LowMark) bool {
 }
 
 // DecodeMarks decodes the marks of all shards or of some, in any order. A high mark that expires
-// before the time expired, in seconds since 1970, counts as none. Errors are *ItemError.
-func (k Keys) DecodeMarks(pid string, items []Attributes, expired int64) (Marks, error) {
+// counts as none: an earlier version has purged what it leads to. A low mark that expires is of
+// such a purge, too. Errors are *ItemError.
+func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 	var m Marks
 	if len(items) == 0 {
 		return m, nil
@@ -88,19 +98,16 @@ func (k Keys) DecodeMarks(pid string, items []Attributes, expired int64) (Marks,
 		if r.err == nil && seq < 0 {
 			r.fail(AttrSeq, ErrRange)
 		}
-		expires := r.optionalNumber(AttrExpires)
-		if high[r.key.Par] && expires != 0 && expires < expired {
-			continue
-		}
-		m.Expiring = m.Expiring || expires != 0
-		if high[r.key.Par] {
+		expires := r.optionalNumber(AttrExpires) != 0
+		switch {
+		case high[r.key.Par] && !expires:
 			m.HighMarks = append(m.HighMarks, seq)
 			m.High = max(m.High, seq)
-		} else {
+		case !high[r.key.Par]:
 			m.LowMarks = append(m.LowMarks, seq)
 			m.JVMLow = max(m.JVMLow, seq)
 			if low := r.lowMark(seq); low.Seq > 0 && low.counts(m.Low) {
-				m.Low = low
+				m.Low, m.Expiring = low, expires
 			}
 		}
 		if r.err != nil {
@@ -136,6 +143,12 @@ func (r *reader) lowMark(seq int64) LowMark {
 	if low.Behind = r.optionalNumber(AttrBehind); r.err == nil && (low.Behind < 0 || low.Behind >= max(low.Seq, 1)) {
 		r.fail(AttrBehind, ErrRange)
 	}
+	if low.Purged = r.optionalNumber(AttrPurged); r.err == nil && (low.Purged < 0 || low.Purged >= max(low.Seq, 1)) {
+		r.fail(AttrPurged, ErrRange)
+	}
+	if r.has(AttrExpires) {
+		low.Purged = max(low.Seq-1, 0)
+	}
 	low.Cut = r.cut()
 	return low
 }
@@ -151,22 +164,25 @@ func (r *reader) cut() Batch {
 }
 
 // EncodeHighMark returns the item of the high mark that seq, a multiple of PartitionSize, belongs
-// to. expires is 0, or when the mark of a purged id expires.
-func (k Keys) EncodeHighMark(pid string, seq, expires int64) Attributes {
-	return withExpiry(k.encodeMark(k.HighMark(pid, seq), seq), expires)
+// to.
+func (k Keys) EncodeHighMark(pid string, seq int64) Attributes {
+	return k.encodeMark(k.HighMark(pid, seq), seq)
 }
 
 // EncodeLowMark returns the item of a low mark. ids are the attributes of the sparse ids index,
-// which keep an id listed whose first event is deleted. They are nil in a shared journal and for a
-// purged id.
-func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int64) Attributes {
-	item := withExpiry(k.encodeMark(k.LowMarkItem(pid, low), low.JVMSeq()), expires)
+// which keep an id listed whose first event is deleted. They are nil in a shared journal, and where
+// nothing of the present life is deleted.
+func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes) Attributes {
+	item := k.encodeMark(k.LowMarkItem(pid, low), low.JVMSeq())
 	item[AttrRemoved] = number(low.Removed)
 	if low.Ahead > 0 {
 		item[AttrLow] = number(low.Seq)
 	}
 	if low.Behind > 0 {
 		item[AttrBehind] = number(low.Behind)
+	}
+	if low.Purged > 0 {
+		item[AttrPurged] = number(low.Purged)
 	}
 	WithCut(item, low.Cut)
 	maps.Copy(item, ids)

@@ -14,26 +14,28 @@ func TestMarksAreWritten(t *testing.T) {
 	cut := layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}
 	for name, c := range map[string]struct{ got, want layout.Attributes }{
 		"a high mark": {
-			shared.EncodeHighMark("pid", 1300, 0),
+			shared.EncodeHighMark("pid", 1300),
 			layout.Attributes{"par": text("journal-SH-pid-3"), "num": number("0"), "seq": number("1300")},
 		},
-		"a high mark that expires": {
-			shared.EncodeHighMark("pid", 100, 17),
-			layout.Attributes{"par": text("journal-SH-pid-1"), "num": number("0"), "seq": number("100"), "expires": number("17")},
-		},
 		"a low mark": {
-			shared.EncodeLowMark("pid", layout.LowMark{Seq: 205, Removed: 101}, nil, 0),
+			shared.EncodeLowMark("pid", layout.LowMark{Seq: 205, Removed: 101}, nil),
 			layout.Attributes{"par": text("journal-SL-pid-2"), "num": number("0"), "seq": number("205"), "removed": number("101")},
 		},
 		"a low mark with a cut": {
-			shared.EncodeLowMark("pid", layout.LowMark{Seq: 5, Removed: 5, Cut: cut}, nil, 0),
+			shared.EncodeLowMark("pid", layout.LowMark{Seq: 5, Removed: 5, Cut: cut}, nil),
 			layout.Attributes{
 				"par": text("journal-SL-pid-0"), "num": number("0"), "seq": number("5"), "removed": number("5"),
 				"cut_start": number("3"), "cut_cnt": number("3"), "cut_writer": text("w"),
 			},
 		},
+		"a low mark of a purge": {
+			shared.EncodeLowMark("pid", layout.LowMark{Seq: 5, Removed: 1, Purged: 4}, nil),
+			layout.Attributes{
+				"par": text("journal-SL-pid-0"), "num": number("0"), "seq": number("5"), "removed": number("1"), "purged": number("4"),
+			},
+		},
 		"a low mark that lists its id": {
-			shared.EncodeLowMark("pid", layout.LowMark{Seq: 5, Removed: 1}, shared.IDsAttributesOf(2, "journal\x00pid"), 0),
+			shared.EncodeLowMark("pid", layout.LowMark{Seq: 5, Removed: 1}, shared.IDsAttributesOf(2, "journal\x00pid")),
 			layout.Attributes{
 				"par": text("journal-SL-pid-0"), "num": number("0"), "seq": number("5"), "removed": number("1"),
 				"ids_shard": number("2"), "ids_key": text("journal\x00pid"),
@@ -48,11 +50,15 @@ func TestMarksAreWritten(t *testing.T) {
 
 func TestMarksAreRead(t *testing.T) {
 	t.Parallel()
-	low := func(l layout.LowMark) layout.Attributes { return shared.EncodeLowMark("pid", l, nil, 0) }
+	low := func(l layout.LowMark) layout.Attributes { return shared.EncodeLowMark("pid", l, nil) }
 	jvmAt := func(seq string) layout.Attributes {
 		return layout.Attributes{"par": text("journal-SL-pid-1"), "num": number("0"), "seq": number(seq)}
 	}
 	jvm := jvmAt("151")
+	expiring := func(mark layout.Attributes) layout.Attributes {
+		mark["expires"] = number("17")
+		return mark
+	}
 	ahead := layout.LowMark{Seq: 150, Ahead: 50, Removed: 120, Cut: layout.Batch{Start: 140, Last: 160, WriterUUID: "c"}}
 	older := layout.LowMark{Seq: 51, Removed: 51, Cut: layout.Batch{Start: 40, Last: 60, WriterUUID: "a"}}
 	newer := layout.LowMark{Seq: 205, Removed: 101, Cut: layout.Batch{Start: 200, Last: 207, WriterUUID: "b"}}
@@ -62,7 +68,7 @@ func TestMarksAreRead(t *testing.T) {
 	}{
 		"none": {nil, layout.Marks{}},
 		"the highest of all shards": {
-			[]layout.Attributes{shared.EncodeHighMark("pid", 900, 0), shared.EncodeHighMark("pid", 1000, 0), shared.EncodeHighMark("pid", 100, 0)},
+			[]layout.Attributes{shared.EncodeHighMark("pid", 900), shared.EncodeHighMark("pid", 1000), shared.EncodeHighMark("pid", 100)},
 			layout.Marks{High: 1000, HighMarks: []int64{100, 900, 1000}},
 		},
 		"the cut of the highest": {
@@ -88,10 +94,15 @@ func TestMarksAreRead(t *testing.T) {
 			layout.Marks{Low: layout.LowMark{Seq: 7, Ahead: 7, Removed: 1}, LowMarks: []int64{0}},
 		},
 		"of a purged id": {
-			[]layout.Attributes{shared.EncodeHighMark("pid", 100, 17)}, layout.Marks{High: 100, HighMarks: []int64{100}, Expiring: true},
+			[]layout.Attributes{low(layout.LowMark{Seq: 9, Removed: 9, Purged: 6})},
+			layout.Marks{Low: layout.LowMark{Seq: 9, Removed: 9, Purged: 6}, JVMLow: 9, LowMarks: []int64{9}},
+		},
+		"of an id that an earlier version has purged": {
+			[]layout.Attributes{expiring(shared.EncodeHighMark("pid", 100)), expiring(low(layout.LowMark{Seq: 9, Removed: 9}))},
+			layout.Marks{Low: layout.LowMark{Seq: 9, Removed: 9, Purged: 8}, JVMLow: 9, LowMarks: []int64{9}, Expiring: true},
 		},
 	} {
-		got, err := shared.DecodeMarks("pid", c.items, 0)
+		got, err := shared.DecodeMarks("pid", c.items)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
@@ -135,7 +146,7 @@ func TestMarksThatCannotBeRead(t *testing.T) {
 		"an item without a partition key":   {"num": number("0"), "seq": number("5")},
 		"a mark that expires at some place": mark("SL", layout.Attributes{"seq": number("5"), "expires": text("here")}),
 	} {
-		if _, err := shared.DecodeMarks("pid", []layout.Attributes{item}, 0); !errors.As(err, new(*layout.ItemError)) {
+		if _, err := shared.DecodeMarks("pid", []layout.Attributes{item}); !errors.As(err, new(*layout.ItemError)) {
 			t.Errorf("%s: error %v, want one that names the attribute", name, err)
 		}
 	}

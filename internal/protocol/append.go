@@ -151,7 +151,7 @@ func (w *Writer) build(
 			before = max(cmp.Or(e.Metadata.Time, written), before) | 1
 			e.Metadata.Time = before
 		}
-		a.items[i] = j.Store.encodeEvent(e)
+		a.items[i] = j.Store.encodeEvent(e, i == 0 && w.Last() == 0)
 		size := layout.Size(a.items[i])
 		if size > j.MaxItemSize {
 			return nil, &RejectedError{w.pid, index + i, size, j.MaxItemSize, errItemTooLarge}
@@ -183,11 +183,11 @@ func (a *AtomicWrite) take(e *layout.Event, index int) error {
 	return nil
 }
 
-// encodeEvent returns the item of an event. In a native journal the first event lists its
-// persistence id.
-func (s *Store) encodeEvent(e *layout.Event) layout.Attributes {
+// encodeEvent returns the item of an event. lists reports whether the event lists its persistence
+// id in a native journal: the first event of each life does.
+func (s *Store) encodeEvent(e *layout.Event, lists bool) layout.Attributes {
 	item := s.Keys.EncodeEvent(e)
-	if e.SequenceNr == 1 {
+	if lists {
 		maps.Copy(item, s.ids(e.PersistenceID))
 	}
 	return item

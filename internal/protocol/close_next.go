@@ -22,7 +22,7 @@ func (w *Writer) CloseNext(ctx context.Context, m *dynamo.Meter) (bool, error) {
 			return false, err
 		}
 	}
-	slot, err := w.journal.Store.While(w.journal.fresh(w.active)).Seal(ctx, m, w.pid, w.next)
+	slot, err := w.journal.Store.While(w.journal.fresh(w.active)).Seal(ctx, m, w.pid, w.next, w.low.Purged)
 	if err != nil {
 		return false, err
 	}

@@ -13,8 +13,10 @@ import (
 // DeleteTo deletes all events up to a sequence number, or to the last visible one if that is lower.
 // Numbers above it, which are sealed or belong to atomic writes that failed, stay: the low mark
 // shows which event was the last one. DeleteTo returns how many numbers it removed. It starts over
-// if the writer's knowledge becomes too old between two steps. The caller holds the turn. covered
-// reports that a snapshot at seq or after it is saved, without which the events would be lost.
+// if the writer's knowledge becomes too old between two steps. If the persistence id was purged
+// since the writer has recovered, the writer ends with a *ConflictError. The caller holds the turn.
+// covered reports that a snapshot at seq or after it is saved, without which the events would be
+// lost.
 func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64, covered bool) (int64, error) {
 	began, removed := w.journal.Clock.Now(), int64(0)
 	for {
@@ -45,7 +47,7 @@ func (w *Writer) deleteOnce(
 		return 0, err
 	}
 	put := func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) }
-	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, put)
+	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, w.low.Seq-1, put)
 }
 
 // nothingBehind makes raiseLowMark put a low mark that relies on no snapshot: a purge removes the
@@ -71,17 +73,20 @@ func (w *Writer) raiseLowMark(
 		w.lowSeen = seen
 		low := marks.Low
 		before := max(low.Removed, 1)
+		if low.Purged != w.low.Purged {
+			return 0, w.endOvertaken()
+		}
 		if w.low = low; target <= low.First() {
 			return before, nil
 		}
-		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(low)}
+		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(low), Purged: low.Purged}
 		if behind != nothingBehind {
 			raised.Behind = max(low.Behind, behind)
 		}
 		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
 			return 0, err
 		}
-		if !raised.Cut.IsBatch() {
+		if w.journal.Store.Shared() && !raised.Cut.IsBatch() {
 			// That no whole batch is cut holds only for the low mark that was read before: another
 			// deletion may have turned members into tombstones since.
 			again, err := w.journal.Store.LowMark(ctx, m, w.pid)
@@ -95,7 +100,7 @@ func (w *Writer) raiseLowMark(
 		}
 		raised = w.journal.Store.LowMarkAt(raised, marks, w.next-1)
 		seen = w.journal.Clock.Now()
-		switch err = w.putLowMark(ctx, m, raised); {
+		switch err = w.putLowMark(ctx, m, low, raised); {
 		case errors.Is(err, ErrMarkMoved):
 			continue
 		case err != nil:
@@ -150,23 +155,25 @@ const progressStep = 1000
 // remove puts a tombstone at every number from the end of the previous removal to the low mark:
 // events, holes and members of dead batches alike. It returns how many of these are in count. It
 // skips holes wider than a writer can leave, because a damaged low mark can be too far from the
-// events. put records the progress on the low mark.
+// events. Nothing is stored above the number last. put records the progress on the low mark.
 func (w *Writer) remove(
-	ctx context.Context, m *dynamo.Meter, count Span, put func(layout.LowMark) error,
+	ctx context.Context, m *dynamo.Meter, count Span, last int64, put func(layout.LowMark) error,
 ) (int64, error) {
-	removed := int64(0)
+	removed, last := int64(0), min(last, w.low.Seq-1)
 	for w.low.Removed < w.low.Seq {
-		from, err := w.journal.Store.SkipHole(ctx, m, w.pid, max(w.low.Removed, 1), w.low.Seq-1)
+		from, err := w.journal.Store.SkipHole(ctx, m, w.pid, max(w.low.Removed, 1), last)
 		if err != nil {
 			return removed, err
 		}
-		to := from + min(progressStep, w.low.Seq-from)
+		to := from + min(progressStep, last+1-from)
 		if err := w.putTombstones(ctx, m, from, to); err != nil {
 			return removed, err
 		}
 		removed += max(0, min(to-1, count.Last)-max(from, count.First)+1)
 		progress := w.low
-		progress.Removed = to
+		if progress.Removed = to; to > last {
+			progress.Removed = w.low.Seq
+		}
 		if err := put(progress); err != nil {
 			return removed, err
 		}

@@ -38,12 +38,11 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 	if err != nil {
 		return removed, err
 	}
-	all := j.Store.WithLeftovers()
-	err = all.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
+	err = j.Store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		if err := w.checkErasing(ctx, m); err != nil {
 			return false, err
 		}
-		slots, err := all.Partition(ctx, m, w.pid, p)
+		slots, err := j.Store.Partition(ctx, m, w.pid, p)
 		if err != nil {
 			return false, err
 		}

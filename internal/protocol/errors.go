@@ -21,8 +21,26 @@ var (
 	ErrClock             = errors.New("the clock is off")
 	ErrVersion           = errors.New("the last event has another sequence number")
 	ErrSnapshotMissing   = errors.New("a snapshot is missing")
+	ErrPurged            = errors.New("the persistence id was purged since")
 	ErrSnapshotAhead     = errors.New("a snapshot is ahead of its journal")
 )
+
+// PurgedError names the state from which a recovery continues, and the purge that has removed it.
+type PurgedError struct {
+	PersistenceID string
+	// Known is the number of the last event that the state has.
+	Known int64
+	// Purged is the highest number that the purge has taken: the present life begins after it.
+	Purged int64
+}
+
+func (e *PurgedError) Error() string {
+	return fmt.Sprintf("%v: %q: the state is that at %d, and everything up to %d was purged: "+
+		"recover from the beginning, without a snapshot", ErrPurged, e.PersistenceID, e.Known, e.Purged)
+}
+
+// Is reports whether target is ErrPurged.
+func (e *PurgedError) Is(target error) bool { return target == ErrPurged }
 
 // SnapshotMissingError names the last event that was deleted because a snapshot has its state, and
 // the newest snapshot that was found.

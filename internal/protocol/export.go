@@ -111,7 +111,7 @@ func (e *export) before(ctx context.Context, last int64) error {
 	}
 	if low := e.low; low != nil {
 		e.low, e.given = nil, *low
-		record := history.Record{Kind: history.LowMark, SequenceNumber: low.Seq, Behind: low.Behind}
+		record := history.Record{Kind: history.LowMark, SequenceNumber: low.Seq, Behind: low.Behind, Purged: low.Purged}
 		if cut := low.Cut; cut.IsBatch() {
 			record.BatchFirst, record.BatchLast, record.WriterUUID = cut.Start, cut.Last, cut.WriterUUID
 		}

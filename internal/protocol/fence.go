@@ -18,24 +18,39 @@ const NotExists = "attribute_not_exists(" + layout.AttrPar + ")"
 const Exists = "attribute_exists(" + layout.AttrPar + ")"
 
 // Seal closes a number for good, unless something is stored there. It returns what is stored
-// afterwards: the seal, or the item that was there before.
-func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Slot, error) {
-	return s.close(ctx, m, pid, seq, s.Keys.EncodeSeal(pid, seq))
+// afterwards: the seal, or the item that was there before. purged is the last number of the earlier
+// lives: the persistence id stays listed if the first number of its present life is sealed.
+func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq, purged int64) (layout.Slot, error) {
+	item := s.Keys.EncodeSeal(pid, seq)
+	if seq == purged+1 {
+		maps.Copy(item, s.ids(pid))
+	}
+	return s.close(ctx, m, pid, seq, item)
 }
 
 // Fence takes a number before the low mark is raised to low, unless something is stored there. It
-// puts a tombstone if expires is set, otherwise a seal. It returns what is stored afterwards.
-func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, expires int64) (layout.Slot, error) {
-	return s.close(ctx, m, pid, seq, s.Keys.EncodeFence(pid, seq, low, expires))
+// returns what is stored afterwards. purged is that of Seal.
+func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, purged int64) (layout.Slot, error) {
+	item := s.Keys.EncodeFence(pid, seq, low, 0)
+	if seq == purged+1 {
+		maps.Copy(item, s.ids(pid))
+	}
+	return s.close(ctx, m, pid, seq, item)
 }
 
+// PurgeFence takes a number before a purge raises the low mark to low, unless something is stored
+// there. It returns what is stored afterwards. The fence does not expire before the low mark is
+// raised over it: who has read the fence raises the low mark over the numbers below it, and who
+// found nothing in its place would write at one of them.
+func (s *Store) PurgeFence(ctx context.Context, m *dynamo.Meter, pid string, seq, low int64) (layout.Slot, error) {
+	return s.close(ctx, m, pid, seq, s.Keys.EncodePurgeFence(pid, seq, low))
+}
+
+// close puts an item at a number, unless something is stored there. It returns what is stored
+// afterwards.
 func (s *Store) close(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes,
 ) (layout.Slot, error) {
-	// A persistence id stays listed if its first number is sealed.
-	if seq == 1 && !s.Shared() {
-		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
-	}
 	slot, taken, err := s.putIfFree(ctx, m, pid, seq, dynamo.Put{Item: item, Before: s.Before})
 	if err != nil {
 		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)
@@ -46,30 +61,16 @@ func (s *Store) close(
 	return slot, nil
 }
 
-// Hold replaces the tombstone of a slot by a fence, which does not expire, and which records the
-// value that the low mark is about to be raised to. It reports false if the tombstone is gone or
-// was replaced.
-func (s *Store) Hold(
-	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark,
-) (bool, error) {
-	same, values := layout.AttrExpires+" = :expires", dynamo.Attributes{":expires": number(slot.Expires)}
-	// The fence of a purge has the same expiry as the tombstone that replaces it, if both are put
-	// in the same second. A late hold of the fence would stay for ever in place of the tombstone.
-	if slot.Low == 0 {
-		same += " AND attribute_not_exists(" + layout.AttrLow + ")"
-	} else {
-		same += " AND " + layout.AttrLow + " = :low"
-		values[":low"] = number(slot.Low)
+// putIfFree puts an item under the condition that nothing is stored at its number. If something is
+// stored there, putIfFree returns it and reports true.
+func (s *Store) putIfFree(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64, put dynamo.Put,
+) (slot layout.Slot, taken bool, err error) {
+	put.Table, put.Condition = s.Table, NotExists
+	err = s.Client.Put(ctx, m, put)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return layout.Slot{}, false, err
 	}
-	err := s.Client.Put(ctx, m, dynamo.Put{
-		Table:     s.Table,
-		Item:      layout.WithCut(s.Keys.EncodeFence(pid, slot.SequenceNr, low.Seq, 0), low.Cut),
-		Before:    s.Before,
-		Condition: same,
-		Values:    values,
-	})
-	if errors.Is(err, dynamo.ErrConditionFailed) {
-		return false, nil
-	}
-	return err == nil, err
+	slot, err = s.MetSlot(ctx, m, pid, seq, dynamo.OldItem(err))
+	return slot, err == nil, err
 }

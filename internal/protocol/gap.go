@@ -46,7 +46,7 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 		sealed := func(slot layout.Slot) {
 			numbers[slot.SequenceNr-lo] = readSlot{Slot: slot, at: r.stamps.stamp()}
 		}
-		if err := store.sealMissing(ctx, r.meter, r.req.PersistenceID, lo, known, sealed); err != nil {
+		if err := store.sealMissing(ctx, r.meter, r.req.PersistenceID, r.marks.Low.Purged, lo, known, sealed); err != nil {
 			return err
 		}
 	}
@@ -71,9 +71,9 @@ func (r *replay) noteMissing(lo int64, known []bool) {
 }
 
 // sealMissing seals the numbers from first on that are not known, in parallel, and calls sealed
-// with what is stored at each of them, also in parallel.
+// with what is stored at each of them, also in parallel. purged is that of Seal.
 func (s *Store) sealMissing(
-	ctx context.Context, m *dynamo.Meter, pid string, first int64, known []bool, sealed func(layout.Slot),
+	ctx context.Context, m *dynamo.Meter, pid string, purged, first int64, known []bool, sealed func(layout.Slot),
 ) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.Parallelism)
@@ -82,7 +82,7 @@ func (s *Store) sealMissing(
 			continue
 		}
 		group.Go(func() error {
-			slot, err := s.Seal(ctx, m, pid, first+int64(i))
+			slot, err := s.Seal(ctx, m, pid, first+int64(i), purged)
 			if err == nil {
 				sealed(slot)
 			}

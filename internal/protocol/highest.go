@@ -65,7 +65,7 @@ const farPartitionsBehind = 16
 // follow searches after the end for items that no high mark points to.
 func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, end *End) error {
 	for empty := int64(0); ; empty++ {
-		looks := s.partitionsBehind(end.Highest, marks.High)
+		looks := s.partitionsBehind(end.Highest, s.Leads(marks))
 		if end.FarMark != 0 {
 			looks = farPartitionsBehind
 		}
@@ -84,7 +84,7 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 }
 
 // partitionsBehind returns how many empty partitions must follow that of the highest known number
-// before the journal is known to end there. high is the high mark.
+// before the journal is known to end there. high is the block to which the marks lead.
 //
 // A regular journal that ends within a partition needs none. A journal that ends with the last
 // number of a partition needs one: the high mark of the next event may be missing. If one mark is
@@ -120,14 +120,13 @@ func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, 
 	return 0, nil
 }
 
-// top returns the highest number taken in a partition, or 0. Items that can't be read count,
-// leftovers do not.
+// top returns the highest number taken in a partition, or 0. Items that can't be read count.
 func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
 	in, fits := s.newestQuery(pid, p)
 	if !fits {
 		return 0, nil
 	}
-	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum + ", " + layout.AttrExpires)
+	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum)
 	page, err := s.Client.Query(ctx, m, in)
 	if err != nil {
 		return 0, fmt.Errorf("read partition %d: %w", p, err)
@@ -139,14 +138,7 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	if err != nil {
 		return 0, fmt.Errorf("table %q: %w", s.Table, err)
 	}
-	if slot, err := s.Keys.DecodeSlot(pid, p, page.Items[0]); err != nil || !s.IsLeftover(slot) {
-		return p*layout.PartitionSize + key.Num, nil //nolint:nilerr // it counts
-	}
-	slots, err := s.Partition(ctx, m, pid, p)
-	if err != nil || len(slots) == 0 {
-		return 0, err
-	}
-	return slots[len(slots)-1].SequenceNr, nil
+	return p*layout.PartitionSize + key.Num, nil
 }
 
 // newestQuery returns the query of the newest item of a partition. It reports false if the

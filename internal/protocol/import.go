@@ -25,17 +25,14 @@ type Import struct {
 	// Highest is the last number of the records. It is valid when Finish has returned.
 	Highest int64
 
-	// low and highest are the low mark and the highest number of the target at the beginning, high
-	// is a high mark that does not expire; low and high are updated by writes. hint is a high mark
-	// that may lead to the stored items.
+	// low, high and highest are the marks and the highest number of the target at the beginning;
+	// low and high are updated by writes. hint is the high mark at the beginning.
 	low     layout.LowMark
 	high    int64
 	hint    int64
 	highest int64
 	// jvmLow is the low mark as a JVM reads it.
 	jvmLow int64
-	// expiring reports that the id was purged: its marks expire unless they are put again.
-	expiring bool
 	// tip is the highest number that is taken in the target, also by this import.
 	tip int64
 
@@ -71,15 +68,16 @@ func (in *Import) Mark(err error) error { return in.meter.Mark(err) }
 // Begin reads what the target holds.
 func (in *Import) Begin(ctx context.Context) error {
 	in.began = in.journal.Clock.Now()
-	marks, highest, err := in.journal.Store.Bounds(ctx, &in.meter, in.pid)
+	marks, err := in.journal.Store.KeptMarks(ctx, &in.meter, in.pid)
 	if err != nil {
 		return err
 	}
-	in.highest, in.tip, in.hint = highest, highest, marks.High
-	in.low, in.jvmLow, in.expiring = marks.Low, marks.JVMLow, marks.Expiring
-	if !in.expiring { // otherwise every high mark is put again
-		in.high = marks.High
+	highest, err := in.journal.Store.Highest(ctx, &in.meter, in.pid, marks)
+	if err != nil {
+		return err
 	}
+	in.highest, in.tip, in.hint, in.high = highest, highest, marks.High, marks.High
+	in.low, in.jvmLow = marks.Low, marks.JVMLow
 	return in.pace(ctx)
 }
 
@@ -139,6 +137,8 @@ func (in *Import) checkFollows(ctx context.Context, first, last int64) error {
 	switch {
 	case last < first || last > layout.MaxSequenceNumber || last-first >= maxSpan:
 		return in.invalid(first, fmt.Sprintf("its span, which ends at %d, is not valid", last))
+	case first <= in.currentLow().Purged:
+		return in.purgedHere(first)
 	case first < lowest:
 		return in.conflict(first, "it is deleted here")
 	case in.next != 0 && first != in.next:

@@ -100,7 +100,7 @@ func (in *Import) put(ctx context.Context, events []*layout.Event) error {
 			in.equal = e.SequenceNr
 			continue
 		}
-		item := in.journal.Store.encodeEvent(e)
+		item := in.journal.Store.encodeEvent(e, e.SequenceNr == in.currentLow().Purged+1)
 		if size := layout.Size(item); size > layout.MaxItemBytes {
 			return &RejectedError{in.pid, -1, size, layout.MaxItemBytes, errItemTooLarge}
 		}
@@ -119,9 +119,6 @@ func (in *Import) writeOrHold(
 	ctx context.Context, first, last int64, missing []*layout.Event, take func(context.Context) error,
 ) error {
 	write := func(ctx context.Context) error {
-		if err := in.renewLowMark(ctx); err != nil {
-			return err
-		}
 		if err := take(ctx); err != nil {
 			return err
 		}

@@ -11,9 +11,15 @@ import (
 
 // lowMark takes a low mark. It is put when everything stored was compared.
 func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
-	low := layout.LowMark{Seq: r.SequenceNumber, Behind: r.Behind}
+	low := layout.LowMark{Seq: r.SequenceNumber, Behind: r.Behind, Purged: r.Purged}
 	if low.Behind < 0 || low.Behind >= max(low.Seq, 1) {
 		return in.invalid(r.SequenceNumber, "the snapshot that it relies on is not below it")
+	}
+	if low.Purged < 0 || low.Purged >= low.Seq {
+		return in.invalid(r.SequenceNumber, "the purge that it names is not below it")
+	}
+	if in.journal.Store.Shared() { // a purge leaves no trace there
+		low.Purged = 0
 	}
 	if r.BatchFirst != 0 {
 		low.Cut = layout.Batch{Start: r.BatchFirst, Last: r.BatchLast, WriterUUID: r.WriterUUID}
@@ -23,6 +29,8 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 	}
 	known := in.currentLow()
 	switch {
+	case low.Purged < known.Purged:
+		return in.purgedHere(low.Seq)
 	case low.Seq < known.Seq:
 		return in.conflict(low.Seq, fmt.Sprintf("it is deleted here, the low mark is %d", known.Seq))
 	case low.Seq > known.Seq: // the records continue there
@@ -36,7 +44,8 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 	}
 	in.last = max(in.last, low.Seq-1)
 	low.Behind = max(low.Behind, known.Behind)
-	if low.Seq == in.low.Seq && low.Cut == in.low.Cut && low.Behind == in.low.Behind && in.low.Removed >= low.Seq && !in.expiring {
+	if low.Seq == in.low.Seq && low.Cut == in.low.Cut && low.Behind == in.low.Behind &&
+		low.Purged == in.low.Purged && in.low.Removed >= low.Seq {
 		return nil
 	}
 	if err := in.findUnmarked(ctx, low.Seq); err != nil {
@@ -46,6 +55,13 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 		return in.finishComparison(ctx)
 	}
 	return nil
+}
+
+// purgedHere returns the error of a history that was not purged as far as the persistence id here.
+// Its numbers would be used again.
+func (in *Import) purgedHere(seq int64) error {
+	return in.conflict(seq, fmt.Sprintf("it was purged here up to %d, and the history that is copied was not: "+
+		"purge it here with all its items at once, or copy to another journal", in.currentLow().Purged))
 }
 
 // findUnmarked searches for items that no mark leads to, in the partitions around a low mark that
@@ -152,30 +168,12 @@ func (in *Import) takeLast(ctx context.Context, last int64) error {
 
 // putLowMark puts the low mark that raiseLowMark has computed.
 func (in *Import) putLowMark(ctx context.Context, r *remover, low layout.LowMark) error {
-	if low.Seq == in.low.Seq && !in.expiring {
+	if low.Seq == in.low.Seq {
 		return r.putProgress(ctx, &in.meter, low)
 	}
 	if err := in.journal.Store.RaiseLowMark(ctx, &in.meter, in.pid, low); err != nil {
 		return fmt.Errorf("put the low mark: %w", err)
 	}
-	in.expiring = false
-	return nil
-}
-
-// renewLowMark puts the low mark of a purged id again, before anything is written behind it: when
-// it had expired, the id would no longer be listed, and would begin at 1 again.
-func (in *Import) renewLowMark(ctx context.Context) error {
-	if !in.expiring || in.low.Seq == 0 {
-		return nil
-	}
-	there, err := in.journal.Store.RenewLowMark(ctx, &in.meter, in.pid, in.low)
-	if err != nil {
-		return fmt.Errorf("put the low mark: %w", err)
-	}
-	if !there {
-		return in.changedMeanwhile(in.tip)
-	}
-	in.expiring = false
 	return nil
 }
 

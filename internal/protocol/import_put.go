@@ -114,7 +114,7 @@ func (in *Import) checkStays(ctx context.Context, slot layout.Slot) error {
 // sealSpan seals numbers of one partition.
 func (in *Import) sealSpan(ctx context.Context, s Span) error {
 	return in.eachNumber(ctx, s, func(ctx context.Context, seq int64) error {
-		slot, err := in.journal.Store.Seal(ctx, &in.meter, in.pid, seq)
+		slot, err := in.journal.Store.Seal(ctx, &in.meter, in.pid, seq, in.currentLow().Purged)
 		if err != nil {
 			return err
 		}

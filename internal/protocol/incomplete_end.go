@@ -32,7 +32,7 @@ func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
 	if err := r.confirmLowMark(ctx, r.read); err != nil {
 		return false, err
 	}
-	slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, next)
+	slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, next, 0)
 	if err != nil {
 		return false, err
 	}

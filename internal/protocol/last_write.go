@@ -41,5 +41,5 @@ func (w *Writer) sealFree(ctx context.Context, m *dynamo.Meter, store *Store, sp
 	for _, slot := range slots {
 		known[slot.SequenceNr-span.First] = true
 	}
-	return store.sealMissing(ctx, m, w.pid, span.First, known, func(layout.Slot) {})
+	return store.sealMissing(ctx, m, w.pid, w.low.Purged, span.First, known, func(layout.Slot) {})
 }

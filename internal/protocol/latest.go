@@ -22,7 +22,7 @@ func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result
 	if s.Shared() {
 		return Result{}, false, nil
 	}
-	marks, err := s.Marks(ctx, m, pid)
+	marks, err := s.KeptMarks(ctx, m, pid)
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -54,7 +54,7 @@ func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result
 }
 
 // newest returns the slot of the highest number that is stored in a partition. It reports false if
-// the partition is empty, or holds a leftover there.
+// the partition is empty.
 func (s *Store) newest(ctx context.Context, m *dynamo.Meter, pid string, p int64) (layout.Slot, bool, error) {
 	in, fits := s.newestQuery(pid, p)
 	if !fits {
@@ -64,7 +64,7 @@ func (s *Store) newest(ctx context.Context, m *dynamo.Meter, pid string, p int64
 	if err != nil {
 		return layout.Slot{}, false, fmt.Errorf("read the newest item: %w", err)
 	}
-	if slots = s.withoutLeftovers(slots); len(slots) == 0 {
+	if len(slots) == 0 {
 		return layout.Slot{}, false, nil
 	}
 	return slots[0], true, nil

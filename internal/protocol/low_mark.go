@@ -39,7 +39,7 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 	if !s.Shared() {
 		return nil
 	}
-	if _, err := s.Seal(ctx, m, pid, last); err != nil {
+	if _, err := s.Seal(ctx, m, pid, last, 0); err != nil {
 		return err
 	}
 	if layout.HighestBlock(last) == 0 {
@@ -99,7 +99,7 @@ func (s *Store) jvmLowNear(
 		stored, event = true, !layout.IsClosed(item)
 		return true
 	})
-	read, err := s.Keys.DecodeMarks(pid, marks, s.LeftoverBefore())
+	read, err := s.Keys.DecodeMarks(pid, marks)
 	if err != nil {
 		return 0, false, false, fmt.Errorf("table %q: %w", s.Table, err)
 	}
@@ -195,7 +195,6 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
 	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
 	r.marks.JVMLow = max(r.marks.JVMLow, seen.marks.JVMLow)
-	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring
 	if moved {
 		return errLowMoved
 	}

@@ -44,12 +44,12 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 		"singles, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 3, Removed: 3}) }, "3-9", 9},
 		"into an atomic write":   {func(s *scene) { s.bury(1, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}) }, "5-9", 9},
 		"into an atomic write, not yet removed": {
-			func(s *scene) { s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil, 0)) },
+			func(s *scene) { s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil)) },
 			"1-9", 9, // nothing looks irregular, as if everything had been read before
 		},
 		"everything, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 10, Removed: 10}) }, "", 9},
 		"everything, and it vanished": {func(s *scene) {
-			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 10, Removed: 10}, nil, 0))
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 10, Removed: 10}, nil))
 			s.vanish(1, 9)
 		}, "", 9},
 		"a JVM's deletion of singles":           {func(s *scene) { s.jvmDeletes(1, 2) }, "3-9", 9},
@@ -100,7 +100,7 @@ func TestFirstPartitionEmptied(t *testing.T) {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
 			t.Parallel()
 			s := newSceneOf(t, 10, shards)
-			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 301, Removed: 301}, nil, 0), s.keys.EncodeHighMark(pid, 300, 0))
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 301, Removed: 301}, nil), s.keys.EncodeHighMark(pid, 300))
 			s.singles(301, 305)
 			s.want(protocol.Request{Recover: true}, "301-305", 305)
 			if n := s.count(anything); n != 4 {
@@ -131,10 +131,10 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 			s := newSceneOf(t, 10, 10)
 			s.singles(c.first, c.last)
 			if c.first > 1 {
-				s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: c.first, Removed: c.first}, nil, 0))
+				s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: c.first, Removed: c.first}, nil))
 			}
 			if c.first < 5000 && c.last >= layout.PartitionSize {
-				s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(c.last), 0))
+				s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(c.last)))
 			}
 			s.afterMarks(func() {
 				s.jvmDeletes(c.first, c.last)
@@ -157,7 +157,7 @@ func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 		"tombstones": func(s *scene) {
 			s.bury(1, layout.LowMark{Seq: cut + 1, Removed: cut + 1})
 			s.vanishMark(cut + 1)
-			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: deleted + 1, Removed: 1}, nil, 0))
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: deleted + 1, Removed: 1}, nil))
 		},
 		"a JVM": func(s *scene) {
 			s.jvmDeletes(1, cut)
@@ -181,7 +181,7 @@ func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 				s.singles(1, 10)
 				s.afterMarks(func() {
 					s.singles(11, 300)
-					s.put(s.keys.EncodeHighMark(pid, 100, 0), s.keys.EncodeHighMark(pid, 200, 0), s.keys.EncodeHighMark(pid, 300, 0))
+					s.put(s.keys.EncodeHighMark(pid, 100), s.keys.EncodeHighMark(pid, 200), s.keys.EncodeHighMark(pid, 300))
 					remove(s)
 				})
 				if !strings.HasSuffix(name, "order") {
@@ -209,22 +209,11 @@ func TestLowMarkMovesToTheValueInAFence(t *testing.T) {
 			t.Parallel()
 			s := newSceneOf(t, 10, 10)
 			s.afterMarks(func() {
-				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil, 0))
+				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil))
 				s.singles(5501, 5503)
 			})
 			s.want(protocol.Request{Recover: recover}, "5501-5503", 5503)
 		})
-	}
-}
-
-// TestFenceBehindTombstones recovers a purged persistence id whose marks have expired.
-func TestFenceBehindTombstones(t *testing.T) {
-	t.Parallel()
-	s := newSceneOf(t, 10, 10)
-	s.put(s.keys.EncodeTombstone(pid, 1, 4_000_000_000), s.keys.EncodeFence(pid, 2, 5501, 4_000_000_000))
-	s.want(protocol.Request{Recover: true}, "", 5500)
-	if n := s.count(operation("PutItem")); n != 4 {
-		t.Errorf("%d items were put; want one that holds a tombstone, a seal and a high mark for a JVM, and the low mark", n)
 	}
 }
 
@@ -234,10 +223,10 @@ func TestLowMarkThatNamesItsCutLater(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		s := newScene(t, 10)
-		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5}, nil, 0), member(5, 3, 6), member(6, 3, 6))
+		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5}, nil), member(5, 3, 6), member(6, 3, 6))
 		s.singles(7, 9)
 		cut := layout.LowMark{Seq: 5, Removed: 5, Cut: layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}}
-		s.afterMarks(func() { s.put(s.keys.EncodeLowMark(pid, cut, nil, 0)) })
+		s.afterMarks(func() { s.put(s.keys.EncodeLowMark(pid, cut, nil)) })
 		s.want(protocol.Request{Recover: recover}, "5-9", 9)
 	}
 }
@@ -246,7 +235,7 @@ func TestLowMarkThatNamesItsCutLater(t *testing.T) {
 func lowMarksRead(a asked) bool { return a.operation == "BatchGetItem" && !a.high }
 
 // erased leaves only a high mark, as an interrupted purge does that erases.
-func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100, 0)) }
+func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100)) }
 
 // TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark in parallel with an empty first page.
 // Before the second page is read, which is empty too, another writer writes up to there and deletes
@@ -300,7 +289,7 @@ func TestLowMarkBeyondThatOfANewEntity(t *testing.T) {
 		const last = 199
 		s := newSceneOf(t, 10, 10)
 		s.singles(1, last)
-		s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(last), 0))
+		s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(last)))
 		deleted, paged := make(chan struct{}), make(chan struct{})
 		read := s.marksRead()
 		remove := once(query(0), func() {
@@ -333,7 +322,7 @@ func TestLowMarkBeyondThatOfANewEntity(t *testing.T) {
 // items.
 func (s *scene) jvmDeletes(from, to int64) {
 	s.Helper()
-	mark := s.keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil, 0)
+	mark := s.keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil)
 	delete(mark, layout.AttrRemoved)
 	s.put(mark)
 	s.vanish(from, to)
@@ -348,7 +337,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, 1)
 			s.singles(1, 230)
-			s.put(s.keys.EncodeHighMark(pid, 200, 0))
+			s.put(s.keys.EncodeHighMark(pid, 200))
 			s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 151, Removed: 151}) })
 			got, result, err := s.read(protocol.Request{Recover: recover})
 			if recover {
@@ -369,7 +358,7 @@ func TestDeletedMeanwhileOfReturnedEvents(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 1)
 	s.singles(1, 150)
-	s.put(s.keys.EncodeHighMark(pid, 100, 0))
+	s.put(s.keys.EncodeHighMark(pid, 100))
 	s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 60, Removed: 60}) })
 	s.want(protocol.Request{Recover: true}, "1-150", 150)
 }
@@ -461,7 +450,7 @@ func TestOlderPageOfALaterPartition(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, 10)
 			s.singles(201, 203)
-			s.put(s.keys.EncodeHighMark(pid, 200, 0))
+			s.put(s.keys.EncodeHighMark(pid, 200))
 			landed := make(chan struct{})
 			s.after = once(query(1), func() {
 				s.singles(1, 97)

@@ -9,6 +9,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
+// KeptMarks reads all marks of a persistence id for a program that writes after them. A low mark
+// that an earlier version lets expire is kept first: when it vanished, its numbers would be used
+// again.
+func (s *Store) KeptMarks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
+	for {
+		marks, err := s.Marks(ctx, m, pid)
+		if err != nil || !marks.Expiring {
+			return marks, err
+		}
+		if err := s.keepLowMark(ctx, m, pid, marks.Low); err != nil {
+			return marks, fmt.Errorf("keep the low mark of a purge: %w", err)
+		}
+	}
+}
+
 // Marks reads all marks of a persistence id, in one request if they fit.
 func (s *Store) Marks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
 	return s.marks(ctx, m, pid, append(s.Keys.HighMarks(pid), s.Keys.LowMarks(pid)...))
@@ -28,11 +43,23 @@ func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []l
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
 	}
-	marks, err := s.Keys.DecodeMarks(pid, items, s.LeftoverBefore())
+	marks, err := s.Keys.DecodeMarks(pid, items)
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)
 	}
+	if s.Shared() { // there a purge leaves no low mark, and one that expires is not of a purge
+		marks.Low.Purged, marks.Expiring = 0, false
+	}
 	return marks, nil
+}
+
+// Leads returns the block to which the marks of a persistence id lead. In a native journal the low
+// mark leads to its block as a high mark does: after a purge there may be no other.
+func (s *Store) Leads(marks layout.Marks) int64 {
+	if s.Shared() {
+		return marks.High
+	}
+	return max(marks.High, layout.HighestBlock(max(marks.Low.Seq-1, 0)))
 }
 
 // MarkCondition is a condition on a stored mark.
@@ -47,31 +74,22 @@ func (c MarkCondition) on(put dynamo.Put) dynamo.Put {
 	return put
 }
 
-// HighMarkRises is the condition that a high mark is raised. A mark of a purged id, which expires,
-// may be put again with the same value, and with a lower one if it expired before a time, in
-// seconds since 1970.
-func HighMarkRises(seq, expired int64) MarkCondition {
+// HighMarkRises is the condition that a high mark is raised. A mark that an earlier version lets
+// expire is replaced by any other.
+func HighMarkRises(seq int64) MarkCondition {
 	return MarkCondition{
-		NotExists + " OR " + layout.AttrSeq + " < :seq OR " +
-			"(" + layout.AttrSeq + " = :seq AND " + expiring + ") OR " + layout.AttrExpires + " < :expired",
-		dynamo.Attributes{":seq": number(seq), ":expired": number(expired)},
+		NotExists + " OR " + layout.AttrSeq + " < :seq OR " + expiring,
+		dynamo.Attributes{":seq": number(seq)},
 	}
 }
 
-// HighMarkStays is the condition that a high mark is stored with this value.
-func HighMarkStays(seq int64) MarkCondition {
-	return MarkCondition{layout.AttrSeq + " = :seq", dynamo.Attributes{":seq": number(seq)}}
-}
-
 // LowMarkRises is the condition that a low mark is raised: neither of its values becomes lower, and
-// the one that counts becomes higher. A mark of a purged id, which expires, may be put again with
-// the same values.
+// the one that counts becomes higher.
 func LowMarkRises(low layout.LowMark) MarkCondition {
 	const rises = NotExists + " OR " +
 		"(" + layout.AttrSeq + " <= :seq AND (" +
 		"attribute_not_exists(" + layout.AttrLow + ") AND " + layout.AttrSeq + " < :low OR " +
-		layout.AttrLow + " < :low)) OR " +
-		"(" + layout.AttrSeq + " = :low AND " + expiring + ")"
+		layout.AttrLow + " < :low))"
 	return MarkCondition{rises, dynamo.Attributes{":seq": number(low.JVMSeq()), ":low": number(low.Seq)}}
 }
 
@@ -89,11 +107,13 @@ func LowMarkStays(low layout.LowMark) MarkCondition {
 	}
 }
 
-// LowMarkExpires is the condition that a low mark is stored with these values and expires: nobody
-// uses the purged id again.
-func LowMarkExpires(low layout.LowMark) MarkCondition {
-	c := LowMarkStays(low)
-	c.expression += " AND " + expiring
+// LowMarkReplaces is the condition that the low mark of a native journal is the one that was read.
+// The zero low mark is none.
+func LowMarkReplaces(read layout.LowMark) MarkCondition {
+	c := MarkCondition{layout.AttrSeq + " = :seq", dynamo.Attributes{":seq": number(read.JVMSeq())}}
+	if read.Seq == 0 {
+		c.expression += " OR " + NotExists
+	}
 	return c
 }
 
@@ -121,12 +141,22 @@ func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, 
 		before = s.Before
 	}
 	mark := layout.HighestBlock(seq)
-	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeHighMark(pid, mark, 0), HighMarkRises(mark, s.LeftoverBefore()), before))
+	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeHighMark(pid, mark), HighMarkRises(mark), before))
 }
 
-// RaiseLowMark puts a low mark that does not expire, unless one as high is stored.
+// encodeLowMark returns the item of a low mark. It lists the persistence id if something of its
+// present life is deleted: then the life's first event may not be stored any more.
+func (s *Store) encodeLowMark(pid string, low layout.LowMark) layout.Attributes {
+	var ids layout.Attributes
+	if !low.Unused() {
+		ids = s.ids(pid)
+	}
+	return s.Keys.EncodeLowMark(pid, low, ids)
+}
+
+// RaiseLowMark puts a low mark, unless one as high is stored.
 func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
-	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkRises(low), s.Before))
+	return ignoreMoved(s.PutMark(ctx, m, s.encodeLowMark(pid, low), LowMarkRises(low), s.Before))
 }
 
 func ignoreMoved(err error) error {
@@ -136,13 +166,10 @@ func ignoreMoved(err error) error {
 	return err
 }
 
-// RenewLowMark puts a low mark of a purged id again, without an expiry. It reports whether the mark
-// is still stored: it may have expired, or may have been raised.
-func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
-	err := s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkExpires(low), s.Before)
-	if err == nil || !errors.Is(err, ErrMarkMoved) {
-		return err == nil, err
-	}
-	marks, err := s.LowMark(ctx, m, pid) // an earlier attempt or another writer may have put it
-	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
+// keepLowMark puts a low mark that an earlier version lets expire again, without an expiry. If the
+// mark has vanished or moved meanwhile, nothing changes.
+func (s *Store) keepLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
+	still := LowMarkReplaces(low)
+	still.expression += " AND " + expiring
+	return ignoreMoved(s.PutMark(ctx, m, s.encodeLowMark(pid, low), still, s.Before))
 }

@@ -96,9 +96,6 @@ func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 	ctx, end := w.journal.Life.Look(ctx)
 	defer end()
 	slots, err := w.journal.Store.MetSlots(ctx, a.meter, w.pid, old)
-	if err == nil {
-		a.freeNumbers(ctx, slots)
-	}
 	for i, e := range a.events {
 		if _, met := old[e.SequenceNr]; !met {
 			continue
@@ -113,25 +110,6 @@ func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 			results[i] = a.unknown(results[i])
 		default:
 			results[i] = w.conflict(slot)
-		}
-	}
-}
-
-// freeNumbers removes leftovers that have the numbers of the write, and those around them. The
-// write has failed, but the next one succeeds.
-func (a *AtomicWrite) freeNumbers(ctx context.Context, met map[int64]layout.Slot) {
-	w := a.writer
-	partitions := map[int64]bool{}
-	for seq, slot := range met {
-		if w.journal.Store.IsLeftover(slot) {
-			partitions[seq/layout.PartitionSize] = true
-		}
-	}
-	for p := range partitions {
-		if err := w.journal.Store.removeLeftovers(ctx, a.meter, w.pid, p); err != nil {
-			w.journal.Logger.WarnContext(ctx, "expired tombstones of a purge are left",
-				"persistence_id", w.pid, "sequence_number", p*layout.PartitionSize, "error", err)
-			return
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 func (s *Store) RaisesLowMark(
 	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, marks layout.Marks,
 ) (bool, error) {
-	if slot.Tombstone() || slot.Event != nil || slot.Low == 0 {
-		return slot.Tombstone(), nil
+	if slot.Tombstone() || slot.Purges || slot.Event != nil || slot.Low == 0 {
+		return slot.Tombstone() || slot.Purges, nil
 	}
 	overrun, err := s.isOverrun(ctx, m, pid, slot, marks)
 	return !overrun, err

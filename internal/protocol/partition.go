@@ -17,8 +17,6 @@ func (s *logicalClock) stamp() int64 { return s.last.Add(1) }
 // page is a page of a partition.
 type page struct {
 	slots []layout.Slot
-	// leftovers reports that the page has leftovers, which are not in slots.
-	leftovers bool
 	// read is the stamp of the end of the read.
 	read int64
 	// next is where the next page starts, or nil after the last page.
@@ -42,7 +40,7 @@ type partitions struct {
 	from int64
 	// needed is the last partition that is read even if the ones before it are empty.
 	needed int64
-	// high is the high mark.
+	// high is the block to which the marks lead.
 	high int64
 
 	ctx    context.Context //nolint:containedctx // bounds what is read; ended by close
@@ -61,12 +59,10 @@ type partitions struct {
 	begun   bool              // the first page of current was handed out
 	holds   bool              // something of current was handed out
 	top     int64             // the highest number that was handed out, or deleted
-	// leftovers reports that a page had leftovers.
-	leftovers bool
-	empty     int64     // how many partitions in a row were empty, up to current
-	first     *reader   // reads the first page of current; nil if who asks for it does
-	ahead     []*reader // read those of current+1, current+2, …
-	idle      []*reader
+	empty   int64             // how many partitions in a row were empty, up to current
+	first   *reader           // reads the first page of current; nil if who asks for it does
+	ahead   []*reader         // read those of current+1, current+2, …
+	idle    []*reader
 }
 
 // reader reads first pages on request, in its own goroutine. It lives as long as its partitions:
@@ -94,7 +90,7 @@ func openPartitions(ctx context.Context, r *replay, from, needed int64) *partiti
 
 // setMarks sets the marks, by which leadsOn decides before anything was handed out.
 func (p *partitions) setMarks(marks layout.Marks) {
-	p.high, p.top = marks.High, max(marks.Low.Seq-1, 0)
+	p.high, p.top = p.store.Leads(marks), max(marks.Low.Seq-1, 0)
 }
 
 // prefetch requests the first page.
@@ -194,9 +190,7 @@ func (p *partitions) read(o pageRequest, next dynamo.Attributes) page {
 	in := p.store.partitionQuery(p.pid, lo, partitionEnd(lo))
 	in.ExclusiveStartKey = next
 	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.slot)
-	stored := len(slots)
-	slots = p.store.withoutLeftovers(slots)
-	got := page{slots: slots, leftovers: len(slots) < stored, read: p.stamps.stamp(), next: next, err: err}
+	got := page{slots: slots, read: p.stamps.stamp(), next: next, err: err}
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
 		// The persistence id seems to be new: the low mark is read while the marks may still be in
 		// flight. If that fails, it is read again where it is needed, which returns the error.
@@ -220,7 +214,6 @@ func (p *partitions) next() (page, bool) {
 	}
 	got := p.take()
 	p.begun = true
-	p.leftovers = p.leftovers || got.leftovers
 	p.rest = got.next
 	if n := len(got.slots); n > 0 {
 		// Deleted numbers can be above it.

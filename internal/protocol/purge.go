@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -17,9 +15,10 @@ import (
 // errPurged is the cause with which a writer ends that has purged its persistence id.
 var errPurged = errors.New("it has purged the persistence id")
 
-// Purge removes all trace of the persistence id, and ends the writer. It returns how many numbers
-// and snapshots it has removed. With now, and always in a shared journal, it erases every item at
-// once. Otherwise it leaves tombstones and marks, which expire. The caller holds the turn.
+// Purge removes what the persistence id has, and ends the writer. It returns how many numbers and
+// snapshots it has removed. With now, and always in a shared journal, it erases every item at once.
+// Otherwise it leaves tombstones, which expire, and the low mark, which names the purge for good:
+// the numbers of the next life follow. The caller holds the turn.
 func (w *Writer) Purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
 	removed, err := w.purge(ctx, m, now || w.journal.Store.Shared())
 	if err == nil {
@@ -34,18 +33,20 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 		return 0, err
 	}
 	torn, err := w.tornBehind(ctx, m)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case now:
+	}
+	if now {
 		return w.erase(ctx, m, began, torn)
-	case w.next == 1 && torn == 0: // there is nothing that an earlier writer could know
-		return w.purgeEmpty(ctx, m)
 	}
-	if err := w.goOnAfterSnapshots(ctx, m, began); err != nil {
+	last, err := w.lastTrace(ctx, m, torn)
+	if err != nil {
 		return 0, err
 	}
-	return w.retire(ctx, m, began, torn)
+	if last <= w.low.Purged {
+		return w.purgeAgain(ctx, m)
+	}
+	return w.retire(ctx, m, began, last)
 }
 
 // tornBehind returns the highest number stored behind the partition of the writer's last number, or
@@ -72,35 +73,19 @@ func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, e
 	return torn, nil
 }
 
-// goOnAfterSnapshots lets the writer continue after the snapshots that are newer than the journal,
-// if there are any. The purge removes the snapshots below its low mark. A snapshot above it would
-// bring back the state that was purged, and would be taken for one that another writer has saved
-// since.
-func (w *Writer) goOnAfterSnapshots(ctx context.Context, m *dynamo.Meter, began clock.Moment) error {
+// lastTrace returns the highest number of which anything may be stored: an event, a member of an
+// atomic write up to the number torn, or a snapshot.
+func (w *Writer) lastTrace(ctx context.Context, m *dynamo.Meter, torn int64) (int64, error) {
 	newest, err := w.journal.Snapshots.Highest(ctx, m, w.pid, w.next)
-	if errors.Is(err, dynamo.ErrTableNotFound) || err == nil && newest == 0 {
-		return nil
+	if err != nil && !errors.Is(err, dynamo.ErrTableNotFound) {
+		return 0, err
 	}
-	if err != nil {
-		return err
-	}
-	marks, err := w.journal.Store.Marks(ctx, m, w.pid)
-	if err != nil {
-		return err
-	}
-	if err := w.journal.CheckClock(began); err != nil { // a purge that is refused writes nothing
-		return err
-	}
-	err = w.goOnAfterSnapshot(ctx, m, min(newest, layout.MaxSequenceNumber), marks)
-	if conflict, ok := errors.AsType[*ConflictError](err); ok {
-		w.End(conflict)
-	}
-	return err
+	return max(w.next-1, torn, min(newest, layout.MaxSequenceNumber-1)), nil
 }
 
-// purgeEmpty removes what a persistence id without events has. As nothing is fenced, it looks
-// whether another writer has written since.
-func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error) {
+// purgeAgain removes what is left of an earlier purge. The persistence id has nothing else. As
+// nothing is fenced, purgeAgain looks whether another writer has written since.
+func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	first, err := w.journal.Store.Stored(ctx, m, w.pid, w.next)
 	if err != nil {
 		return 0, err
@@ -108,35 +93,25 @@ func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error)
 	if first != nil {
 		return 0, w.endOvertaken()
 	}
-	marks, err := w.journal.Store.Marks(ctx, m, w.pid)
-	if err != nil {
-		return 0, err
+	if w.low.Seq == 0 {
+		return 0, nil
 	}
-	// A process can have died between the high mark of its first write and the events.
-	if err := w.expireRest(ctx, m, marks, w.active); err != nil {
-		return 0, err
-	}
-	return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64, w.active)
+	w.lowSeen = w.active
+	return w.removePurged(ctx, m, Span{1, w.low.Purged}, w.low.Purged)
 }
 
-// retire leaves only tombstones and marks that expire. The order of its steps keeps it safe:
+// retire purges everything up to the number last. The order of its steps keeps it safe:
 //
 //   - First it fences the next number. From then on no earlier writer can write, and one that
 //     recovers raises the low mark itself, to the value in the fence, before it continues.
-//   - Then it raises the low mark beyond the fence, with an expiry that never comes. A writer that
-//     recovers now puts the mark again without an expiry before it writes. From then on the
-//     conditions of this purge's requests no longer hold.
-//   - Only then does it remove anything.
-//   - When everything is removed, it puts the low mark with its real expiry. With that expiry from
-//     the start, the mark could vanish while an interrupted purge has left events, which would
-//     become visible again.
+//   - Then it raises the low mark, which names the purge for good. Everything up to it is of an
+//     earlier life now, also what other processes store there later.
+//   - Only then does it remove anything. A purge that is interrupted here is done, and leaves what
+//     the next purge or deletion removes.
 //
-// No step is sent with knowledge that is too old: the low mark is known to be stored since lowSeen,
-// and is put again in time.
-//
-// What a torn atomic write has left up to the number torn is below the low mark, too.
-func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment, torn int64) (int64, error) {
-	j, seen := w.journal, w.journal.Clock.Now()
+// If another purge has put its fence first, both continue with that fence.
+func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment, last int64) (int64, error) {
+	j, written := w.journal, w.next-1
 	marks, err := j.Store.Marks(ctx, m, w.pid)
 	if err != nil {
 		return 0, err
@@ -144,109 +119,71 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err := j.CheckClock(began); err != nil {
 		return 0, err
 	}
-	w.lowSeen = seen
-	low := layout.LowMark{Seq: w.next, Removed: max(marks.Low.Removed, 1)}
-	if w.next <= layout.MaxSequenceNumber {
-		low.Seq = max(w.next, torn) + 1
-	}
-	if w.next <= layout.MaxSequenceNumber {
-		if err := w.fenceNext(ctx, m, low.Seq); err != nil {
+	w.low.Removed = max(marks.Low.Removed, 1)
+	for last > w.low.Purged {
+		if err := w.raiseOverFence(ctx, m, last); err != nil {
 			return 0, err
 		}
 	}
-	put := func(low layout.LowMark, condition MarkCondition, expires int64, before func() error) error {
-		seen := j.Clock.Now()
-		item := j.Store.Keys.EncodeLowMark(w.pid, low, nil, expires)
-		if err := w.endIfMoved(j.Store.PutMark(ctx, m, item, condition, before)); err != nil {
-			return err
-		}
-		w.lowSeen = seen
-		return nil
-	}
-	during := int64(neverExpires)
-	raised := LowMarkRises(low)
-	if marks.Low.Seq == low.Seq { // no number is left, so nobody can write
-		raised = LowMarkStays(low)
-	}
-	if err := put(low, raised, during, j.fresh(w.active)); err != nil {
-		return 0, err
-	}
-	fenced := w.next
-	w.low, w.next, w.expiring = low, low.Seq, true
-	progress := func(low layout.LowMark) error { return put(low, stillExpiring(low), during, j.fresh(w.lowSeen)) }
-	renew := func() error {
-		if j.Clock.Since(w.lowSeen) < j.FenceWindow/(2*knowledgePart) {
-			return nil
-		}
-		return put(w.low, stillExpiring(w.low), during, nil) // the condition fails if it is gone
-	}
-	orphans, err := w.removeOrphans(ctx, m, marks, renew)
+	orphans, err := w.removeOrphans(ctx, m, marks)
 	if err != nil {
 		return orphans, err
 	}
-	if err := renew(); err != nil {
-		return orphans, err
-	}
-	removed, err := w.remove(ctx, m, Span{1, fenced - 1}, progress)
-	removed += orphans
-	if err != nil {
-		return removed, err
-	}
-	saved, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1, w.lowSeen)
-	removed += saved
-	if err != nil {
-		return removed, err
-	}
-	if err := renew(); err != nil {
-		return removed, err
-	}
-	if err := w.expireRest(ctx, m, marks, w.lowSeen); err != nil {
-		return removed, err
-	}
-	return removed, putWithExpiry(j, func(expires int64, fresh func() error) error {
-		expires += int64(j.lowMarkOutlives() / time.Second)
-		return put(w.low, stillExpiring(w.low), expires, both(j.fresh(w.lowSeen), fresh))
-	})
+	removed, err := w.removePurged(ctx, m, Span{1, written}, max(last, written+1))
+	return orphans + removed, err
 }
 
-// fenceNext puts the fence of a purge at the next number, or fails with a conflict if something
-// else is stored there.
-func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) error {
-	return putWithExpiry(w.journal, func(expires int64, fresh func() error) error {
-		store := w.journal.Store.While(both(w.journal.fresh(w.active), fresh))
-		slot, err := store.Fence(ctx, m, w.pid, w.next, low, expires)
+// raiseOverFence fences the next number, and raises the low mark over the fence, beyond the number
+// last, or as far as the fence of another purge says.
+func (w *Writer) raiseOverFence(ctx context.Context, m *dynamo.Meter, last int64) error {
+	store, low := w.journal.Store.While(w.journal.fresh(w.active)), max(last, w.next)+1
+	if w.next > layout.MaxSequenceNumber { // no number is left for a fence, so nobody can write
+		low = w.next
+	} else {
+		slot, err := store.PurgeFence(ctx, m, w.pid, w.next, low)
 		if err != nil {
 			return err
 		}
-		// The fence of another purge with the same low mark and another expiry would do as well:
-		// both know the same, remove the same, and end when somebody uses the persistence id again.
-		// It is refused only so that the second purge learns of the first.
-		if slot.Low != low || slot.Expires != expires {
+		if !slot.Purges || slot.Low <= w.next {
 			conflict := w.conflict(slot)
 			w.End(conflict)
 			return conflict
 		}
-		return nil
-	})
+		low = slot.Low
+	}
+	raised, seen := layout.LowMark{Seq: low, Removed: max(w.low.Removed, 1), Purged: low - 1}, w.journal.Clock.Now()
+	rises := LowMarkRises(raised)
+	if w.low.Seq == low {
+		rises = LowMarkStays(w.low)
+	}
+	// If it is as high already, another purge has raised it, or a recovery.
+	if err := ignoreMoved(store.PutMark(ctx, m, store.encodeLowMark(w.pid, raised), rises, store.Before)); err != nil {
+		return fmt.Errorf("put the low mark: %w", err)
+	}
+	w.low, w.lowSeen, w.next, w.last = raised, seen, low, ""
+	return nil
 }
 
-// neverExpires is the expiry of a low mark while its persistence id is being purged: the end of the
-// year 9999.
-const neverExpires = 253_402_300_799
+// removePurged removes the numbers below the low mark, of which nothing above the number last is
+// stored, and the snapshots. It returns how many of the numbers are in count, and how many
+// snapshots there were.
+func (w *Writer) removePurged(ctx context.Context, m *dynamo.Meter, count Span, last int64) (int64, error) {
+	put := func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) }
+	removed, err := w.remove(ctx, m, count, last, put)
+	if err != nil {
+		return removed, err
+	}
+	saved, err := w.journal.removeSnapshots(ctx, m, w.pid, w.low.Purged, w.lowSeen)
+	return removed + saved, err
+}
 
 // removeOrphans puts tombstones at the events, seals and fences below the end of the removal. They
-// are there because a snapshot newer than the journal has raised the low mark over them. When the
-// low mark has expired, nothing would hide the events, and the others would still take their
-// numbers. removeOrphans returns how many events there were. renew is called between two steps.
-func (w *Writer) removeOrphans(
-	ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error,
-) (int64, error) {
-	store, removed := w.journal.Store.WithLeftovers(), int64(0)
+// are there because a snapshot newer than the journal has raised the low mark over them. They are
+// hidden, but a purge leaves no event. removeOrphans returns how many events there were.
+func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks) (int64, error) {
+	store, removed := w.journal.Store, int64(0)
 	last := (w.low.Removed - 1) / layout.PartitionSize
 	err := store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
-		if err := renew(); err != nil {
-			return false, err
-		}
 		slots, err := store.Partition(ctx, m, w.pid, p)
 		if err != nil {
 			return false, err
@@ -272,41 +209,6 @@ func (w *Writer) removeOrphans(
 	return removed, err
 }
 
-// expireRest puts an expiry on the other marks, by what was known at a moment. High marks are
-// hints, which a writer that has recovered meanwhile does not need, and of the low marks in all
-// shards the highest counts.
-func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks, known clock.Moment) error {
-	store, expires := w.journal.Store, w.journal.TombstoneExpiry()
-	expire := func(item layout.Attributes, condition MarkCondition) error {
-		err := store.PutMark(ctx, m, item, condition, w.journal.fresh(known))
-		if err != nil && !errors.Is(err, ErrMarkMoved) {
-			return fmt.Errorf("let the marks expire: %w", err)
-		}
-		return nil
-	}
-	for _, seq := range marks.HighMarks {
-		if err := expire(store.Keys.EncodeHighMark(w.pid, seq, expires), HighMarkStays(seq)); err != nil {
-			return err
-		}
-	}
-	for _, seq := range marks.LowMarks {
-		if store.Keys.LowMark(w.pid, seq) == store.Keys.LowMark(w.pid, w.low.Seq) {
-			continue
-		}
-		low := layout.LowMark{Seq: seq, Removed: seq}
-		if err := expire(store.Keys.EncodeLowMark(w.pid, low, nil, expires), LowMarkStays(low)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stillExpiring is the condition under which a purge records its progress on the low mark: nobody
-// uses the persistence id again.
-func stillExpiring(low layout.LowMark) MarkCondition {
-	return LowMarkExpires(low)
-}
-
 // endIfMoved ends the writer if a mark has moved: another writer uses the persistence id.
 func (w *Writer) endIfMoved(err error) error {
 	if !errors.Is(err, ErrMarkMoved) {
@@ -316,8 +218,8 @@ func (w *Writer) endIfMoved(err error) error {
 }
 
 // removeSnapshots deletes the snapshots of a persistence id up to a sequence number, while the
-// journal is what it was known to be at a moment: those of the next life have the same numbers. A
-// journal without a snapshot table has none.
+// journal is what it was known to be at a moment: after an erasure, new ones have the same numbers.
+// A journal without a snapshot table has none.
 func (j *Journal) removeSnapshots(
 	ctx context.Context, m *dynamo.Meter, pid string, to int64, known clock.Moment,
 ) (int64, error) {

@@ -23,9 +23,12 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	if err != nil {
 		return nil, err
 	}
-	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
+	w.next, w.low, w.last = found.Highest+1, found.Marks.Low, found.Last
 	w.farMark, w.time, w.timed = found.FarMark, found.Time, found.Timed
 	w.visible = found.Visible
+	if err := req.checkLife(found.Marks.Low); err != nil {
+		return nil, err
+	}
 	if newest := req.From - 1; req.Snapshot && newest < found.Marks.Low.Behind {
 		return nil, &SnapshotMissingError{w.pid, found.Marks.Low.Behind, newest}
 	}
@@ -37,14 +40,9 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 			return nil, err
 		}
 	}
-	if found.Leftovers {
-		if err := j.Store.removeLeftovers(ctx, &w.recovery, w.pid, w.next/layout.PartitionSize); err != nil {
-			return nil, err
-		}
-	}
-	if mark := layout.HighestBlock(found.Highest); mark > found.Marks.High {
+	if mark := layout.HighestBlock(found.Highest); mark > j.Store.Leads(found.Marks) {
 		// The handler may have taken long.
-		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
+		if err := w.refresh(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
 		if err := w.raiseHighMark(ctx, &w.recovery, found.Highest); err != nil {
@@ -59,7 +57,7 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	case snapshot > found.Highest:
 		j.Logger.Log(ctx, slog.LevelWarn, "the journal ends before the snapshot: continued after the snapshot",
 			"persistence_id", w.pid, "snapshot", snapshot, "highest", found.Highest)
-		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
+		if err := w.refresh(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
 		if err := w.goOnAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
@@ -109,13 +107,13 @@ func (w *Writer) goOnAfterSnapshot(
 	if err := w.closeLastWrite(ctx, m); err != nil {
 		return err
 	}
-	store, fence := w.journal.Store.While(w.journal.fresh(w.active)), w.next
-	if fence <= layout.MaxSequenceNumber {
-		slot, err := store.Fence(ctx, m, w.pid, w.next, snapshot+1, 0)
+	store := w.journal.Store.While(w.journal.fresh(w.active))
+	if w.next <= layout.MaxSequenceNumber {
+		slot, err := store.Fence(ctx, m, w.pid, w.next, snapshot+1, w.low.Purged)
 		if err != nil {
 			return err
 		}
-		if slot.Low != snapshot+1 {
+		if slot.Low != snapshot+1 || slot.Purges {
 			return w.conflict(slot)
 		}
 	}
@@ -128,29 +126,7 @@ func (w *Writer) goOnAfterSnapshot(
 			return err
 		}
 	}
-	if err := w.raiseToSnapshot(ctx, m, snapshot, marks); err != nil || store.Shared() {
-		return err
-	}
-	if w.journal.CheckClock(w.active) == nil { // by a clock that is off it could outlive a low mark
-		return w.expireFence(ctx, m, fence, snapshot+1)
-	}
-	return nil
-}
-
-// expireFence lets a fence expire when the low mark is raised over it. A purge can miss one item
-// far below the low mark, and a fence that stayed would hide what is written up to it later.
-func (w *Writer) expireFence(ctx context.Context, m *dynamo.Meter, seq, low int64) error {
-	keys := w.journal.Store.Keys
-	err := putWithExpiry(w.journal, func(expires int64, fresh func() error) error {
-		store := w.journal.Store.While(both(w.journal.fresh(w.active), fresh))
-		expiring := keys.EncodeFence(w.pid, seq, low, expires)
-		_, err := store.replaceUnchanged(ctx, m, expiring, keys.EncodeFence(w.pid, seq, low, 0))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("let the fence at %d expire: %w", seq, err)
-	}
-	return nil
+	return w.raiseToSnapshot(ctx, m, snapshot, marks)
 }
 
 // finishSnapshot raises the low mark over a snapshot whose number is sealed: a recovery after it
@@ -170,7 +146,9 @@ func (w *Writer) raiseToSnapshot(
 	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
 ) error {
 	store := w.journal.Store.While(w.journal.fresh(w.active))
-	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1, Behind: marks.Low.Behind}, marks, snapshot)
+	low := store.LowMarkAt(layout.LowMark{
+		Seq: snapshot + 1, Removed: snapshot + 1, Behind: marks.Low.Behind, Purged: marks.Low.Purged,
+	}, marks, snapshot)
 	if err := store.RaiseLowMark(ctx, m, w.pid, low); err != nil {
 		return fmt.Errorf("continue after the snapshot at %d: %w", snapshot, err)
 	}

@@ -3,38 +3,82 @@ package protocol
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // refresh prepares a write. If the writer was idle for more than half the fence window, it checks
-// whether it is still the last writer: after the whole window the tombstones that would stop it may
-// be gone. The marks of a purged id are put again, or they would expire while the entity is in use.
+// whether it may still write: after the whole window the tombstones that would stop it may be gone.
 func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
-	if err := w.rereadAfterPause(ctx, m); err != nil {
-		return err
-	}
-	if !w.expiring {
-		return nil
-	}
-	if err := w.renewMarks(ctx, m); err != nil {
-		return fmt.Errorf("renew the marks of %q: %w", w.pid, err)
-	}
-	w.expiring = false
-	return nil
-}
-
-// rereadAfterPause reads the journal again if the writer's knowledge is too old to write by.
-func (w *Writer) rereadAfterPause(ctx context.Context, m *dynamo.Meter) error {
 	// The time of the first read after a sleep can be a service time from before the sleep, and so
 	// be too old at once. Its responses bring a newer time.
 	for w.journal.checkAge(w.active) != nil {
-		if _, err := w.reread(ctx, m); err != nil {
+		if err := w.look(ctx, m); err != nil {
 			return fmt.Errorf("read %q again after a pause: %w", w.pid, InTable(w.journal.Store.Table, err))
 		}
 	}
 	return nil
+}
+
+// look reads the low mark and the last event again, and ends the writer with a *ConflictError if
+// they are not as the writer knows them. A low mark beyond the next number shows that another
+// writer has written: it has left an item at the next number, which only a deletion or a purge
+// removes, after it has raised the low mark. A lower low mark, one of another life, or a missing
+// event are those of an erased persistence id, or of an older copy of the table.
+func (w *Writer) look(ctx context.Context, m *dynamo.Meter) error {
+	j, began := w.journal, w.journal.Clock.Now()
+	if j.Store.Shared() {
+		_, err := w.reread(ctx, m)
+		return err
+	}
+	low, last, err := j.Store.lowMarkAndEvent(ctx, m, w.pid, w.next-1)
+	if err != nil {
+		return err
+	}
+	if low.Purged != w.low.Purged || low.Seq > w.next || low.Seq < w.low.Seq {
+		return w.endOvertaken()
+	}
+	if w.last != "" && low.Seq < w.next && (last == nil || last.WriterUUID != w.last) {
+		return w.endOvertaken()
+	}
+	w.low, w.active = low, began
+	return nil
+}
+
+// lowMarkAndEvent reads the low mark and the event at a number, which is nil if there is none, in
+// one request.
+func (s *Store) lowMarkAndEvent(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64,
+) (layout.LowMark, *layout.Event, error) {
+	var keys []dynamo.Attributes
+	for _, key := range s.Keys.LowMarks(pid) {
+		keys = append(keys, key.Attributes())
+	}
+	if seq > 0 {
+		keys = append(keys, s.Keys.Event(pid, seq).Attributes())
+	}
+	items, err := s.Client.BatchGet(ctx, m, s.Table, keys)
+	if err != nil {
+		return layout.LowMark{}, nil, fmt.Errorf("read the low mark and %d: %w", seq, err)
+	}
+	var slot layout.Slot
+	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
+		if layout.IsLowMark(item) {
+			return false
+		}
+		slot, err = s.decodeMet(pid, seq, item)
+		return true
+	})
+	if err != nil {
+		return layout.LowMark{}, nil, err
+	}
+	read, err := s.Keys.DecodeMarks(pid, marks)
+	if err != nil {
+		return layout.LowMark{}, nil, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return read.Low, slot.Event, nil
 }
 
 // reread reads the marks and the highest number again. If another writer has written, it ends the
@@ -58,7 +102,7 @@ func (w *Writer) reread(ctx context.Context, m *dynamo.Meter) (layout.Marks, err
 	if !same {
 		return marks, w.endOvertaken()
 	}
-	w.low, w.expiring, w.active, w.alone = marks.Low, marks.Expiring, began, began
+	w.low, w.active, w.alone = marks.Low, began, began
 	return marks, nil
 }
 
@@ -71,24 +115,4 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	}
 	slot, err := w.journal.Store.MetSlot(ctx, m, w.pid, w.next-1, nil)
 	return err == nil && w.last != "" && slot.Event != nil && slot.Event.WriterUUID == w.last, err
-}
-
-// renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since
-// it was read, another writer may have started again below it. Then this writer ends with a
-// *ConflictError: raising the mark again would hide the events of the other writer.
-func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
-	store := w.journal.Store.While(w.journal.fresh(w.active))
-	if w.low.Seq > 0 {
-		there, err := store.RenewLowMark(ctx, m, w.pid, w.low)
-		if err != nil {
-			return err
-		}
-		if !there {
-			return w.endOvertaken()
-		}
-	}
-	if w.next-1 < layout.PartitionSize {
-		return nil
-	}
-	return w.raiseHighMark(ctx, m, w.next-1)
 }

@@ -140,31 +140,31 @@ func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low lay
 		reflect.DeepEqual(item[layout.AttrIDsKey], ids[layout.AttrIDsKey]), nil
 }
 
-// listing returns the item that lists a persistence id: its low mark if it has one, otherwise that
-// of its first number.
+// listing returns the item that lists a persistence id: its low mark if something of the present
+// life is deleted, otherwise that of the life's first number.
 func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
-	if low.Seq > 0 {
-		return s.Keys.LowMarkItem(pid, low)
+	if low.Unused() {
+		return s.Keys.Event(pid, low.Purged+1)
 	}
-	return s.Keys.Event(pid, 1)
+	return s.Keys.LowMarkItem(pid, low)
 }
 
-// EnterID adds a persistence id to the sparse ids index: by its low mark if it has one, otherwise
-// by the item of its first number, which is sealed if it is missing. Other attributes of the item
-// stay: a JVM's low mark is read by other rules than ours. EnterID reports whether it has changed
-// anything.
+// EnterID adds a persistence id to the sparse ids index: by its low mark if something of the
+// present life is deleted, otherwise by the item of the life's first number, which is sealed if it
+// is missing. Other attributes of the item stay: a JVM's low mark is read by other rules than ours.
+// EnterID reports whether it has changed anything.
 func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	values := dynamo.Attributes{":shard": ids[layout.AttrIDsShard], ":key": ids[layout.AttrIDsKey]}
 	condition := Exists
-	if low.Seq > 0 {
+	if !low.Unused() {
 		condition = layout.AttrSeq + " = :low"
 		values[":low"] = number(low.JVMSeq())
 	} else {
-		seal := s.Keys.EncodeSeal(pid, 1)
+		seal := s.Keys.EncodeSeal(pid, low.Purged+1)
 		err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: seal, Condition: NotExists, Before: s.Before})
 		if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
-			return false, fmt.Errorf("seal 1: %w", err)
+			return false, fmt.Errorf("seal %d: %w", low.Purged+1, err)
 		}
 	}
 	_, err := s.Client.Update(ctx, m, dynamo.Update{

@@ -59,8 +59,7 @@ func (s *Store) replay(
 		case err == nil:
 			var done bool
 			if done, err = r.findHighest(ctx); done && err == nil {
-				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0,
-					Leftovers: r.pages.leftovers}
+				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0}
 				result.Visible, err = r.lastVisible(ctx)
 				result.Marks = r.marks
 				return result, err
@@ -154,9 +153,16 @@ func (r *replay) begin(ctx context.Context) error {
 	// The partition is requested before the marks, without a wait for another processor to wake up:
 	// a persistence id that is new has another request behind it.
 	runtime.Gosched()
+	read := r.store.Marks
+	if r.req.Recover {
+		read = r.store.KeptMarks
+	}
 	var err error
-	if r.marks, err = r.store.Marks(ctx, r.meter, r.req.PersistenceID); err != nil {
+	if r.marks, err = read(ctx, r.meter, r.req.PersistenceID); err != nil {
 		r.pages.close()
+		return err
+	}
+	if err := r.req.checkLife(r.marks.Low); err != nil {
 		return err
 	}
 	r.high = r.marks.High
@@ -243,8 +249,7 @@ func (r *replay) pass(ctx context.Context) error {
 		case slot.SequenceNr < r.want:
 			r.noteBefore(slot)
 			continue
-		case slot.SequenceNr > r.want && (r.req.Recover || slot.SequenceNr-r.want > MaxHole) &&
-			(slot.Tombstone() || slot.Low > 0):
+		case slot.SequenceNr > r.want && r.coversMissing(slot):
 			err = r.decideDeleted(ctx, slot) // the numbers missing before it were deleted, too
 		case slot.SequenceNr > r.want:
 			err = r.closeGap(ctx, slot)

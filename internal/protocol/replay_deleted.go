@@ -2,15 +2,25 @@ package protocol
 
 import (
 	"context"
+	"errors"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
+// coversMissing reports whether a slot above the low mark shows that the missing numbers before it
+// were deleted. A tombstone in a native journal does not: it is of a purge by an earlier version,
+// whose low mark has vanished.
+func (r *replay) coversMissing(slot readSlot) bool {
+	if slot.Tombstone() && !r.store.Shared() && r.req.Recover {
+		return false
+	}
+	return (slot.Tombstone() || slot.Low > 0) && (r.req.Recover || slot.SequenceNr-r.want > MaxHole)
+}
+
 // decideDeleted decides on a tombstone or a fence above the known low mark. The low mark is read
-// again. If it is still not above the slot, it has vanished (of a purged id, whose items expire in
-// any order), or was not put yet. Then a recovery puts it, because nothing up to the slot counts.
-// It holds the tombstone first: if that vanished too, another recovery would see nothing at all,
-// and start at a number that the raised low mark would hide.
+// again. If it is still not above the slot, it was not put yet, or in a shared journal a JVM has
+// replaced it. Then a recovery puts it, because nothing up to the slot counts.
 func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 	first := min(r.want, slot.SequenceNr)
 	if err := r.confirmIrregular(ctx, slot); err != nil {
@@ -22,6 +32,9 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		r.noteCut(slot.Slot)
 		return nil
 	}
+	if slot.Tombstone() && !r.store.Shared() {
+		return r.keepTaken(ctx, slot)
+	}
 	raises, err := r.store.RaisesLowMark(ctx, r.meter, r.req.PersistenceID, slot.Slot, r.marks)
 	if err != nil {
 		return err
@@ -31,7 +44,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		return r.decideSeal(ctx, slot)
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
-	low.Cut = slot.Cut()
+	low.Cut, low.Purged = slot.Cut(), r.marks.Low.Purged
 	for _, next := range r.queue {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
 			break
@@ -40,19 +53,11 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		low.Cut = next.Cut()
 	}
 	switch {
+	case slot.Purges:
+		low.Purged = low.Seq - 1
 	case !slot.Tombstone():
 		// A snapshot is newer than the journal. The items below stay, and verify reports them.
 		low.Removed, low.Behind = low.Seq, r.marks.Low.Behind
-	default:
-		// It is of a purge, which needs no snapshot.
-		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low)
-		if err != nil {
-			return err
-		}
-		if !held {
-			r.want = first // somebody may have started again there since
-			return errLowMoved
-		}
 	}
 	if last := low.Seq - 1; last > r.highest {
 		if err := r.store.TakeLast(ctx, r.meter, r.req.PersistenceID, last); err != nil {
@@ -77,6 +82,25 @@ func (r *replay) noteCut(slot layout.Slot) {
 	if r.cut = slot; r.req.Low != nil {
 		r.req.Low(layout.LowMark{Seq: slot.SequenceNr + 1, Removed: 1, Cut: slot.Cut()})
 	}
+}
+
+// keepTaken decides on a tombstone above the low mark of a native journal, which is left of a purge
+// by an earlier version. The recovery replaces the tombstone by a seal before the number counts as
+// taken: two recoveries, one before and one after it has expired, would otherwise continue at
+// different numbers. If the tombstone is not there any more, reading starts again.
+func (r *replay) keepTaken(ctx context.Context, slot readSlot) error {
+	err := r.store.Client.Put(ctx, r.meter, dynamo.Put{
+		Table:     r.store.Table,
+		Item:      r.store.Keys.EncodeSeal(r.req.PersistenceID, slot.SequenceNr),
+		Before:    r.store.Before,
+		Condition: layout.AttrExpires + " = :expires",
+		Values:    dynamo.Attributes{":expires": number(slot.Expires)},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		r.want = slot.SequenceNr
+		return errLowMoved
+	}
+	return err
 }
 
 // decideSeal decides on a seal, after closing the missing numbers before it.

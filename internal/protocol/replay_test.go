@@ -16,7 +16,7 @@ func TestNoPartitionIsReadTwice(t *testing.T) {
 	for _, recover := range []bool{false, true} {
 		s := newScene(t, 3)
 		s.singles(1, 750)
-		s.put(s.keys.EncodeHighMark(pid, 700, 0))
+		s.put(s.keys.EncodeHighMark(pid, 700))
 		s.want(protocol.Request{Recover: recover}, "1-750", 750)
 		queries := s.queries()
 		for p := range 8 {
@@ -36,7 +36,7 @@ func TestReadingStopsWithItsConsumer(t *testing.T) {
 	const parallelism = 3
 	s := newScene(t, parallelism)
 	s.singles(1, 950)
-	s.put(s.keys.EncodeHighMark(pid, 900, 0))
+	s.put(s.keys.EncodeHighMark(pid, 900))
 	seen := 0
 	_, err := s.store.Replay(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error {
 		if seen++; seen == 5 {
@@ -73,7 +73,7 @@ func TestLargePartitions(t *testing.T) {
 			}
 			s.put(keys.EncodeEvent(e))
 		}
-		s.put(s.keys.EncodeHighMark(pid, 200, 0))
+		s.put(s.keys.EncodeHighMark(pid, 200))
 		s.want(protocol.Request{Recover: recover}, "1-205", 205)
 		s.want(protocol.Request{Recover: recover, From: 150}, "150-205", 205)
 		s.vanish(35, 35) // it was there when its page was read before
@@ -99,7 +99,7 @@ func TestRecoveryBehindItsSnapshot(t *testing.T) {
 		s := newScene(t, 10)
 		s.singles(1, c.stored)
 		if c.mark > 0 {
-			s.put(s.keys.EncodeHighMark(pid, c.mark, 0))
+			s.put(s.keys.EncodeHighMark(pid, c.mark))
 		}
 		var behind []int64
 		for n := c.snapshot + 1; n <= c.stored; n++ {
@@ -114,7 +114,7 @@ func TestTheLastPartition(t *testing.T) {
 	t.Parallel()
 	const last = int64(layout.MaxSequenceNumber)
 	s := newScene(t, 10)
-	s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: last - 9, Removed: last - 9}, nil, 0))
+	s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: last - 9, Removed: last - 9}, nil))
 	s.singles(last-9, last)
 	for _, recover := range []bool{false, true} {
 		got, result, err := s.read(protocol.Request{Recover: recover})
@@ -129,7 +129,7 @@ func TestTheLastPartition(t *testing.T) {
 func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
 	low := func(cut layout.Batch) layout.Attributes {
-		return keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}, nil, 0)
+		return keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}, nil)
 	}
 	for name, c := range map[string]struct {
 		before []layout.Attributes
@@ -168,7 +168,7 @@ func TestReadingFollowsTheLowMarkOverWhatIsBelowIt(t *testing.T) {
 		s := newSceneOf(t, 10, 10)
 		s.singles(92, 96)
 		s.singles(101, 103)
-		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 99, Removed: 99}, nil, 0))
+		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 99, Removed: 99}, nil))
 		s.want(protocol.Request{Recover: recover}, "101-103", 103)
 	}
 }

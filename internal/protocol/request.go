@@ -50,6 +50,15 @@ type Request struct {
 	Wait *Wait
 }
 
+// checkLife returns a *PurgedError if a recovery continues from a state of an earlier life of the
+// persistence id.
+func (r *Request) checkLife(low layout.LowMark) error {
+	if known := r.From - 1; r.Recover && known > 0 && known <= low.Purged {
+		return &PurgedError{r.PersistenceID, known, low.Purged}
+	}
+	return nil
+}
+
 // Result is the result of a replay.
 type Result struct {
 	// Highest is the highest sequence number that is taken. If the replay did not recover, it is
@@ -57,16 +66,14 @@ type Result struct {
 	Highest int64
 	// Last is the writer of the event at Highest, or empty if no event is stored there.
 	Last string
-	// Visible is the number of the last visible event of a recovery, also if it is deleted, or 0 if
-	// there never was one. It is at least the number of the snapshot.
+	// Visible is the number of the last visible event of a recovery, also if it is deleted or
+	// purged, or 0 if there never was one. It is at least the number of the snapshot.
 	Visible int64
 	Marks   layout.Marks
 	// Time is the time of the last event that was read, in microseconds since 1970, or 0 if that
 	// has none. Timed reports whether an event was read. Both are set if the replay recovered.
 	Time  int64
 	Timed bool
-	// Leftovers reports whether a recovery has read leftovers. They can have the next numbers.
-	Leftovers bool
 	// Decided is the last number that is decided for good, by an event that counts, a tombstone or
 	// a seal. It is set if the replay did not recover. What is stored after it, members of an
 	// atomic write that is not whole, may still come to count.

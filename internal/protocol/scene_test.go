@@ -230,7 +230,7 @@ func (s *scene) batch(first, last int64) {
 // bury deletes as a writer does: the low mark first, then tombstones.
 func (s *scene) bury(from int64, low layout.LowMark) {
 	s.Helper()
-	s.put(s.keys.EncodeLowMark(pid, low, nil, 0))
+	s.put(s.keys.EncodeLowMark(pid, low, nil))
 	for seq := from; seq < low.Seq; seq++ {
 		s.put(keys.EncodeTombstone(pid, seq, 4_000_000_000))
 	}

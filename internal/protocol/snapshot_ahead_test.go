@@ -13,7 +13,7 @@ import (
 // shows that.
 func TestSnapshotAheadOfTheJournal(t *testing.T) {
 	t.Parallel()
-	low := keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4}, nil, 0)
+	low := keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4}, nil)
 	events := func(n int64) (all []layout.Attributes) {
 		for seq := int64(1); seq <= n; seq++ {
 			all = append(all, single(seq))
@@ -43,12 +43,12 @@ func TestSnapshotAheadOfTheJournal(t *testing.T) {
 				for _, recover := range []bool{true, false} {
 					req := protocol.Request{Recover: recover, Snapshot: true, From: snapshot + 1}
 					_, _, err := s.read(req)
-					var want error
+					var want *protocol.SnapshotAheadError
 					if c.native && !shared || c.shared {
 						want = &protocol.SnapshotAheadError{PersistenceID: pid, Snapshot: snapshot, Highest: c.highest}
 					}
 					got, ok := errors.AsType[*protocol.SnapshotAheadError](err)
-					if want == nil && err != nil || want != nil && (!ok || *got != *want.(*protocol.SnapshotAheadError)) {
+					if want == nil && err != nil || want != nil && (!ok || *got != *want) {
 						t.Errorf("%s, a snapshot at %d, recovering %v, shared %v: %v, want %v", name, snapshot, recover, shared, err, want)
 					}
 					req.JournalLost = true

@@ -15,7 +15,7 @@ import (
 func (w *Writer) Start(ctx context.Context, m *dynamo.Meter, events []*layout.Event) *AtomicWrite {
 	j, last := w.journal, w.next+int64(len(events))-1
 	timed := w.timed || !j.Metadata
-	if w.expiring || !timed || j.checkAge(w.active) != nil || j.handoverPossible(w.alone) ||
+	if !timed || j.checkAge(w.active) != nil || j.handoverPossible(w.alone) ||
 		len(events) > j.MaxBatchEvents || layout.CrossesBlock(w.next, last) {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -31,8 +30,6 @@ type Store struct {
 	// Fresh returns a check that fails when what is read after the call of Fresh is too old to
 	// write by. nil sets no limit.
 	Fresh func() func() error
-	// ServiceTime returns the service's time now, and false if it is not known. nil is never known.
-	ServiceTime func() (time.Time, bool)
 	// Before is called before every attempt to write, as that of [dynamo.Put].
 	Before func() error
 	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
@@ -203,14 +200,13 @@ func releaseSlots(slots []layout.Slot) {
 	}
 }
 
-// Partition reads what is stored in a partition. Leftovers do not count as stored.
+// Partition reads what is stored in a partition.
 func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p int64) ([]layout.Slot, error) {
 	first := p * layout.PartitionSize
 	return s.Span(ctx, m, pid, max(first, 1), partitionEnd(first))
 }
 
-// Span reads the numbers lo to hi, all of one partition, page by page. Leftovers do not count as
-// stored.
+// Span reads the numbers lo to hi, all of one partition, page by page.
 func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) ([]layout.Slot, error) {
 	var all []layout.Slot
 	for in := s.partitionQuery(pid, lo, hi); ; {
@@ -218,7 +214,7 @@ func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi in
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s.withoutLeftovers(slots)...)
+		all = append(all, slots...)
 		if next == nil {
 			return all, nil
 		}

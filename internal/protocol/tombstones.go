@@ -121,7 +121,7 @@ func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 // meanwhile.
 func (r *remover) putProgress(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	store := r.journal.Store
-	item := store.Keys.EncodeLowMark(r.pid, low, store.ids(r.pid), 0)
+	item := store.encodeLowMark(r.pid, low)
 	seen := r.journal.Clock.Now()
 	switch err := store.PutMark(ctx, m, item, LowMarkStays(low), r.journal.fresh(r.lowSeen)); {
 	case errors.Is(err, ErrMarkMoved): // it may have vanished, so lowSeen stays

@@ -76,7 +76,7 @@ func (w *Watch) addMissing(req *Request, read *Result) {
 		add(Span{mark, partitionEnd(mark)}, req.To)
 	}
 	// A replay reads there, too.
-	for i := int64(0); read.top > 0 && i < w.store.partitionsBehind(read.top, read.Marks.High); i++ {
+	for i := int64(0); read.top > 0 && i < w.store.partitionsBehind(read.top, w.store.Leads(read.Marks)); i++ {
 		p := read.top/layout.PartitionSize + 1 + i
 		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
 			add(Span{first, partitionEnd(first)}, req.To)
@@ -157,5 +157,5 @@ func (s *Store) anything(ctx context.Context, m *dynamo.Meter, pid string, span 
 	in := s.partitionQuery(pid, span.First, span.Last)
 	in.Limit = aws.Int32(1)
 	slots, _, err := s.page(ctx, m, pid, span.First/layout.PartitionSize, in, dynamo.Slot{})
-	return len(s.withoutLeftovers(slots)) > 0, err
+	return len(slots) > 0, err
 }

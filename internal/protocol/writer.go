@@ -39,8 +39,6 @@ type Writer struct {
 	// known if timed.
 	time  int64
 	timed bool
-	// expiring reports that the id was purged: its marks expire unless they are put again.
-	expiring bool
 }
 
 // Enter begins a call on the writer, for which Close of the journal waits, and takes the turn.
@@ -86,15 +84,20 @@ func (w *Writer) RecoveryCost() dynamo.Cost { return w.recovery.Cost() }
 // DeletedTo returns the last sequence number that was deleted when the writer recovered, or 0.
 func (w *Writer) DeletedTo() int64 { return w.deletedTo }
 
-// Behind returns the Behind of the low mark. The caller holds the turn.
-func (w *Writer) Behind() int64 { return w.low.Behind }
+// LowMark returns the low mark that the writer has read or put last. The caller holds the turn.
+func (w *Writer) LowMark() layout.LowMark { return w.low }
 
 // Next returns the sequence number of the next event. The caller holds the turn.
 func (w *Writer) Next() int64 { return w.next }
 
-// Last returns the number of the last visible event, also if it is deleted, or 0 if there never was
-// one. The caller holds the turn.
-func (w *Writer) Last() int64 { return max(w.visible, w.low.Seq-1) }
+// Last returns the number of the last visible event, also if it is deleted, or 0 if there was none
+// since the persistence id was purged last. The caller holds the turn.
+func (w *Writer) Last() int64 {
+	if last := max(w.visible, w.low.Seq-1); last > w.low.Purged {
+		return last
+	}
+	return 0
+}
 
 // CheckLast returns a *VersionError if the last visible event has another number. The caller holds
 // the turn.
@@ -132,10 +135,14 @@ func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) 
 	return w.journal.Store.RaiseHighMark(ctx, m, w.pid, seq, w.journal.fresh(w.active))
 }
 
-// putLowMark puts a low mark, if the writer's knowledge is recent enough. It returns ErrMarkMoved
-// if one as high is stored.
-func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
-	store := w.journal.Store
-	item := store.Keys.EncodeLowMark(w.pid, low, store.ids(w.pid), 0)
-	return store.PutMark(ctx, m, item, LowMarkRises(low), w.journal.fresh(w.active))
+// putLowMark puts a low mark in place of the one that was read, if the writer's knowledge is recent
+// enough. It returns ErrMarkMoved if another one is stored: what a deletion cuts holds only for the
+// low mark that was read before. In a shared journal a JVM puts low marks without a condition, so
+// there the mark must only rise.
+func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, read, low layout.LowMark) error {
+	store, condition := w.journal.Store, LowMarkReplaces(read)
+	if store.Shared() {
+		condition = LowMarkRises(low)
+	}
+	return store.PutMark(ctx, m, store.encodeLowMark(w.pid, low), condition, w.journal.fresh(w.active))
 }

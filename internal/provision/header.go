@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,13 +26,12 @@ const nativeIDsShards = 8
 func (j *Journal) missingHeader(
 	ctx context.Context, client *dynamo.Client, d *types.TableDescription, opts Options, made bool,
 ) (*layout.Header, error) {
-	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards, Version: layout.HeaderVersion}
+	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards}
 	if opts.SharedWithJVM {
-		want = layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion}
+		shards := cmp.Or(int64(j.SequenceShards), layout.DefaultShards)
+		want = layout.Header{Kind: layout.KindShared, Shards: shards}
 	}
-	if j.SequenceShards != 0 {
-		want.Shards = int64(j.SequenceShards)
-	}
+	want.Version = layout.VersionOf(want.Kind)
 	want.FenceWindow = int64(j.FenceWindow / time.Second)
 	if err := checkSchema(d, layout.AttrNum); err != nil {
 		return nil, err
@@ -87,6 +87,7 @@ func (j *Journal) readHeader(
 }
 
 // headerOf decodes a header, and checks it against the configuration. item is nil if there is none.
+// The header is also returned with errOutdated.
 func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 	keys := layout.Keys{Journal: j.Name}
 	if item == nil {
@@ -94,16 +95,16 @@ func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 			Kind:        layout.KindShared,
 			Shards:      cmp.Or(int64(j.SequenceShards), layout.DefaultShards),
 			FenceWindow: cmp.Or(int64(j.FenceWindow/time.Second), layout.DefaultFenceWindow),
-			Version:     layout.HeaderVersion,
+			Version:     layout.SharedVersion,
 		}, nil
 	}
 	h, err := keys.DecodeHeader(item)
 	if err != nil {
 		return h, fmt.Errorf("%w: %w", ErrHeaderMismatch, protocol.InTable(j.Table, err))
 	}
-	if h.Version != layout.HeaderVersion {
-		return h, fmt.Errorf("%w: it has format version %d, this program knows version %d: use a newer release",
-			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
+	if h.Version < 1 || h.Version > layout.VersionOf(h.Kind) {
+		return h, fmt.Errorf("%w: it has format version %d, which this program does not know: use a newer release",
+			ErrHeaderMismatch, h.Version)
 	}
 	if j.SequenceShards != 0 && int64(j.SequenceShards) != h.Shards {
 		return h, fmt.Errorf("%w: it has %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
@@ -113,7 +114,43 @@ func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 		return h, fmt.Errorf("%w: it has a fence window of %v, Config.FenceWindow is %v: set it to %v or 0",
 			ErrHeaderMismatch, window, j.FenceWindow, window)
 	}
-	return h, nil
+	return h, checkVersion(h)
+}
+
+// errOutdated reports that an update can raise the version of a journal.
+var errOutdated = errors.New("stop all processes of the earlier version, run `dynajournal tables update`, and wait 15 minutes")
+
+// checkVersion refuses a native journal of an earlier format. An earlier version of this program
+// would remove from its low marks what this version relies on.
+func checkVersion(h layout.Header) error {
+	switch now := layout.VersionOf(h.Kind); {
+	case h.Version == now:
+		return nil
+	case h.Shards > 1:
+		return fmt.Errorf("%w: it is of a native journal of format version %d with %d sequence shards, and version %d has 1: "+
+			"export the journal with the earlier version of this program, and import it into a new one",
+			ErrHeaderMismatch, h.Version, h.Shards, now)
+	default:
+		return fmt.Errorf("%w: it is of a native journal of format version %d, and this program writes version %d: %w",
+			ErrHeaderMismatch, h.Version, now, errOutdated)
+	}
+}
+
+// raiseVersion raises the version of an outdated header. It reports false if the header has changed
+// since it was read.
+func (j *Journal) raiseVersion(ctx context.Context, client *dynamo.Client, h layout.Header) (bool, error) {
+	before := &types.AttributeValueMemberN{Value: strconv.FormatInt(h.Version, 10)}
+	h.Version = layout.VersionOf(h.Kind)
+	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{
+		Table:     j.Table,
+		Item:      layout.Keys{Journal: j.Name}.EncodeHeader(h),
+		Condition: layout.AttrVersion + " = :before",
+		Values:    dynamo.Attributes{":before": before},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // sameHeader checks that a stored header is of the wanted kind, and fits the configuration.

@@ -43,7 +43,7 @@ func TestJournalWithoutAHeaderIsOfAJVM(t *testing.T) {
 			s := newTables(t)
 			s.table(&dynamodb.CreateTableInput{GlobalSecondaryIndexes: c.indexes})
 			found, err := s.journal.Inspect(t.Context(), s.client)
-			want := layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion, FenceWindow: layout.DefaultFenceWindow}
+			want := layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.SharedVersion, FenceWindow: layout.DefaultFenceWindow}
 			if err != nil || !reflect.DeepEqual(found, provision.Found{Header: want, KeyLimit: c.limit, Indexed: c.indexed}) {
 				t.Errorf("Inspect: %+v, %v", found, err)
 			}
@@ -84,7 +84,7 @@ func TestHeaderThatContradictsIsRefused(t *testing.T) {
 		stored func(map[string]types.AttributeValue)
 		config func(*provision.Journal)
 	}{
-		"an unknown version":   {number("version", "2"), nil},
+		"an unknown version":   {number("version", "3"), nil},
 		"no shard":             {number("shards", "0"), nil},
 		"too long a window":    {number("fence_window", "1000000000"), nil},
 		"another kind of item": {func(item map[string]types.AttributeValue) { delete(item, "kind") }, nil},

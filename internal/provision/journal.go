@@ -18,7 +18,8 @@ type Journal struct {
 	Table, SnapshotTable string
 	// IDsIndex is the name of the index that lists the persistence ids of a shared journal.
 	IDsIndex string
-	// SequenceShards and FenceWindow are 0 if they are not configured.
+	// SequenceShards and FenceWindow are 0 if they are not configured. SequenceShards is at most 1
+	// to create a native journal.
 	SequenceShards int
 	FenceWindow    time.Duration
 }

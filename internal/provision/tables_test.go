@@ -145,7 +145,7 @@ func (s *tables) header() map[string]types.AttributeValue {
 func (s *tables) putHeader(change func(map[string]types.AttributeValue)) {
 	s.Helper()
 	item := layout.Keys{Journal: s.journal.Name}.EncodeHeader(layout.Header{
-		Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.HeaderVersion, FenceWindow: 7200,
+		Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.NativeVersion, FenceWindow: 7200,
 	})
 	if change != nil {
 		change(item)

@@ -2,6 +2,8 @@ package provision
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -30,13 +32,15 @@ type updating struct {
 
 	client *dynamo.Client
 	table  *types.TableDescription
+	header layout.Header
 	// like are the options with which the journal table would be made.
 	like    Options
 	changes []Change
 }
 
 // Update adds what an existing journal table lacks: the index of persistence ids and the expiry of
-// tombstones, and what the options ask for. It returns what it has added.
+// tombstones, and what the options ask for. It raises the format version of a native journal. It
+// returns what it has added.
 func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts UpdateOptions) ([]Change, error) {
 	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
@@ -46,15 +50,20 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 		return nil, err
 	}
 	header, err := j.readHeader(ctx, client, table)
-	if err != nil {
+	outdated := errors.Is(err, errOutdated)
+	if err != nil && !outdated {
 		return nil, err
 	}
-	u := &updating{Journal: j, client: client, table: table}
+	u := &updating{Journal: j, client: client, table: table, header: header}
 	u.like.SharedWithJVM = header.Kind == layout.KindShared
 	if t := table.ProvisionedThroughput; t != nil && aws.ToInt64(t.WriteCapacityUnits) > 0 {
 		u.like.ReadUnits, u.like.WriteUnits = aws.ToInt64(t.ReadCapacityUnits), aws.ToInt64(t.WriteCapacityUnits)
 	}
-	steps := []func(context.Context) error{u.expiry}
+	var steps []func(context.Context) error
+	if outdated { // first, because no process of the earlier version can start from then on
+		steps = append(steps, u.version)
+	}
+	steps = append(steps, u.expiry)
 	if opts.Stream {
 		steps = append(steps, u.stream)
 	}
@@ -71,6 +80,18 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 
 func (u *updating) added(table, what, costs string) {
 	u.changes = append(u.changes, Change{table, what, costs})
+}
+
+// version raises the format version of a native journal.
+func (u *updating) version(ctx context.Context) error {
+	raised, err := u.raiseVersion(ctx, u.client, u.header)
+	if err != nil || !raised {
+		return err
+	}
+	u.added(u.Table, fmt.Sprintf("format version %d of journal %q", layout.NativeVersion, u.Name),
+		"nothing; earlier versions of this program can't open the journal any more, and this version must not "+
+			"for 15 minutes")
+	return nil
 }
 
 // expiry adds the expiry of tombstones, unless items of the table already expire.

@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,125 @@ func TestUpdateAddsWhatIsMissing(t *testing.T) {
 			}
 			if again, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(again) != 0 {
 				t.Errorf("a second update: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+// outdated puts the header of a native journal of an earlier format.
+func (s *tables) outdated(shards string) {
+	s.Helper()
+	s.putHeader(func(item map[string]types.AttributeValue) {
+		item["version"], item["shards"] = &types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberN{Value: shards}
+	})
+}
+
+// wantRefused checks that a journal is refused with an error that says what to do.
+func (s *tables) wantRefused(what string) {
+	s.Helper()
+	_, inspected := s.journal.Inspect(s.Context(), s.client)
+	created := s.journal.Create(s.Context(), s.client, native)
+	for call, err := range map[string]error{"Inspect": inspected, "Create": created} {
+		if !errors.Is(err, provision.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
+			s.Errorf("%s: %v, want %q", call, err, what)
+		}
+	}
+}
+
+// A native journal of an earlier format is refused until an update has raised its version.
+func TestUpdateRaisesTheVersion(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(native)
+	s.outdated("1")
+	s.wantRefused("run `dynajournal tables update`")
+	if d, err := s.journal.Describe(t.Context(), s.client, events); err != nil || d.Version != 1 || d.Kind != "native" || d.Shards != 1 {
+		t.Errorf("before the update: %+v, %v", d, err)
+	}
+	changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
+	if err != nil || len(changes) != 1 || changes[0].Table != events || !strings.HasPrefix(changes[0].Added, "format version 2") {
+		t.Fatalf("Update: %+v, %v", changes, err)
+	}
+	found, err := s.journal.Inspect(t.Context(), s.client)
+	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.NativeVersion, FenceWindow: 7200}
+	if err != nil || found.Header != want {
+		t.Errorf("after the update the header is %+v, %v; want %+v", found.Header, err, want)
+	}
+	if d, err := s.journal.Describe(t.Context(), s.client, events); err != nil || d.Version != 2 {
+		t.Errorf("after the update: %+v, %v", d, err)
+	}
+	if again, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(again) != 0 {
+		t.Errorf("a second update: %+v, %v", again, err)
+	}
+}
+
+// A shared journal stays at its version: a JVM knows no header.
+func TestUpdateKeepsTheVersionOfASharedJournal(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.journal.SequenceShards = 10
+	s.create(shared)
+	if changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(changes) != 0 {
+		t.Errorf("Update: %+v, %v", changes, err)
+	}
+	if d, err := s.journal.Describe(t.Context(), s.client, events); err != nil || d.Version != 1 {
+		t.Errorf("the journal table: %+v, %v", d, err)
+	}
+}
+
+// The low mark of a native journal is one item. A journal with several shards has to be copied.
+func TestNativeJournalOfSeveralShardsIsNotRaised(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(native)
+	s.outdated("3")
+	const advice = "import it into a new one"
+	s.wantRefused(advice)
+	before := s.header()
+	changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
+	if !errors.Is(err, provision.ErrHeaderMismatch) || !strings.Contains(err.Error(), advice) || len(changes) > 0 {
+		t.Errorf("Update: %+v, %v, want %q", changes, err, advice)
+	}
+	if after := s.header(); !reflect.DeepEqual(after, before) {
+		t.Errorf("the header is %v, was %v", after, before)
+	}
+}
+
+// A later version has raised the journal's version since the update read it.
+func TestVersionIsNotRaisedOverALaterOne(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(native)
+	s.outdated("1")
+	later := func(item map[string]types.AttributeValue) { item["version"] = &types.AttributeValueMemberN{Value: "3"} }
+	s.before = func(operation string) bool {
+		if operation == "PutItem" {
+			s.putHeader(later)
+		}
+		return true
+	}
+	if changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(changes) != 0 {
+		t.Errorf("Update: %+v, %v", changes, err)
+	}
+	if d, err := s.journal.Describe(t.Context(), s.client, events); err != nil || d.Version != 3 {
+		t.Errorf("the journal table: %+v, %v", d, err)
+	}
+}
+
+func TestJournalOfAnUnknownVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"0", "3"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := newTables(t)
+			s.create(native)
+			s.putHeader(func(item map[string]types.AttributeValue) {
+				item["version"] = &types.AttributeValueMemberN{Value: version}
+			})
+			const advice = "use a newer release"
+			s.wantRefused(advice)
+			if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), advice) {
+				t.Errorf("Update: %v, want %q", err, advice)
 			}
 		})
 	}

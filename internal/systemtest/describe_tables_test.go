@@ -42,7 +42,7 @@ func TestTablesAreDescribed(t *testing.T) {
 				Indexes: []dynajournal.Index{
 					{Name: "ids-idx", Keys: key("ids_shard", "ids_key"), Status: "ACTIVE"},
 				},
-				Version: 1, Kind: "native", Shards: 1, FenceWindow: 24 * time.Hour, Items: 1, Bytes: 58, PointInTimeRecovery: off,
+				Version: 2, Kind: "native", Shards: 1, FenceWindow: 24 * time.Hour, Items: 1, Bytes: 58, PointInTimeRecovery: off,
 			},
 			{Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTL: "expires", TTLStatus: "ENABLED", PointInTimeRecovery: off},
 		}},
@@ -120,7 +120,7 @@ func TestTablesOfOthersAreDescribed(t *testing.T) {
 	header := map[string]types.AttributeValue{
 		"par":     &types.AttributeValueMemberS{Value: "later-META"},
 		"num":     &types.AttributeValueMemberN{Value: "0"},
-		"version": &types.AttributeValueMemberN{Value: "2"},
+		"version": &types.AttributeValueMemberN{Value: "3"},
 	}
 	put := &dynamodb.PutItemInput{TableName: aws.String(dynajournal.DefaultJournalTable), Item: header}
 	if _, err := client.PutItem(t.Context(), put); err != nil {
@@ -141,7 +141,7 @@ func TestTablesOfOthersAreDescribed(t *testing.T) {
 	later := config
 	later.JournalName = "later"
 	got, err := dynajournal.DescribeTables(t.Context(), later)
-	if err != nil || len(got) != 2 || got[0].Version != 2 || got[0].Kind != "" || got[0].Shards != 0 {
+	if err != nil || len(got) != 2 || got[0].Version != 3 || got[0].Kind != "" || got[0].Shards != 0 {
 		t.Errorf("a header of a later release: %+v, %v", got, err)
 	}
 

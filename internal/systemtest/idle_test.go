@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,14 +113,13 @@ func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Cost.Requests != 3 {
-		t.Errorf("%d requests, want 3: the marks, the highest number, the event", result.Cost.Requests)
+	if result.Cost.Requests != 2 {
+		t.Errorf("%d requests, want 2: the low mark and the last event, and the event", result.Cost.Requests)
 	}
 }
 
-// A purged id leaves marks that expire. A writer that uses the id again puts them anew before it
-// writes, or they would vanish under a live entity.
-func TestMarksOfAPurgedIDAreRenewedBeforeTheNextWrite(t *testing.T) {
+// The numbers of a purged id go on after the purge, also when its tombstones have expired.
+func TestNextLifeOfAPurgedIDGoesOn(t *testing.T) {
 	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 	if err != nil {
@@ -164,7 +164,8 @@ func TestMarksOfAPurgedIDAreRenewedBeforeTheNextWrite(t *testing.T) {
 	}
 }
 
-func TestPurgedIDVanishesAfterTheFenceWindow(t *testing.T) {
+// Of a purged id the low mark stays, and nothing else.
+func TestLowMarkOfAPurgedIDStays(t *testing.T) {
 	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 	if err != nil {
@@ -176,14 +177,15 @@ func TestPurgedIDVanishesAfterTheFenceWindow(t *testing.T) {
 	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := j.Bounds(t.Context(), "a"); err != nil || b.Highest != 3 {
-		t.Errorf("before: bounds %+v, %v; want highest 3, which the purge took", b, err)
-	}
 	h.service = h.service.Add(100 * 24 * time.Hour)
 	if _, err := engine.SweepExpired(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := j.Bounds(t.Context(), "a"); err != nil || b != (dynajournal.Bounds{}) {
-		t.Errorf("after: bounds %+v, %v; want none", b, err)
+	if b, err := j.Bounds(t.Context(), "a"); err != nil || b != (dynajournal.Bounds{Lowest: 4, Highest: 3}) {
+		t.Errorf("bounds %+v, %v; want the lowest 4 and the highest 3, which the purge took", b, err)
+	}
+	l, err := j.List(t.Context(), "a")
+	if err != nil || !slices.Equal(l.LowMarks, []int64{4}) || len(l.HighMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
+		t.Errorf("%+v is left (%v), want the low mark 4", l, err)
 	}
 }

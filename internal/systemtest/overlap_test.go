@@ -301,28 +301,6 @@ func TestACopyGoesOnBehindALowMarkThatIsTheSame(t *testing.T) {
 	wantUntouched(t, to, records(t, d.Journal, "a", 0)[:4], 7)
 }
 
-// The marks of a purged id vanish; those of a copy into it must not.
-func TestMarksOfACopyIntoAPurgedIDStay(t *testing.T) {
-	t.Parallel()
-	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
-	to.write(103, true)
-	if _, err := recoverWriter(t, to.Journal, "a", 0).Purge(t.Context(), dynajournal.PurgeOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	d.write(108, false)
-	d.deleteTo(104) // the purge has taken 104, and deleted it
-	all := records(t, d.Journal, "a", 0)
-	putRecords(t, to.Journal, "a", all)
-	if got, want := told(records(t, to.Journal, "a", 0)), told(all); got != want {
-		t.Errorf("the copy is %s, want %s", got, want)
-	}
-	for key, item := range items(t, to.table) {
-		if _, expires := item["expires"]; expires && !strings.Contains(key, "-P-") {
-			t.Errorf("the mark %s expires", key)
-		}
-	}
-}
-
 // TestACopyOfAnythingOverAnything copies histories drawn at random into ids that hold others: of
 // the same past, of a past that parted, or of another. The copy is the history, or it is refused
 // and nothing has changed; interrupted at any request it ends so when it is called again.

@@ -436,13 +436,13 @@ func TestDeletionWithAClockThatIsOffWritesNothing(t *testing.T) {
 	}
 }
 
-// A tombstone that expired a day late could outlive the low mark of a purge, and hide what is
-// written up to it later.
+// A tombstone that is put by a clock that is off would keep its number taken for too long, or not
+// for long enough.
 func TestRepairWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	written(t, s.other, "a", 3)
-	recoverWriter(t, s.other, "a", 50)
+	loseJournal(t, s.other, "a", 50)
 	s.local.Add(int64(25 * time.Hour))
 	orphans := func() (left int, failed error) {
 		for _, err := range s.journal.Repair(t.Context(), "a", dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}) {
@@ -460,22 +460,6 @@ func TestRepairWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	s.local.Add(-int64(25 * time.Hour))
 	if left, err := orphans(); err != nil || left != 0 {
 		t.Errorf("with the right clock the repair left %d events: %v", left, err)
-	}
-}
-
-// The fence of a snapshot newer than the journal would expire a day late by a clock that is off.
-// It stays without an expiry then.
-func TestFenceOfARecoveryWhoseClockIsOffDoesNotExpire(t *testing.T) {
-	t.Parallel()
-	for _, off := range []time.Duration{0, 25 * time.Hour} {
-		s := newSleeper(t, kinds["native"])
-		written(t, s.other, "a", 3)
-		s.local.Add(int64(off))
-		loseJournal(t, s.journal, "a", 50)
-		l, err := s.other.List(t.Context(), "a")
-		if err != nil || len(l.Tombstones)+len(l.Seals) != 1 || (len(l.Seals) == 1) != (off > 0) {
-			t.Errorf("by a clock that is off by %v the fence is %+v (%v)", off, l, err)
-		}
 	}
 }
 

@@ -63,7 +63,7 @@ func TestReadingIsConsistentAfterAnInterruptedDeletion(t *testing.T) {
 		for name, read := range readers {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
-				aside := dynajournal.Config{AWS: openEngine(t).AWSConfig(), SequenceShards: 10}
+				aside := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
 				createTables(t, aside, options)
 				appendStrings(t, recoverWriter(t, openJournal(t, aside), "a", 0), 10, false)
 				config, marks := aside, make(chan struct{})

@@ -119,7 +119,7 @@ func TestFenceWindowIsThatOfTheHeader(t *testing.T) {
 	t.Parallel()
 	for _, options := range kinds {
 		engine := openEngine(t)
-		config := dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: 2 * time.Hour, SequenceShards: 3}
+		config := dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: 2 * time.Hour, SequenceShards: 1}
 		createTables(t, config, options)
 		for _, c := range []struct {
 			window time.Duration

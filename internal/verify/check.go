@@ -94,6 +94,8 @@ type check struct {
 	highest int64
 	legible bool  // the item at the highest sequence number can be read
 	stored  int64 // the highest number at or above the low mark with an item
+	// purged is the highest number that a purge has taken, also one that was cut short.
+	purged int64
 
 	want    int64           // the next number expected
 	live    bool            // something counts for the ids index
@@ -138,10 +140,10 @@ func (k *check) marksOf(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k.marks, err = k.Store.Keys.DecodeMarks(k.pid, items, k.Store.LeftoverBefore()); err != nil {
+	if k.marks, err = k.Store.Keys.DecodeMarks(k.pid, items); err != nil {
 		return err
 	}
-	k.want = k.marks.Low.First()
+	k.want, k.purged = k.marks.Low.First(), k.marks.Low.Purged
 	if k.highest, err = k.Store.Highest(ctx, &k.meter, k.pid, k.marks); err != nil {
 		if item := new(layout.ItemError); !errors.As(err, &item) {
 			return err
@@ -150,7 +152,7 @@ func (k *check) marksOf(ctx context.Context) error {
 		return k.pace(ctx) // the item is found again in its partition
 	}
 	k.legible = true
-	if need := layout.HighestBlock(k.highest); need > k.marks.High {
+	if need := layout.HighestBlock(k.highest); need > k.Store.Leads(k.marks) {
 		put, err := k.markedSince(ctx, need)
 		if err != nil {
 			return err
@@ -208,7 +210,7 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 		key, seq, err := layout.DecodeMark(item)
 		var mark layout.Marks
 		if err == nil {
-			mark, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item}, 0)
+			mark, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item})
 		}
 		if err != nil {
 			if err = k.itemFound(err, 0, &findings); err != nil {
@@ -302,7 +304,7 @@ func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 		return err
 	}
 	if seq >= k.marks.Low.First() {
-		if err := k.holeBefore(ctx, seq, layout.Batch{}); err != nil {
+		if err := k.holeBefore(ctx, seq, layout.Slot{}); err != nil {
 			return err
 		}
 		k.live = true
@@ -313,14 +315,14 @@ func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 	return k.found(findings[0])
 }
 
-// holeBefore reports the missing numbers before seq, and continues after seq. batch is the atomic
-// write of the event that is stored at seq, if it is a member of one.
-func (k *check) holeBefore(ctx context.Context, seq int64, batch layout.Batch) error {
+// holeBefore reports the missing numbers before seq, and continues after seq. slot is what is
+// stored at seq, or zero if that can't be read.
+func (k *check) holeBefore(ctx context.Context, seq int64, slot layout.Slot) error {
 	if err := k.batchesOver(ctx, k.batches.reached(seq)); err != nil {
 		return err
 	}
 	hole := k.want
-	k.want, k.stored = seq+1, seq
+	k.want, k.stored = max(k.want, seq+1), seq
 	if seq <= hole {
 		return nil
 	}
@@ -329,7 +331,7 @@ func (k *check) holeBefore(ctx context.Context, seq int64, batch layout.Batch) e
 		return err
 	}
 	return k.found(Finding{
-		Kind: Hole, SequenceNr: hole, Severity: k.severityOfHole(hole, batch),
+		Kind: Hole, SequenceNr: hole, Severity: k.severityOfHole(hole, slot),
 		Detail: fmt.Sprintf("nothing is stored at %s; the next recovery seals them", spans([]span{{hole, seq - 1}})),
 	})
 }
@@ -345,15 +347,11 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	if s.SequenceNr < k.marks.Low.First() {
 		return k.below(s, item)
 	}
-	if k.Store.IsLeftover(s) {
-		return k.expired(s)
-	}
-	var batch layout.Batch
-	if s.Event != nil {
-		batch = s.Event.Batch
-	}
-	if err := k.holeBefore(ctx, s.SequenceNr, batch); err != nil {
+	if err := k.holeBefore(ctx, s.SequenceNr, s); err != nil {
 		return err
+	}
+	if s.Tombstone() && !k.Store.Shared() {
+		return k.taken(s)
 	}
 	raises, err := k.Store.RaisesLowMark(ctx, &k.meter, k.pid, s, k.marks)
 	if unreadable := new(layout.ItemError); errors.As(err, &unreadable) {
@@ -374,6 +372,7 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	if err := k.event(s.Event); err != nil {
 		return err
 	}
+	batch := s.Event.Batch
 	if batch.IsBatch() {
 		first := k.first(batch)
 		cut := batch.Start < first && batch != k.cut.Cut() && !k.marks.Low.CutCompletes(batch)
@@ -389,8 +388,25 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	return k.writtenBy(s.Event.WriterUUID, s.SequenceNr)
 }
 
+// taken reports a tombstone above the low mark of a native journal. A purge by an earlier version
+// has left it, whose low mark has expired.
+func (k *check) taken(s layout.Slot) error {
+	k.batches.closed(s.SequenceNr)
+	const detail = "a tombstone is stored above the low mark %d, which a purge by an earlier version has left; " +
+		"the next recovery replaces it by a seal"
+	return k.foundf(Hole, s.SequenceNr, detail, k.marks.Low.Seq)
+}
+
 // raises reports a slot over which the next recovery raises the low mark.
 func (k *check) raises(s layout.Slot) error {
+	if s.Purges {
+		// The numbers below it are purged, whatever is missing among them.
+		k.purged, k.want = s.Low-1, max(k.want, s.Low)
+		return k.found(Finding{
+			Kind: Hole, SequenceNr: s.SequenceNr, Severity: LeftOver,
+			Detail: fmt.Sprintf("a purge of the numbers up to %d was cut short; the next recovery or purge completes it", k.purged),
+		})
+	}
 	k.live = k.live || s.Seal()
 	if s.Cut().IsBatch() {
 		k.cut = s
@@ -485,7 +501,7 @@ func (k *check) whole(ctx context.Context) error {
 	if err := k.snapshots(ctx); err != nil {
 		return err
 	}
-	if k.Store.Shared() || !k.live && (k.marks.Low.Seq == 0 || k.marks.Expiring) {
+	if k.Store.Shared() || !k.live && k.marks.Low.Unused() {
 		return k.pace(ctx)
 	}
 	listed, err := k.Store.Listed(ctx, &k.meter, k.pid, k.marks.Low)
@@ -494,7 +510,7 @@ func (k *check) whole(ctx context.Context) error {
 	}
 	if !listed {
 		if err := k.found(Finding{
-			Kind: NotInIDsIndex, SequenceNr: 1,
+			Kind: NotInIDsIndex, SequenceNr: k.marks.Low.Purged + 1,
 			Detail: "neither its first event nor a low mark is in index " + layout.NativeIDsIndex,
 			repair: func(ctx context.Context, m *Mender) (bool, error) {
 				return k.Store.EnterID(ctx, m.Meter, k.pid, k.marks.Low)
@@ -525,17 +541,21 @@ func (k *check) hiddenTail(ctx context.Context) error {
 }
 
 // snapshots checks that every snapshot can be read, that the newest one is not newer than the
-// journal, and that it has what was deleted because of it.
+// journal, and that it has what was deleted because of it. Snapshots that a purge has taken don't
+// count: nobody reads them, and the next purge removes them.
 func (k *check) snapshots(ctx context.Context) error {
 	newest := int64(0)
 	err := k.Snapshots(ctx, &k.meter, k.pid, func(seq int64, damage error) error {
+		if seq <= k.purged {
+			return k.pace(ctx)
+		}
 		newest = max(newest, seq)
 		if damage == nil {
 			return k.pace(ctx)
 		}
 		return k.foundf(DamagedSnapshot, seq, "%v", damage)
 	})
-	if err == nil && newest < k.marks.Low.Behind {
+	if behind := k.marks.Low.Behind; err == nil && newest < behind && behind > k.purged {
 		err = k.snapshotMissing(ctx, newest)
 	}
 	highest := max(k.highest, k.stored)

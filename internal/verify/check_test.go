@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -47,7 +47,7 @@ var storedCases = map[string]stored{
 		want: []string{"hole 98", "missing-high-mark 100 restore-high-mark"}, left: []string{"hole 98"},
 	},
 	"a high mark beyond the events": {
-		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeHighMark(pid, 500, 0)) },
+		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeHighMark(pid, 500)) },
 		want: []string{"mark-beyond-events 500"}, left: []string{"mark-beyond-events 500"},
 	},
 	"a hole": {
@@ -75,19 +75,29 @@ var storedCases = map[string]stored{
 		},
 		want: []string{"hole 4", "hole 5", "undecodable 6"}, left: []string{"hole 4", "hole 5", "undecodable 6"},
 	},
-	"a tombstone that is left from a purge": {put: func(j *journal) {
-		j.store.ServiceTime = func() (time.Time, bool) { return time.Unix(now, 0), true }
-		j.singles(1, 3)
-		j.put(j.keys.EncodeTombstone(pid, 5, now-1))
-	}},
-	"such a tombstone where nothing removes it": {
+	"tombstones that a purge by an earlier version has left": {
+		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeTombstone(pid, 5, now-1)); j.singles(6, 6) },
+		want: []string{"hole 4", "hole 5"}, left: []string{"hole 4", "hole 5"},
+	},
+	"a purge that was cut short": {
 		put: func(j *journal) {
-			j.store.ServiceTime = func() (time.Time, bool) { return time.Unix(now, 0), true }
-			j.checker.TTL = false
 			j.singles(1, 3)
-			j.put(j.keys.EncodeTombstone(pid, 5, now-1))
+			j.put(j.keys.EncodePurgeFence(pid, 4, 9))
+			j.batch(6, 7)
+			j.saved[8], j.saved[2] = nil, errBroken
 		},
-		want: []string{"expired-tombstone 5 unasked"},
+		want: []string{"hole 4"}, left: []string{"hole 4"},
+	},
+	"a purge that was cut short, of an id without its snapshot": {
+		put: func(j *journal) {
+			j.deletedBehind()
+			j.put(j.keys.EncodePurgeFence(pid, 7, 8))
+		},
+		want: []string{"hole 7"}, left: []string{"hole 7"},
+	},
+	"a purge that was cut short before anything was written": {
+		put:  func(j *journal) { j.purged(4); j.put(j.keys.EncodePurgeFence(pid, 5, 7)) },
+		want: []string{"hole 5"}, left: []string{"hole 5"},
 	},
 	"an atomic write that may become whole": {
 		put:  func(j *journal) { j.singles(1, 1); j.batch(2, 5, 3) },
@@ -243,13 +253,52 @@ var storedCases = map[string]stored{
 	"a low mark that is not listed": {
 		put: func(j *journal) {
 			j.tombstones(1, 1)
-			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, nil, 0))
+			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, nil))
 		},
 		want: []string{"not-in-ids-index 1 unasked"},
 	},
-	"a purged persistence id is not listed": {put: func(j *journal) {
-		j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, nil, now+86_400))
+	"a purged persistence id is not listed":  {put: func(j *journal) { j.purged(4) }},
+	"a purge over the border of a partition": {put: func(j *journal) { j.purged(100) }},
+	"a persistence id that an earlier version has purged": {put: func(j *journal) {
+		low := j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, nil)
+		low["expires"] = &types.AttributeValueMemberN{Value: strconv.Itoa(now + 86_400)}
+		j.put(low)
 	}},
+	"a purged persistence id that is used again": {put: func(j *journal) {
+		j.purged(4)
+		j.firstOfLife(5)
+		j.singles(6, 7)
+		j.saved[6] = nil
+	}},
+	"a purged persistence id that is used again and not listed": {
+		put:  func(j *journal) { j.purged(4); j.singles(5, 7) },
+		want: []string{"not-in-ids-index 5 unasked"},
+	},
+	"a purged persistence id that is used again, deleted and not listed": {
+		put: func(j *journal) {
+			j.tombstones(5, 6)
+			j.singles(7, 8)
+			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 7, Removed: 7, Purged: 4}, nil))
+		},
+		want: []string{"not-in-ids-index 5 unasked"},
+	},
+	"snapshots that a purge has left": {put: func(j *journal) {
+		j.purged(4)
+		j.saved[4], j.saved[2] = nil, errBroken
+	}},
+	"snapshots that a purge has left, and none that a deletion needs": {
+		put: func(j *journal) {
+			j.tombstones(5, 6)
+			j.singles(7, 8)
+			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 7, Removed: 7, Behind: 6, Purged: 4}, j.listed()))
+			j.saved[4] = nil
+		},
+		want: []string{"snapshot-missing 6"}, left: []string{"snapshot-missing 6"},
+	},
+	"a snapshot beyond a purged journal": {
+		put:  func(j *journal) { j.purged(4); j.saved[5] = nil },
+		want: []string{"snapshot-beyond-journal 5"}, left: []string{"snapshot-beyond-journal 5"},
+	},
 }
 
 func TestEachFinding(t *testing.T) {
@@ -290,6 +339,38 @@ func TestEachFinding(t *testing.T) {
 		if !seen[kind] {
 			t.Errorf("no case has a finding %s", kind)
 		}
+	}
+}
+
+// The remains of a purge are no loss of data.
+func TestSeverityOfWhatAPurgeLeaves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		put  func(j *journal)
+		want []verify.Severity
+	}{
+		"its fence": {
+			func(j *journal) { j.put(j.keys.EncodePurgeFence(pid, 4, 5)) },
+			[]verify.Severity{verify.LeftOver},
+		},
+		"a tombstone without its low mark": {
+			func(j *journal) { j.tombstones(5, 5) },
+			[]verify.Severity{verify.Damage, verify.Damage},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJournal(t, false)
+			j.singles(1, 3)
+			c.put(j)
+			var got []verify.Severity
+			for _, f := range j.check() {
+				got = append(got, f.Severity)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("the severities are %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

@@ -18,8 +18,8 @@ const (
 	MissingHighMark Kind = "missing-high-mark"
 	// IncompleteBatch: members of an atomic write are missing, so no reader sees the others.
 	IncompleteBatch Kind = "incomplete-batch"
-	// Hole: nothing is stored at sequence numbers before stored ones, or there is a tombstone above
-	// the low mark.
+	// Hole: nothing is stored at sequence numbers before stored ones, or there is a tombstone or a
+	// fence above the low mark.
 	Hole Kind = "hole"
 	// OrphanBelowLowMark: an event is stored below the low mark.
 	OrphanBelowLowMark Kind = "orphan-below-low-mark"

@@ -134,7 +134,7 @@ func (j *journal) stored(seq int64) layout.Attributes {
 	return out.Item
 }
 
-// event returns an event of a writer. The first one is in the ids index of a native journal.
+// event returns an event of a writer. Number 1 is in the ids index of a native journal.
 func (j *journal) event(seq int64, writer string, batch layout.Batch) layout.Attributes {
 	item := j.keys.EncodeEvent(&layout.Event{
 		PersistenceID: pid, SequenceNr: seq, Bytes: []byte("x"), SerializerID: 4, WriterUUID: writer, Batch: batch,
@@ -159,7 +159,7 @@ func (j *journal) singles(first, last int64) {
 	for seq := first; seq <= last; seq++ {
 		j.put(j.event(seq, "w", layout.Batch{}))
 		if seq%layout.PartitionSize == 0 {
-			j.put(j.keys.EncodeHighMark(pid, seq, 0))
+			j.put(j.keys.EncodeHighMark(pid, seq))
 		}
 	}
 }
@@ -177,7 +177,22 @@ func (j *journal) batch(first, last int64, but ...int64) {
 // lowMark stores a low mark whose removal is complete, listed in the ids index.
 func (j *journal) lowMark(seq int64) {
 	j.Helper()
-	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: seq, Removed: seq}, j.listed(), 0))
+	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: seq, Removed: seq}, j.listed()))
+}
+
+// purged stores what a purge up to a number leaves.
+func (j *journal) purged(last int64) {
+	j.Helper()
+	j.tombstones(1, last)
+	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: last + 1, Removed: last + 1, Purged: last}, nil))
+}
+
+// firstOfLife stores the first event after a purge, listed in the ids index.
+func (j *journal) firstOfLife(seq int64) {
+	j.Helper()
+	item := j.event(seq, "w", layout.Batch{})
+	maps.Copy(item, j.listed())
+	j.put(item)
 }
 
 // deletedBehind stores six events of which three were deleted because a snapshot has their state.
@@ -185,7 +200,7 @@ func (j *journal) deletedBehind() {
 	j.Helper()
 	j.singles(4, 6)
 	j.tombstones(1, 3)
-	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed(), 0))
+	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4, Behind: 3}, j.listed()))
 }
 
 // tombstones stores tombstones that expire long after now.

@@ -130,7 +130,7 @@ func TestOrphanOfAnotherLowMarkStays(t *testing.T) {
 	j.singles(1, 3)
 	j.lowMark(2)
 	f := j.one(verify.OrphanBelowLowMark)
-	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{}, nil, 0))
+	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{}, nil))
 	if changed, archived, err := j.repair(f); changed || len(archived) > 0 || err != nil {
 		t.Errorf("the repair: changed %v, archived %v, %v", changed, archived, err)
 	}
@@ -144,7 +144,7 @@ func TestMembersOfAnAtomicWriteThatADeletionCutsStay(t *testing.T) {
 	j.batch(1, 4, 2)
 	j.put(j.keys.EncodeSeal(pid, 2))
 	f := j.one(verify.IncompleteBatch)
-	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 3, Removed: 1, Cut: layout.Batch{Start: 1, Last: 4, WriterUUID: "w"}}, j.listed(), 0))
+	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 3, Removed: 1, Cut: layout.Batch{Start: 1, Last: 4, WriterUUID: "w"}}, j.listed()))
 	if changed, archived, err := j.repair(f); changed || len(archived) > 0 || err != nil {
 		t.Errorf("the repair: changed %v, archived %v, %v", changed, archived, err)
 	}
@@ -160,7 +160,7 @@ func TestOrphanAtTheHighestNumberBecomesASealInASharedJournal(t *testing.T) {
 			j := newJournal(t, shared)
 			j.put(j.event(1, "w", layout.Batch{}))
 			// A JVM still reads the number: its low mark is 1.
-			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2, Ahead: map[bool]int64{true: 1}[shared]}, j.listed(), 0))
+			j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2, Ahead: map[bool]int64{true: 1}[shared]}, j.listed()))
 			found := j.check()
 			i := slices.IndexFunc(found, func(f verify.Finding) bool { return f.Kind == verify.OrphanBelowLowMark })
 			if i < 0 {

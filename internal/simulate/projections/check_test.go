@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -71,11 +72,17 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	switch e.what {
 	case purged:
 		sum.purges++
+		if e.first > 0 && !slices.Contains(id.purges, e.first) {
+			return fmt.Sprintf("a purge up to %d was told, and there was none", e.first)
+		}
+		if !once && e.first > 0 && e.first <= c.purgedTo {
+			return "" // a process that stood still tells it again
+		}
 		// What a JVM purges vanishes step by step, and a low mark after the events.
-		if once && c.purged && (c.gapped == 0 || !id.byJVM) {
+		if once && c.purged && e.first == c.purgedTo && (c.gapped == 0 || !id.byJVM) {
 			return "a purge is told twice"
 		}
-		c.purged, c.gapped = true, 0
+		c.purged, c.purgedTo, c.gapped = true, e.first, e.first
 		return ""
 	case gap:
 		sum.gaps++
@@ -100,7 +107,7 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	case life == c.life && c.purged && once && c.reached[c.life] > 0 && !id.purgeTried[life]:
 		return "a purge was told, and there was none"
 	}
-	before := c.reached[life]
+	before := max(c.reached[life], c.untold(id, e.first))
 	if c.purged || before == 0 {
 		before = max(before, c.gapped)
 	}
@@ -122,6 +129,21 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	return ""
 }
 
+// untold returns the number of the last purge before a number that a projection was not told of, as
+// it had handled nothing.
+func (c *chronicle) untold(id *stored, number int64) int64 {
+	last := int64(0)
+	if c.purged || c.gapped > 0 || c.reached[c.life] > 0 {
+		return last
+	}
+	for _, purged := range id.purges {
+		if purged < number {
+			last = max(last, purged)
+		}
+	}
+	return last
+}
+
 // checkGap checks a gap. One behind a purge is of a life that is not yet known: of any from the
 // last known one on.
 func (c *chronicle) checkGap(id *stored, k kind, e told) string {
@@ -134,7 +156,7 @@ func (c *chronicle) checkGap(id *stored, k kind, e told) string {
 		}
 		defer func() { c.reached[c.life] = held }()
 	}
-	before := *reached
+	before := max(*reached, c.untold(id, e.first))
 	if !k.once() {
 		before = max(before, c.reached[c.life])
 	}

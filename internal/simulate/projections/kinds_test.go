@@ -116,7 +116,7 @@ func (c caller) HandlePurge(ctx context.Context, p projection.Purge) error {
 	if err := c.begin(ctx, p.PersistenceID); err != nil {
 		return err
 	}
-	c.p.oracle.tell(c.g, c.kind, p.PersistenceID, told{purged, "", 0, p.Offset})
+	c.p.oracle.tell(c.g, c.kind, p.PersistenceID, told{purged, "", p.Last, p.Offset})
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (t transactor) HandleGap(ctx context.Context, g projection.Gap) ([]types.Tr
 }
 
 func (t transactor) HandlePurge(ctx context.Context, p projection.Purge) ([]types.TransactWriteItem, error) {
-	return t.put(ctx, p.PersistenceID, told{purged, "", 0, p.Offset})
+	return t.put(ctx, p.PersistenceID, told{purged, "", p.Last, p.Offset})
 }
 
 func (t transactor) put(ctx context.Context, pid string, what told) ([]types.TransactWriteItem, error) {

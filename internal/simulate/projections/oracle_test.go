@@ -23,7 +23,8 @@ const (
 	purged
 )
 
-// told is what a projection was told: an event, a gap, or a purge at the offset last.
+// told is what a projection was told: an event, a gap, or a purge at the offset last. first is the
+// number up to which the purge goes.
 type told struct {
 	what        tellingOf
 	text        string
@@ -38,10 +39,10 @@ type chronicle struct {
 	// the last numbers of each life.
 	checked, life int
 	reached       map[int]int64
-	// purged reports that a purge was told, and no event since. gapped is the end of the gaps of a
-	// life that is not known yet.
-	purged bool
-	gapped int64
+	// purged reports that a purge was told, and no event since, and purgedTo is its number. gapped
+	// is that number, and the end of the gaps after it, whose life is not known yet.
+	purged           bool
+	purgedTo, gapped int64
 	// failures is how often the handler has failed.
 	failures int
 }

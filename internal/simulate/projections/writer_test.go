@@ -32,11 +32,14 @@ type stored struct {
 	// last is the last visible event of the present life. deletedTo is the last number that was
 	// deleted, or that a deletion has tried to delete, and may delete later.
 	last, deletedTo int64
-	// purgeTried has the lives in which a purge was tried. One that was interrupted is told, too,
-	// although the writer goes on in the same life with what it has left.
+	// purgeTried has the lives in which a purge was tried. One that was interrupted may be told,
+	// too.
 	purgeTried map[int]bool
-	// fresh reports that the life has begun since the last round. Then nothing is deleted: a
-	// deletion beyond the offset of the life before hides that it is another life.
+	// purges are the numbers of the purges that were tried, and leave a low mark: the numbers go on
+	// in the same life. A projection that has handled nothing before is not told of them.
+	purges []int64
+	// fresh reports that the life has begun since the last round, as everything was erased. Then
+	// nothing is deleted or purged: beyond the offset of the life before, that hides the erasure.
 	fresh bool
 }
 
@@ -91,6 +94,7 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 		id.purgeTried[id.life] = true
 		if next, err := w.NextSequenceNumber(ctx); err == nil {
 			id.deletedTo = next // which the purge takes
+			id.purges = append(id.purges, next)
 			_, _ = w.Purge(ctx, dynajournal.PurgeOptions{})
 		}
 		return false
@@ -171,7 +175,7 @@ func (s *simulation) recover(id *stored) *dynajournal.Writer {
 		if err != nil {
 			continue
 		}
-		if next == 1 && id.last > 0 {
+		if next == 1 && len(id.texts) > id.life && len(id.texts[id.life]) > 0 {
 			id.life++
 			id.fresh, id.deletedTo = true, 0
 		}

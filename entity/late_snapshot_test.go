@@ -1,0 +1,94 @@
+package entity_test
+
+import (
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// The save of a snapshot ends after a purge. No process takes the snapshot for one of the next
+// life, whether that has events or not, and also where events of that life are deleted.
+func TestSnapshotThatIsSavedAfterAPurgeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, events := range []int{0, 1, 3} {
+		b := setup(t, dynajournal.TableOptions{})
+		kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true})
+		do(t, b.accounts(), "anna", deposits(3))
+		purger := b.open(b.Journal(), kind, entity.Options{})
+		if err := purger.Purge(t.Context(), "anna"); err != nil {
+			t.Fatal(err)
+		}
+		saved := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 3}
+		if _, err := b.Journal().SaveSnapshot(t.Context(), saved, Account{Balance: 3, Events: 3}); err != nil {
+			t.Fatal(err)
+		}
+		if events > 0 {
+			next, done := saving(b, kind, entity.Options{})
+			do(t, next, "anna", deposits(events))
+			if events > 1 {
+				if s := <-done; s.Err != nil {
+					t.Fatal(s.Err)
+				}
+				if _, err := b.Journal().SaveSnapshot(t.Context(), saved, Account{Balance: 3, Events: 3}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		other := b.open(b.Journal(), kind, entity.Options{})
+		if got, version := view(t, other, "anna"); got != events || (version == 0) != (events == 0) {
+			t.Errorf("after %d deposits a view shows %d at %d", events, got, version)
+		}
+		another := b.open(b.Journal(), kind, entity.Options{})
+		if got := do(t, another, "anna", deposit(1)); got != events+1 {
+			t.Errorf("after %d deposits a command reads %d, want %d", events, got-1, events)
+		}
+	}
+}
+
+// The same holds for a snapshot that was beyond the journal when its entity was purged: the purge
+// has taken its very number.
+func TestSnapshotAtThePurgedNumberIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1})
+	do(t, b.accounts(), "anna", deposits(3))
+	beyond := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 50}
+	save := func() {
+		if _, err := b.Journal().SaveSnapshot(t.Context(), beyond, Account{Balance: 3, Events: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save()
+	if err := b.accounts().Purge(t.Context(), "anna"); err != nil {
+		t.Fatal(err)
+	}
+	save()
+	if got, version := view(t, b.open(b.Journal(), kind, entity.Options{}), "anna"); got != 0 || version != 0 {
+		t.Errorf("a view shows %d at %d, want nothing", got, version)
+	}
+}
+
+// Events are deleted beyond the newest snapshot, and not because of one. What the snapshot has is
+// older than that: a view begins with the empty state, at the version of the last deleted event.
+func TestSnapshotBelowADeletionIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	kind := snapshotsOf(entity.Snapshots{Every: 1, Keep: 1})
+	a, saved := saving(b, kind, entity.Options{})
+	do(t, a, "anna", deposit(50))
+	if s := <-saved; s.Err != nil {
+		t.Fatal(s.Err)
+	}
+	do(t, b.accounts(), "anna", deposit(1))
+	w, err := b.Journal().Recover(t.Context(), "account|anna", dynajournal.RecoverOptions{}, nil)
+	if err == nil {
+		_, err = w.DeleteTo(t.Context(), 2)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, version := view(t, b.open(b.Journal(), kind, entity.Options{}), "anna"); got != 0 || version != 2 {
+		t.Errorf("a view shows %d at %d, want 0 at 2", got, version)
+	}
+}

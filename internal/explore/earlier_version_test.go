@@ -1,0 +1,161 @@
+package explore_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// Purges of earlier versions left a low mark that expires, after the tombstones had expired. These
+// tests put what such a purge has left.
+
+// earlier are the keys of the journal.
+var earlier = layout.Keys{Journal: dynajournal.DefaultJournalName, Shards: 1}
+
+// put stores an item, bypassing the journal.
+func (w *world) put(item layout.Attributes) {
+	w.Helper()
+	if _, err := dynamodb.NewFromConfig(w.engine.AWSConfig()).PutItem(w.Context(), &dynamodb.PutItemInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable), Item: item,
+	}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// putExpiring stores an item that expires after the fence window.
+func (w *world) putExpiring(item layout.Attributes) {
+	w.Helper()
+	expires := time.Now().Add(fenceWindow).Unix()
+	item[layout.AttrExpires] = &types.AttributeValueMemberN{Value: strconv.FormatInt(expires, 10)}
+	w.put(item)
+}
+
+// putEarlierPurge puts what a purge by an earlier version has left of n events.
+func (w *world) putEarlierPurge(n int64) {
+	w.Helper()
+	w.putExpiring(earlier.EncodeLowMark(pid, layout.LowMark{Seq: n + 2, Removed: n + 2}, nil))
+	for seq := int64(1); seq <= n+1; seq++ {
+		w.putExpiring(earlier.EncodeSeal(pid, seq))
+	}
+	if n >= layout.PartitionSize {
+		w.putExpiring(earlier.EncodeHighMark(pid, layout.HighestBlock(n)))
+	}
+}
+
+// A recovery keeps the low mark of such a purge: the numbers never begin again.
+func TestLowMarkOfAnEarlierPurgeIsKept(t *testing.T) {
+	for _, opts := range []dynajournal.RecoverOptions{{}, {Latest: true}} {
+		inWorld(t, func(w *world) {
+			j := w.journal("one")
+			w.putEarlierPurge(120)
+			if _, err := recoverIt(w.Context(), j, opts); err != nil {
+				w.Fatal(err)
+			}
+			w.pass(afterExpiry)
+			w.wantPurged(j, 121)
+			w.append(w.recovered(j), "next")
+			w.wantListed(j, true)
+			w.wantVisible(j, 1, "next")
+			w.wantNoFinding(j)
+		})
+	}
+}
+
+// A copy keeps it, too, before it is refused.
+func TestCopyOverAnEarlierPurge(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.putEarlierPurge(3)
+		if err := w.copyRecords(j, event(5, "5"), event(6, "6")); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(afterExpiry)
+		w.wantListed(j, true)
+		w.wantVisible(j, 1, "5", "6")
+	})
+}
+
+// The low mark vanishes before a recovery has kept it: the recovery finds nothing, and begins at 1.
+func TestLowMarkOfAnEarlierPurgeThatVanishes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow, other := w.journal("slow"), w.journal("other")
+		w.putEarlierPurge(3)
+		for seq := 1; seq <= 4; seq++ {
+			w.remove("journal-P-"+pid+"-0", seq)
+		}
+		w.net.Hold("slow")
+		wait := w.recovering(slow, dynajournal.RecoverOptions{})
+		w.deliverUntil("slow", "PutItem mark")
+		w.remove("journal-SL-"+pid+"-0", 0)
+		w.append(w.recovered(other), "acknowledged")
+		w.net.Free("slow")
+		r, err := wait()
+		if err != nil || !slices.Equal(r.seen, []string{"acknowledged"}) {
+			w.Errorf("the recovery was given %q (%v), want what was acknowledged", r.seen, err)
+		}
+	})
+}
+
+// Tombstones of which the low mark has vanished keep their numbers: the recovery that finds one
+// seals it. A recovery after the tombstone has expired continues at the same number.
+func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
+	for _, vanishes := range []bool{false, true} {
+		inWorld(t, func(w *world) {
+			slow, other := w.journal("slow"), w.journal("other")
+			w.putExpiring(earlier.EncodeSeal(pid, 2))
+			w.putExpiring(earlier.EncodeFence(pid, 4, 5, 0))
+			w.net.Hold("slow")
+			wait := w.recovering(slow, dynajournal.RecoverOptions{})
+			if vanishes {
+				w.deliverUntil("slow", "PutItem")
+				w.remove("journal-P-"+pid+"-0", 2)
+				w.remove("journal-P-"+pid+"-0", 4)
+				w.append(w.recovered(other), "acknowledged")
+			}
+			w.net.Free("slow")
+			r, err := wait()
+			if err != nil {
+				w.Fatal(err)
+			}
+			if vanishes {
+				w.wantVisible(other, 1, "acknowledged")
+				return
+			}
+			w.pass(afterExpiry)
+			w.append(w.recovered(other), "other")
+			w.wantConflict(appendTo(w.Context(), r, "slow"))
+			w.wantVisible(other, 1, "other")
+			if l, err := other.List(w.Context(), pid); err != nil || !slices.Equal(l.Seals, []int64{1, 2, 3, 4}) {
+				w.Errorf("sealed are %v (%v), want 1 to 4", l.Seals, err)
+			}
+		})
+	}
+}
+
+// copyRecords copies records to the persistence id.
+func (w *world) copyRecords(j *dynajournal.Journal, records ...dynajournal.Record) error {
+	w.Helper()
+	_, err := j.PutRecords(w.Context(), pid, func(yield func(dynajournal.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, dynajournal.PutRecordsOptions{})
+	return err
+}
+
+// event returns the record of a single event.
+func event(number int64, text string) dynajournal.Record {
+	return dynajournal.Record{
+		Kind: dynajournal.RecordEvent, SequenceNumber: number, WriterUUID: "other", SerializerID: 20, Bytes: []byte(text),
+	}
+}
