@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
@@ -21,7 +22,7 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	clean(t)
 	const appended = "persistence_id sequence_nr writer_uuid"
 	const about = " keys kind point_in_time_recovery read_units shards status stream table ttl ttl_status write_units"
-	const size, kept = "billing bytes class ", "deletion_protection encryption fence_window "
+	const size, kept = "billing bytes class ", "deletion_protection encryption fence_window format_version "
 	const table, made = size + kept + "indexes items" + about, size + "created " + kept + "indexes items" + about
 	const madeJournal = size + "created " + kept + "header header_detail indexes items" + about
 	const copied = "events persistence_ids snapshots"
@@ -230,7 +231,6 @@ func TestTablesCreate(t *testing.T) {
 		shards float64
 	}{
 		"is native with 1 shard":        {nil, "native", 1},
-		"takes the number of shards":    {[]string{"--sequence-shards", "3"}, "native", 3},
 		"is shared with 10 shards":      {[]string{"--shared-with-jvm"}, "shared", 10},
 		"is shared with as many as set": {[]string{"--shared-with-jvm", "--sequence-shards", "20"}, "shared", 20},
 		"has provisioned capacity": {[]string{"--billing", "provisioned", "--rcu", "5", "--wcu", "6"},
@@ -247,6 +247,49 @@ func TestTablesCreate(t *testing.T) {
 				t.Errorf("snapshot table: %v", got[1])
 			}
 		})
+	}
+}
+
+func TestTablesCreateRefusesANativeJournalOfSeveralShards(t *testing.T) {
+	clean(t)
+	o := invoke(t.Context(), "", "tables", "create", "--sequence-shards", "3")
+	if o.status != statusUsage || !strings.Contains(o.err, "its low mark must be one item") {
+		t.Errorf("%+v", o)
+	}
+	if o := invoke(t.Context(), "", "tables", "describe"); strings.Contains(o.out, "pekko-persistence") {
+		t.Errorf("it has made tables: %+v", o)
+	}
+}
+
+// A native journal of an earlier format can be used after an update.
+func TestTablesUpdateRaisesTheVersion(t *testing.T) {
+	clean(t)
+	must(t, "append", "a", "--string", "x")
+	touch(t, func(c *dynamodb.Client) error {
+		_, err := c.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName:                 new("pekko-persistence"),
+			Key:                       layout.Keys{Journal: "journal"}.Header().Attributes(),
+			UpdateExpression:          new("SET version = :one"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
+		})
+		return err
+	})
+	if o := invoke(t.Context(), "", "events", "a"); o.status == statusDone ||
+		!strings.Contains(o.err, "run `dynajournal tables update`, and wait 15 minutes") {
+		t.Errorf("before the update: %+v", o)
+	}
+	if got := must(t, "tables", "describe")[0]["format_version"]; got != 1.0 {
+		t.Errorf("before the update the version is %v", got)
+	}
+	o := invoke(t.Context(), "", "tables", "update")
+	if o.status != statusDone || !strings.Contains(o.err, `added format version 2 of journal "journal"; it costs nothing`) {
+		t.Errorf("%+v", o)
+	}
+	if got := results(t, o.out)[0]["format_version"]; got != 2.0 {
+		t.Errorf("after the update the version is %v", got)
+	}
+	if got := must(t, "events", "a"); len(got) != 1 {
+		t.Errorf("after the update the events are %v", got)
 	}
 }
 

@@ -211,7 +211,7 @@ func readBeginning(next nextRecord) ([]dynajournal.Record, error) {
 // write writes a persistence id: the records that are held, the rest, and the snapshots. The caller
 // holds mu.
 func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Record, next nextRecord) error {
-	read, events, behind := archive.NewDigest(pid, 0), int64(0), int64(0)
+	read, events, behind, purged := archive.NewDigest(pid, 0), int64(0), int64(0), int64(0)
 	if err := e.out.Begin(pid); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Re
 		if r.Kind == dynajournal.RecordEvent {
 			events++
 		}
-		behind = max(behind, r.Behind)
+		behind, purged = max(behind, r.Behind), max(purged, r.Purged)
 		record := archivedRecord(r)
 		read.Record(record)
 		return e.out.Record(record)
@@ -241,7 +241,7 @@ func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Re
 			return err
 		}
 	}
-	newest, err := e.snapshots(ctx, pid, read)
+	newest, err := e.snapshots(ctx, pid, purged, read)
 	if err != nil {
 		return err
 	}
@@ -282,10 +282,14 @@ func (e *exportRun) damaged(ctx context.Context, pid string) error {
 }
 
 // snapshots writes the snapshots of a persistence id, and returns the number of the newest one,
-// which may be one that can't be read. The caller holds mu.
-func (e *exportRun) snapshots(ctx context.Context, pid string, read *archive.Digest) (int64, error) {
-	newest := int64(0)
-	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
+// which may be one that can't be read. Snapshots up to the number purged are left over from a
+// purge. The caller holds mu.
+func (e *exportRun) snapshots(ctx context.Context, pid string, purged int64, read *archive.Digest) (int64, error) {
+	newest, criteria := int64(0), dynajournal.SnapshotCriteria{}
+	if purged > 0 {
+		criteria.MinSequenceNumber = purged + 1
+	}
+	for s, err := range e.journal.Snapshots(ctx, pid, criteria) {
 		if errors.Is(err, dynajournal.ErrTableNotFound) {
 			return newest, nil
 		}

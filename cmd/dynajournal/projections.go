@@ -176,7 +176,7 @@ func (c *projectionsRetryCommand) Run(ctx context.Context, s *session) error {
 type projectionsSkipCommand struct {
 	subject
 
-	Seq int64 `default:"-1" placeholder:"N" help:"Only pass over the event N, or over a gap that ends there; 0 for a purge. Default: what follows."`
+	Seq int64 `default:"-1" placeholder:"N" help:"Only pass over the event N, or over a gap or a purge that ends there. Default: what follows."`
 	Yes bool  `help:"Confirm that the event is never handled. Required."`
 }
 
@@ -193,13 +193,16 @@ type skippedResult struct {
 	SequenceNr    int64  `json:"sequence_nr"`
 	// First is the first number of a gap, otherwise SequenceNr.
 	First int64 `json:"first"`
+	Purge bool  `json:"purge,omitempty"`
 }
 
 func (r skippedResult) text() string {
 	what := fmt.Sprintf("event %d", r.SequenceNr)
 	switch {
-	case r.SequenceNr == 0:
+	case r.Purge && r.SequenceNr == 0:
 		what = "the purge"
+	case r.Purge:
+		what = fmt.Sprintf("the purge of the events up to %d", r.SequenceNr)
 	case r.First < r.SequenceNr:
 		what = fmt.Sprintf("the deleted events %d to %d", r.First, r.SequenceNr)
 	}
@@ -216,6 +219,6 @@ func (c *projectionsSkipCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		return s.result.write(skippedResult{c.Projection, c.PersistenceID, skipped.Last, skipped.First})
+		return s.result.write(skippedResult{c.Projection, c.PersistenceID, skipped.Last, skipped.First, skipped.Purge})
 	})
 }

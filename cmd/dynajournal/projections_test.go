@@ -132,14 +132,15 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 
-	// It is passed over once, however often the command is called.
+	// It is passed over once, however often the command is called. A process may already be
+	// handling what follows.
 	for range 2 {
 		o := invoke(t.Context(), "", p.at("projections skip billing/balances a --seq 2 --yes")...)
 		if o.status == statusDone {
 			if got := results(t, o.out)[0]; keys(got) != "first persistence_id projection sequence_nr" || got["sequence_nr"] != 2.0 {
 				t.Errorf("%v", got)
 			}
-		} else if !strings.Contains(o.err, projection.ErrNotStuck.Error()) {
+		} else if !strings.Contains(o.err, projection.ErrNotStuck.Error()) && !strings.Contains(o.err, projection.ErrClaimed.Error()) {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -294,9 +295,10 @@ func TestTextOfProjections(t *testing.T) {
 			Projection: "g/p", Kind: "transactional", Source: "streams", Seen: time.Unix(0, 0).UTC(), Resetting: true},
 		"g/p: a is stuck at 2: bad; worse":                          stuckResult{"g/p", "a", 2, "bad\nworse"},
 		"g/p: \"a\\n\" will be handled again":                       requestedResult{"g/p", "a\n"},
-		"g/p: a: passed over event 2":                               skippedResult{"g/p", "a", 2, 2},
-		"g/p: a: passed over the deleted events 2 to 4":             skippedResult{"g/p", "a", 4, 2},
-		"g/p: a: passed over the purge":                             skippedResult{"g/p", "a", 0, 0},
+		"g/p: a: passed over event 2":                               skippedResult{"g/p", "a", 2, 2, false},
+		"g/p: a: passed over the deleted events 2 to 4":             skippedResult{"g/p", "a", 4, 2, false},
+		"g/p: a: passed over the purge":                             skippedResult{"g/p", "a", 0, 0, true},
+		"g/p: a: passed over the purge of the events up to 4":       skippedResult{"g/p", "a", 4, 4, true},
 		"g/p: deleted 3 rows: it begins anew":                       resetResult{"g/p", 3},
 		"g/p: removed, with 3 items":                                removeResult{"g/p", 3},
 		"g/p: everything is handled":                                lagResult{Projection: "g/p", IDs: &zero, Stuck: &zero},

@@ -53,8 +53,8 @@ type projectionsVerifyCommand struct {
 // Help returns the text below the help of the flags.
 func (*projectionsVerifyCommand) Help() string {
 	return "It changes nothing. Kinds of findings: behind, no-row (events are not handled), ahead (the offset is " +
-		"beyond the last event), other-life (the event at the offset is missing, or of another writer), stuck, " +
-		"unreadable. Exit status 1: something was found. It reads 1 read unit for each persistence id and " +
+		"beyond the last event), other-life (a purge is not handled, or the event at the offset is missing or of " +
+		"another writer), stuck, unreadable. Exit status 1: something was found. It reads 1 read unit for each persistence id and " +
 		"projection, and 3 for each persistence id and different offset; on a terminal also one listing, for the " +
 		"total."
 }

@@ -23,6 +23,7 @@ func archivedRecord(r *dynajournal.Record) *records.Record {
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
 		Behind:             r.Behind,
+		Purged:             r.Purged,
 	}
 }
 
@@ -43,5 +44,6 @@ func recordOf(r *records.Record) dynajournal.Record {
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
 		Behind:             r.Behind,
+		Purged:             r.Purged,
 	}
 }

@@ -97,10 +97,10 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 		"a header of a later release": {
 			change: func(t tables) {
 				headerless(t)
-				t[0].Version = 2
+				t[0].Version = 3
 			},
 			want: []string{"differs: pekko-persistence: f.conf does not set journal-name: it is journal / the header " +
-				"of journal journal has format version 2 / use a newer release"},
+				"of journal journal has format version 3 / use a newer release"},
 		},
 
 		"names that the flags change": {
@@ -277,7 +277,7 @@ func TestTablesDescribeShowsExpiry(t *testing.T) {
 	o := invoke(t.Context(), "", "--output", "text", "tables", "describe")
 	const kept = ", not protected from deletion, point-in-time recovery off\n"
 	want := "pekko-persistence: ACTIVE, native, 1 shards, key par (S) and num (N), indexes ids-idx, " +
-		"items expire by expires (ENABLED), fence window 24h0m0s, provisioned: 3 read and 4 write units, about 1 items, 58 bytes" + kept +
+		"items expire by expires (ENABLED), fence window 24h0m0s, format version 2, provisioned: 3 read and 4 write units, about 1 items, 58 bytes" + kept +
 		"pekko-persistence-snapshot: ACTIVE, key par (S) and seq (N), items expire by expires (ENABLED), " +
 		"provisioned: 3 read and 4 write units, about 0 items, 0 bytes" + kept
 	if o.out != want {

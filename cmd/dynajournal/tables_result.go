@@ -24,6 +24,8 @@ type tableResult struct {
 	Stream     string   `json:"stream"`
 	// FenceWindow is in seconds.
 	FenceWindow int64 `json:"fence_window"`
+	// FormatVersion is the version of the stored format of the journal, or 0 if there is no header.
+	FormatVersion int `json:"format_version"`
 	// Items and Bytes are those that DynamoDB counts about every six hours.
 	Items               int64  `json:"items"`
 	Bytes               int64  `json:"bytes"`
@@ -54,7 +56,7 @@ func newTableResult(t dynajournal.Table) tableResult {
 		Keys: []string{}, Indexes: []string{},
 		TTL: t.TTL, TTLStatus: t.TTLStatus,
 		Billing: billingOnDemand, ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits,
-		Stream: t.Stream, FenceWindow: int64(t.FenceWindow / time.Second),
+		Stream: t.Stream, FenceWindow: int64(t.FenceWindow / time.Second), FormatVersion: t.Version,
 		Items: t.Items, Bytes: t.Bytes, DeletionProtection: t.DeletionProtection,
 		PointInTimeRecovery: t.PointInTimeRecovery, Class: t.Class, Encryption: t.Encryption,
 		Replicas: t.Replicas, MultiRegionConsistency: t.MultiRegionConsistency,
@@ -106,6 +108,9 @@ func (r tableResult) described() []string {
 	}
 	if r.FenceWindow > 0 {
 		parts = append(parts, fmt.Sprintf("fence window %v", time.Duration(r.FenceWindow)*time.Second))
+	}
+	if r.FormatVersion > 0 {
+		parts = append(parts, fmt.Sprintf("format version %d", r.FormatVersion))
 	}
 	if r.Billing == billingProvisioned {
 		parts = append(parts, fmt.Sprintf("provisioned: %d read and %d write units", r.ReadUnits, r.WriteUnits))

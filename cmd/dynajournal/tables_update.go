@@ -14,7 +14,9 @@ type tablesUpdateCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*tablesUpdateCommand) Help() string {
-	return "It reports on stderr what it has added, and what that costs from now on. It waits until the index " +
+	return "It raises the format version of a native journal of an earlier version: stop all processes of that " +
+		"version first, and wait 15 minutes afterwards. There is no way back. " +
+		"It reports on stderr what it has added, and what that costs from now on. It waits until the index " +
 		"is filled from the stored items, which takes long for a large table. Then it describes the tables. " +
 		"A stream costs writers nothing. DynamoDB bills each request of its readers (GetRecords), but not " +
 		"those of AWS Lambda: a projection sends 4 a second for each shard while it is idle, unless its " +

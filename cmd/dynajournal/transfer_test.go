@@ -312,7 +312,7 @@ func TestAnExportThatCannotBeContinuedNamesItsPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	partial := w.partial(file, nil)
-	newer := append([]byte("DYNAJRNL"), 4, 0, 0, 0)
+	newer := append([]byte("DYNAJRNL"), 5, 0, 0, 0)
 	newer = binary.LittleEndian.AppendUint32(newer, crc32.Checksum(newer, crc32.MakeTable(crc32.Castagnoli)))
 	if err := os.WriteFile(partial, newer, 0o600); err != nil {
 		t.Fatal(err)

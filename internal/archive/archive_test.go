@@ -28,7 +28,7 @@ func sample(snapshotBytes int) []Item {
 	for i := range 40 {
 		pid := fmt.Sprintf("id-%d-ü", i)
 		add(pid, Item{})
-		record(pid, history.Record{Kind: history.LowMark, SequenceNumber: 5, BatchFirst: 3, BatchLast: 6, WriterUUID: "w", Behind: int64(i % 2 * 4)})
+		record(pid, history.Record{Kind: history.LowMark, SequenceNumber: 5, BatchFirst: 3, BatchLast: 6, WriterUUID: "w", Behind: int64(i % 2 * 4), Purged: int64(i / 2 % 2 * 3)})
 		record(pid, history.Record{Kind: history.Deleted, SequenceNumber: 1, Last: 4})
 		for seq := int64(5); seq < 20; seq++ {
 			payload := make([]byte, i*200)
@@ -163,6 +163,30 @@ func TestABlockThatIsMissingIsFound(t *testing.T) {
 	binary.LittleEndian.PutUint32(newer[12:], crcOf(newer[:12]))
 	if _, err := read(bytes.NewReader(newer), 1000); !errors.Is(err, ErrVersion) {
 		t.Errorf("%v, want %v", err, ErrVersion)
+	}
+}
+
+// An archive of an earlier version is read. What came later is out of place in it.
+func TestArchivesOfEarlierVersionsAreRead(t *testing.T) {
+	t.Parallel()
+	low := history.Record{Kind: history.LowMark, SequenceNumber: 9}
+	behind, purged := low, low
+	behind.Behind, purged.Purged = 5, 4
+	metadata := history.Record{Kind: history.Event, SequenceNumber: 9, Bytes: []byte{}, Time: 1}
+	for since, record := range map[byte]history.Record{1: low, 2: metadata, 3: behind, 4: purged} {
+		items := []Item{{PersistenceID: "a"}, {PersistenceID: "a", Record: &record}, {PersistenceID: "a", End: true}}
+		file := archived(t, items)
+		for v := byte(1); v <= version; v++ {
+			file[8] = v
+			binary.LittleEndian.PutUint32(file[12:], crcOf(file[:12]))
+			got, err := read(bytes.NewReader(file), 0)
+			if v >= since && (err != nil || !reflect.DeepEqual(got, items)) {
+				t.Errorf("version %d: %+v has become %+v, %v", v, record, got, err)
+			}
+			if v < since && !errors.Is(err, ErrDamaged) {
+				t.Errorf("version %d: %+v: %v, want %v", v, record, err, ErrDamaged)
+			}
+		}
 	}
 }
 

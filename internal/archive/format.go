@@ -13,9 +13,9 @@ import (
 
 const (
 	magic = "DYNAJRNL"
-	// version is the version that is written. Version 1 has no events with metadata, and version 2
-	// no low marks that name a snapshot.
-	version    = 3
+	// version is the version that is written. Version 1 has no events with metadata, version 2 no
+	// low marks that name a snapshot, and version 3 none that name a purge.
+	version    = 4
 	headerSize = 16 // magic, version, 2 bytes of zero, checksum
 
 	blockHeaderSize = 20 // kind, flags, 2 bytes of zero, index, raw size, stored size, checksum
@@ -51,6 +51,7 @@ const (
 	tagEnd
 	tagEventWithMetadata // since version 2
 	tagLowMarkBehind     // since version 3
+	tagLowMarkPurged     // since version 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -202,8 +202,8 @@ func (r *Reader) entry() (Item, bool, error) {
 	case tag == tagEnd:
 		item.End = true
 		err = r.ended(Totals{0, f.number(), f.number()})
-	case tag > tagLowMarkBehind || tag == tagEventWithMetadata && r.version < 2 ||
-		tag == tagLowMarkBehind && r.version < 3 || r.saved:
+	case tag > tagLowMarkPurged || tag == tagEventWithMetadata && r.version < 2 ||
+		tag == tagLowMarkBehind && r.version < 3 || tag == tagLowMarkPurged && r.version < 4 || r.saved:
 		return item, false, r.damaged("an entry is out of place")
 	default:
 		item.Record = f.record(tag)
@@ -338,15 +338,17 @@ func (f *fields) metadata(r *history.Record) {
 func (f *fields) record(tag byte) *history.Record {
 	r := &history.Record{SequenceNumber: f.number()}
 	switch tag {
-	case tagLowMark, tagLowMarkBehind, tagEvent, tagEventWithMetadata:
+	case tagLowMark, tagLowMarkBehind, tagLowMarkPurged:
+		r.Kind = history.LowMark
 		r.BatchFirst, r.BatchLast, r.WriterUUID = f.number(), f.number(), f.text()
-		switch r.Kind = history.LowMark; tag {
-		case tagLowMark:
-			return r
-		case tagLowMarkBehind:
+		if tag != tagLowMark {
 			r.Behind = f.number()
-			return r
 		}
+		if tag == tagLowMarkPurged {
+			r.Purged = f.number()
+		}
+	case tagEvent, tagEventWithMetadata:
+		r.BatchFirst, r.BatchLast, r.WriterUUID = f.number(), f.number(), f.text()
 		if r.Kind = history.Event; tag == tagEventWithMetadata {
 			f.metadata(r)
 		}

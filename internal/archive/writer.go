@@ -76,8 +76,11 @@ func (w *Writer) Record(r *history.Record) error {
 	case history.LowMark:
 		tag = tagLowMark
 		b = appendText(appendBatch(b, r), r.WriterUUID)
-		if r.Behind > 0 {
+		if r.Behind > 0 || r.Purged > 0 {
 			tag, b = tagLowMarkBehind, binary.AppendUvarint(b, uint64(r.Behind))
+		}
+		if r.Purged > 0 {
+			tag, b = tagLowMarkPurged, binary.AppendUvarint(b, uint64(r.Purged))
 		}
 	case history.Event:
 		b = appendText(appendBatch(b, r), r.WriterUUID)

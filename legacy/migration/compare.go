@@ -11,9 +11,20 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// compareEvents finds the first difference of two histories. behind reports that the target only
-// lacks the end of the history.
-func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behind bool, _ *Difference, _ error) {
+// comparedEvents is the result of comparing two histories.
+type comparedEvents struct {
+	// events is how many events are equal.
+	events int64
+	// purged is the highest number that a purge of the source has taken, or 0.
+	purged int64
+	// difference is the first difference, or nil. behind reports that the target only lacks the end
+	// of the history.
+	difference *Difference
+	behind     bool
+}
+
+// compareEvents finds the first difference of two histories.
+func (r *run) compareEvents(ctx context.Context, pid string) (c comparedEvents, _ error) {
 	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
 	defer stopWant()
 	got, stopGot := iter.Pull2(live(r.target.Records(ctx, pid, dynajournal.RecordsOptions{Pace: r.pace})))
@@ -22,17 +33,22 @@ func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behi
 		w, wErr, wOK := want()
 		g, gErr, gOK := got()
 		if err := errors.Join(wErr, gErr); err != nil {
-			return events, false, nil, err
+			return c, err
 		}
 		if !wOK && !gOK {
-			return events, false, nil, nil
+			return c, nil
+		}
+		c.purged = max(c.purged, w.Purged)
+		if !r.target.Native() { // a purge leaves no trace there
+			w.Purged = 0
 		}
 		if !wOK || !gOK || !same(w, g) {
-			behind = !gOK && w.Kind != dynajournal.RecordLowMark
-			return events, behind, &Difference{pid, at(w, g, wOK, gOK), differs(w, g, wOK, gOK)}, nil
+			c.behind = !gOK && w.Kind != dynajournal.RecordLowMark
+			c.difference = &Difference{pid, at(w, g, wOK, gOK), differs(w, g, wOK, gOK)}
+			return c, nil
 		}
 		if w.Kind == dynajournal.RecordEvent {
-			events++
+			c.events++
 		}
 	}
 }
@@ -52,7 +68,8 @@ func same(a, b dynajournal.Record) bool {
 	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last &&
 		a.WriterUUID == b.WriterUUID &&
 		a.Manifest == b.Manifest && a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
-		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && a.Behind == b.Behind && slices.Equal(a.Bytes, b.Bytes) &&
+		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && a.Behind == b.Behind && a.Purged == b.Purged &&
+		slices.Equal(a.Bytes, b.Bytes) &&
 		a.Time.UnixMicro() == b.Time.UnixMicro() && maps.Equal(a.Metadata, b.Metadata) && slices.Equal(a.Tags, b.Tags)
 }
 
@@ -76,10 +93,14 @@ func describe(r dynajournal.Record, ok bool) string {
 	case !ok:
 		return "nothing"
 	case r.Kind == dynajournal.RecordLowMark:
+		low := fmt.Sprintf("a low mark of %d", r.SequenceNumber)
 		if r.Behind > 0 {
-			return fmt.Sprintf("a low mark of %d, which relies on a snapshot at %d", r.SequenceNumber, r.Behind)
+			low += fmt.Sprintf(", which relies on a snapshot at %d", r.Behind)
 		}
-		return fmt.Sprintf("a low mark of %d", r.SequenceNumber)
+		if r.Purged > 0 {
+			low += fmt.Sprintf(", purged up to %d", r.Purged)
+		}
+		return low
 	case r.Kind == dynajournal.RecordClosed:
 		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)
 	}
@@ -87,11 +108,15 @@ func describe(r dynajournal.Record, ok bool) string {
 		r.SerializerID, len(r.Bytes))
 }
 
-func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {
+// compareSnapshots compares the snapshots of the source after the number purged.
+func (r *run) compareSnapshots(ctx context.Context, pid string, purged int64) (int64, *Difference, error) {
 	compared, newest := int64(0), int64(0)
 	for s, err := range r.source.Snapshots(ctx, pid) {
 		if err != nil {
 			return compared, nil, err
+		}
+		if ofEarlierLife(s, purged) {
+			continue
 		}
 		newest = max(newest, s.SequenceNumber)
 		only := dynajournal.SnapshotCriteria{SequenceNumber: &s.SequenceNumber}

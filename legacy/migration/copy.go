@@ -20,11 +20,13 @@ func (r *run) copy(ctx context.Context, pid string) error {
 			return err
 		}
 	}
-	copied, err := r.target.PutRecords(ctx, pid, r.counted(r.covered(ctx, pid, records)), dynajournal.PutRecordsOptions{Pace: r.pace})
+	purged := int64(0)
+	records = r.covered(ctx, pid, purgedIn(records, &purged))
+	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
 	if err != nil {
 		return err
 	}
-	snapshots, written, err := r.snapshots(ctx, pid)
+	snapshots, written, err := r.snapshots(ctx, pid, purged)
 	if err != nil {
 		return err
 	}
@@ -42,6 +44,24 @@ func (r *run) copy(ctx context.Context, pid string) error {
 		s.SnapshotsWritten += written
 	})
 	return nil
+}
+
+// purgedIn passes records on, and stores the highest number that a purge has taken.
+func purgedIn(records iter.Seq2[dynajournal.Record, error], purged *int64) iter.Seq2[dynajournal.Record, error] {
+	return func(yield func(dynajournal.Record, error) bool) {
+		for record, err := range records {
+			*purged = max(*purged, record.Purged)
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// ofEarlierLife reports whether a purge up to a number has taken a snapshot. Such a snapshot is
+// left over: nobody reads it, and it is not copied.
+func ofEarlierLife(s dynajournal.Snapshot, purged int64) bool {
+	return purged > 0 && s.SequenceNumber <= purged
 }
 
 // covered passes records on, and ends with a *dynajournal.SnapshotMissingError before a low mark
@@ -171,10 +191,14 @@ func (r *run) last(ctx context.Context, pid string, bounds dynajournal.Bounds) (
 // is written.
 const readUnit, writeUnit = 4 << 10, 1 << 10
 
-func (r *run) snapshots(ctx context.Context, pid string) (found, written int64, err error) {
+// snapshots copies the snapshots of a persistence id after the number purged.
+func (r *run) snapshots(ctx context.Context, pid string, purged int64) (found, written int64, err error) {
 	for s, err := range r.source.Snapshots(ctx, pid) {
 		if err != nil {
 			return found, written, err
+		}
+		if ofEarlierLife(s, purged) {
+			continue
 		}
 		found++
 		used := dynajournal.Cost{ReadUnits: float64(len(s.Bytes)/readUnit + 1)}

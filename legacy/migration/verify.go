@@ -106,14 +106,14 @@ func (v *verification) others(ctx context.Context) iter.Seq2[string, error] {
 // compare compares one persistence id.
 func (v *verification) compare(ctx context.Context, pid string) error {
 	r := v.run
-	events, behind, difference, err := r.compareEvents(ctx, pid)
-	snapshots := int64(0)
-	if behind && r.opts.SourceLive {
+	c, err := r.compareEvents(ctx, pid)
+	snapshots, difference := int64(0), c.difference
+	if c.behind && r.opts.SourceLive {
 		difference = nil
 	}
-	if err == nil && (difference == nil || behind) {
+	if err == nil && (difference == nil || c.behind) {
 		var other *Difference
-		if snapshots, other, err = r.compareSnapshots(ctx, pid); difference == nil {
+		if snapshots, other, err = r.compareSnapshots(ctx, pid, c.purged); difference == nil {
 			difference = other
 		}
 	}
@@ -122,8 +122,8 @@ func (v *verification) compare(ctx context.Context, pid string) error {
 	}
 	r.count(func(s *Summary) {
 		s.PersistenceIDs++
-		s.Events += events
-		if behind {
+		s.Events += c.events
+		if c.behind {
 			v.Behind++
 		}
 		if difference != nil {
@@ -133,7 +133,7 @@ func (v *verification) compare(ctx context.Context, pid string) error {
 			return
 		}
 		v.PersistenceIDs++
-		v.Events += events
+		v.Events += c.events
 		v.Snapshots += snapshots
 	})
 	return nil
