@@ -79,7 +79,7 @@ func (r *run) handle(ctx context.Context, steps []step, state *row, before offse
 	switch {
 	case s.purge:
 		if h, ok := r.of.handler.(PurgeHandler); ok {
-			return h.HandlePurge(ctx, Purge{r.pid, state.seq})
+			return h.HandlePurge(ctx, Purge{r.pid, state.seq, s.to.seq})
 		}
 		return nil
 	case s.leftOut:

@@ -54,8 +54,9 @@ const (
 	FindingNoRow FindingKind = "no-row"
 	// FindingAhead: the offset is beyond the last event.
 	FindingAhead FindingKind = "ahead"
-	// FindingOtherLife: the event at the offset is missing, or of another writer than the row says.
-	// The persistence id was purged and is used again, or the row is wrong.
+	// FindingOtherLife: a purge is not handled, or the event at the offset is missing, or of
+	// another writer than the row says: everything was erased, an older journal was restored, or
+	// the row is wrong.
 	FindingOtherLife FindingKind = "other-life"
 	// FindingStuck: the persistence id is stuck.
 	FindingStuck FindingKind = "stuck"

@@ -81,7 +81,7 @@ func (a *auditor) rows(ctx context.Context, pid string, infos []Info) ([]audited
 		case err != nil:
 			return nil, err
 		case now.begun:
-			states[i].begun, states[i].offset = true, now.offset
+			states[i].exists, states[i].begun, states[i].offset = true, true, now.offset
 		}
 	}
 	return states, nil
@@ -103,12 +103,14 @@ func (a *auditor) look(ctx context.Context, info Info, pid string, state audited
 	if err != nil {
 		return nil, err
 	}
-	steps := plan(state.offset, page)
+	steps := plan(state.offset, state.exists, page)
 	switch {
 	case state.stuck > 0:
 		f.Kind, f.Detail = FindingStuck, state.reason
 	case len(steps) == 0:
 		return nil, nil //nolint:nilnil // nothing is found
+	case steps[0].purge && state.seq < page.Purged:
+		f.Kind, f.Detail = FindingOtherLife, fmt.Sprintf("the purge up to %d is not handled", page.Purged)
 	case steps[0].purge && len(page.Events) == 0:
 		f.Kind, f.Detail = FindingAhead, fmt.Sprintf("the journal has no event at %d or behind it", state.seq)
 		return f, nil
@@ -159,7 +161,7 @@ func (a *auditor) count(ctx context.Context, f *Finding, steps []step) error {
 	}
 	from := f.Offset
 	if steps[0].purge {
-		from = 0
+		from = steps[0].to.seq
 	}
 	f.Events = max(bounds.Highest-max(from, bounds.Lowest-1), 0)
 	return nil

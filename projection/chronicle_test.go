@@ -17,7 +17,7 @@ import (
 )
 
 // chronicle is what a projection was told of one id, in order. An entry is a life and the first and
-// last number: an event, or a gap. A purge has the numbers 0.
+// last number: an event, or a gap. A purge has the number 0, and its last one.
 type chronicle struct {
 	mu      sync.Mutex
 	entries map[string][]entry
@@ -67,7 +67,7 @@ func (c *chronicle) HandleGap(_ context.Context, g projection.Gap) error {
 }
 
 func (c *chronicle) HandlePurge(_ context.Context, p projection.Purge) error {
-	c.add(p.PersistenceID, entry{"purge", 0, 0})
+	c.add(p.PersistenceID, entry{"purge", 0, p.Last})
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (l ledger) HandleGap(_ context.Context, g projection.Gap) ([]types.Transact
 }
 
 func (l ledger) HandlePurge(_ context.Context, p projection.Purge) ([]types.TransactWriteItem, error) {
-	return l.put(p.PersistenceID, "purge 0 0"), nil
+	return l.put(p.PersistenceID, fmt.Sprintf("purge 0 %d", p.Last)), nil
 }
 
 // entries reads what the ledger of an id has.
@@ -133,9 +133,12 @@ func (ledger) entries(b *bundle, pid string) []entry {
 type committed struct {
 	life string
 	last int64
-	// fresh reports that the life began after the last round. Then nothing is deleted: a deletion
-	// beyond the offset of the life before hides that it is another life.
+	// fresh reports that the life began after the last round, as everything was erased. Then
+	// nothing is deleted or purged: beyond the offset of the life before, that hides the erasure.
 	fresh bool
+	// purges are the last numbers of purges that have left a low mark. A projection that has
+	// handled nothing before is not told of them.
+	purges []int64
 }
 
 // toldBy reports whether the last event of the life was told.
@@ -145,18 +148,28 @@ func (c committed) toldBy(entries []entry) bool {
 
 // checkOrder checks that no number of a life is told before the one below it, and that the last
 // life was told to its end. With once, no number is told twice. Without it a process that was taken
-// for dead may tell a purge again when another one has told events behind it.
+// for dead may tell what was purged, or a purge, when another one has told what comes after it.
 func checkOrder(t *testing.T, what string, entries []entry, now committed, once bool) {
 	t.Helper()
-	reached, life := int64(0), ""
+	reached, purged, life := int64(0), int64(0), ""
+	if len(entries) > 0 && slices.Contains(now.purges, entries[0].first-1) {
+		reached = entries[0].first - 1
+	}
 	var before entry // the last one before the last purge
 	for i, e := range entries {
 		fail := func(text string) { t.Errorf("%s: entry %d, %v, %s\n%v", what, i, e, text, entries) }
+		late := e.last > 0 && e.last <= purged
+		if late && once {
+			fail("is told after the purge")
+		}
+		if late {
+			continue
+		}
 		if e.life == "purge" {
 			if life != "" {
 				before = entry{life: life, last: reached}
 			}
-			reached, life = 0, ""
+			reached, purged, life = e.last, e.last, ""
 			continue
 		}
 		if !once && life == "" && e.life != "" && e.life == before.life {

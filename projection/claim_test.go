@@ -87,8 +87,8 @@ func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 }
 
 // A process that dies before it stores an offset leaves the writer of the first event that its
-// handler has seen. So a purge is told all the same, once, and only where there was one.
-func TestPurgeIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
+// handler has seen. So an erasure is told, too, once, and only where there was one.
+func TestErasureIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)

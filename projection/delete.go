@@ -14,7 +14,7 @@ import (
 // are named as group/projection. Handlers are told of what is deleted before as a [Gap].
 //
 // It waits until they have, as [WaitFor] does, and then until each has stored an offset of this
-// life of the persistence id: after a purge that of the life before does not count. A projection
+// life of the persistence id: after a purge the offset from before does not count. A projection
 // that leaves the persistence id out, by [OnlyIDs], is not waited for. Events that are appended
 // while it waits are not deleted. End ctx to stop waiting; nothing is deleted then. A projection
 // that is reset meanwhile, or that begins later, does not get the events.
@@ -86,13 +86,13 @@ func (o *operator) handled(
 	if err != nil || state.seq < number {
 		return false, err
 	}
-	if state.seq == 0 {
+	if state.seq == 0 || number == 0 { // nothing is deleted then
 		return true, nil
 	}
 	page, err := core.Of(journal).ReadPage(ctx, pid, state.seq, 1)
 	if err != nil {
 		return false, err
 	}
-	steps := plan(state.offset, page)
+	steps := plan(state.offset, state.exists, page)
 	return len(steps) == 0 || !steps[0].purge, nil
 }

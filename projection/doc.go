@@ -32,9 +32,12 @@
 //     and two handlers of one persistence id may run at once; none is missed.
 //   - The items of a handler of [Transactional] and the offset are one transaction: they are
 //     written once, whatever crashes.
+//   - A row below the last number that a purge has taken is told of the [Purge], and goes on after
+//     that number. A stream shows a purge when it happens, a [Sweep] when the persistence id is
+//     used again.
 //   - An event at the offset of another writer, or none, and no deletion that explains it, shows
-//     that the persistence id was purged. The handler is told of the [Purge], and the projection
-//     begins again at 1.
+//     that everything was erased, or an older journal was restored. The handler is told of a
+//     [Purge], too, and the projection handles again what the journal has.
 //   - A persistence id whose handler has failed Config.Attempts times is stuck: that is stored
 //     before its trigger is done. Others go on. [Group.Resume] continues it.
 //   - A message of an [Outbox] is sent at least once, with the same id each time. One that the
@@ -61,9 +64,9 @@
 //
 // # Limits
 //
-// A persistence id that was purged and is used again, and whose new events are deleted up to the
-// offset before the projection has read them, looks as if it had gone on: neither the purge nor the
-// gap is told.
+// A persistence id that was erased (PurgeOptions.Now, or by a JVM) and is used again, and whose new
+// events are deleted or purged up to the offset or beyond before the projection has read them,
+// looks as if it had gone on: the erasure is not told.
 //
 // The journal needs the projections table: see dynajournal.TableOptions.Projections. After a purge
 // with PurgeOptions.Now, wait longer than a reading can take, which is Config.OperationTimeout for

@@ -41,7 +41,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 		if err != nil {
 			return look{}, err
 		}
-		steps := plan(at, page)
+		steps := plan(at, at.seq > 0, page)
 		for _, of := range members {
 			found = found.add(e.page(of, pid, reading.Cost(), steps))
 		}

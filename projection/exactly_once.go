@@ -85,7 +85,7 @@ func (r *run) produce(ctx context.Context, s *step, state *row) ([]types.Transac
 	switch {
 	case s.purge:
 		if h, ok := r.of.transactional.(TransactionalPurgeHandler); ok {
-			return h.HandlePurge(ctx, Purge{r.pid, state.seq})
+			return h.HandlePurge(ctx, Purge{r.pid, state.seq, s.to.seq})
 		}
 		return nil, nil
 	case s.leftOut:

@@ -8,9 +8,10 @@ import (
 // least once was first called. It is stored with the claim, and missing when an offset is stored:
 // the writer of that says the same.
 //
-// A process that is killed before it stores the first offset leaves nothing else of the life of the
-// persistence id whose events its handler has seen. If the persistence id is purged and used again
-// before the next process goes on, the handler must be told.
+// It is for purges that leave no low mark: with PurgeOptions.Now, and in a shared journal. A
+// process that is killed before it stores the first offset leaves nothing else of the events that
+// its handler has seen. If the persistence id is erased and used again before the next process
+// starts, the handler must be told.
 //
 // It is that of an event which the projection may leave out, so that it says the same when the
 // filter has changed.
@@ -37,9 +38,9 @@ func (r *row) notice(opening string, c *change) {
 	c.set[attrFirstWriter] = text(opening)
 }
 
-// purgedBefore reports whether a handler was called with events of an earlier life, and no offset
-// was stored of it: a writer writes in one life only, and none of the events is of that writer.
-// Events below a low mark may be, so it tells nothing then.
+// purgedBefore reports whether a handler was called with events that were erased, and no offset of
+// them was stored: none of the events is of that writer. Events below a low mark may be, so nothing
+// is known then.
 func (r *row) purgedBefore(steps []step, low int64) bool {
 	if r.first == "" || r.seq > 0 || low > 1 {
 		return false

@@ -150,7 +150,11 @@ func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
 	of := map[string]*followed{}
 	for i := range records {
-		pid, ok := f.group.triggers(&records[i])
+		par, ok := parOf(&records[i])
+		if !ok {
+			continue
+		}
+		pid, ok := f.group.eventOf(records[i].EventName, par)
 		if !ok {
 			continue
 		}
@@ -210,10 +214,10 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 	if err != nil {
 		return false, err
 	}
-	steps := plan(last, page)
+	steps := plan(last, true, page)
 	for i := range steps {
 		s := &steps[i]
-		if s.event == nil { // a purge: it begins at 1 again; or a gap
+		if s.event == nil { // a purge or a gap
 			f.last[id.pid] = s.to
 			continue
 		}
@@ -221,7 +225,7 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 			return false, err
 		}
 	}
-	return page.More || len(steps) > 0 && steps[0].purge, nil
+	return page.More || len(steps) > 0 && steps[0].resets(last), nil
 }
 
 // deliver returns an event.

@@ -40,20 +40,27 @@ type GapHandler interface {
 	HandleGap(ctx context.Context, gap Gap) error
 }
 
-// Purge is the end of a persistence id: it was purged, and may have begun anew. What follows begins
-// at the sequence number 1. A journal that was restored from a backup that is older than the
-// projection looks the same.
+// Purge is the end of what a persistence id has had: it was purged, and may be used again. A
+// journal that was restored from a backup that is older than the projection looks the same.
 type Purge struct {
 	PersistenceID string
 	// Offset is the number up to which events had been handled.
 	Offset int64
+	// Last is the highest number that the purge has taken: the purge covers all events up to Last,
+	// and the next event has a higher number.
+	//
+	// It is below Offset, or both are 0, where numbers are used again: everything was erased with
+	// dynajournal.PurgeOptions.Now or in a journal that is shared with a JVM, or an older journal
+	// was restored. The next event then has the number Last+1 or a higher one.
+	Last int64
 }
 
 // PurgeHandler is implemented by handlers that want to know of purges. The others go on without.
 type PurgeHandler interface {
 	// HandlePurge is called in the order of the events, and repeated like Handle. A process that
 	// stands still for longer than Config.ClaimTimeout may call it when another one has handled
-	// events behind the purge: a transactional handler can't.
+	// events after the purge: a transactional handler can't. So keep the number of each event, and
+	// remove only what is of events up to purge.Last, or up to purge.Offset if that is higher.
 	HandlePurge(ctx context.Context, purge Purge) error
 }
 

@@ -131,7 +131,8 @@ func TestGapAtTheEnd(t *testing.T) {
 	want(t, "all", all.of("a"), "gap 1-2", "3 z")
 }
 
-func TestPurgedIDBeginsAnew(t *testing.T) {
+// Everything was erased, so the numbers are used again.
+func TestErasedIDBeginsAnew(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string][]any{"shorter": {"u"}, "as long": {"u", "v"}, "longer": {"u", "v", "w"}} {
 		t.Run(name, func(t *testing.T) {

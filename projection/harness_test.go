@@ -114,7 +114,11 @@ func (r *recorder) HandleGap(_ context.Context, g projection.Gap) error {
 }
 
 func (r *recorder) HandlePurge(_ context.Context, p projection.Purge) error {
-	r.note(p.PersistenceID, fmt.Sprintf("purge at %d", p.Offset))
+	text := fmt.Sprintf("purge at %d", p.Offset)
+	if p.Last > 0 {
+		text += fmt.Sprintf(" up to %d", p.Last)
+	}
+	r.note(p.PersistenceID, text)
 	return nil
 }
 

@@ -13,18 +13,15 @@ import (
 // come then are read.
 const maxImageBytes = 16 << 20
 
-// recordOf returns what a record says that triggers names as one of a persistence id. While images
-// of maxImageBytes wait, it has no event.
-func (r *reader) recordOf(stream *types.Record, pid string) record {
-	if len(stream.Dynamodb.NewImage) == 0 {
-		return record{}
-	}
-	par, ok := stream.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS)
-	if !ok {
+// recordOf returns what a record says that triggers has accepted. While images of maxImageBytes
+// wait, it has no event.
+func (r *reader) recordOf(stream *types.Record) record {
+	par, ok := parOf(stream)
+	if !ok || len(stream.Dynamodb.NewImage) == 0 {
 		return record{}
 	}
 	item := image(stream.Dynamodb.NewImage)
-	found := r.group.recordOf(par.Value, pid, item)
+	found := r.group.recordOf(par, item)
 	switch {
 	case found.event == nil:
 	case r.images.Load() >= maxImageBytes:

@@ -158,7 +158,7 @@ func FuzzRecord(f *testing.F) {
 		if !ok {
 			return
 		}
-		got := r.recordOf(&stream, pid)
+		got := r.recordOf(&stream)
 		partition, err := strconv.ParseInt(par[strings.LastIndex(par, "-")+1:], 10, 64)
 		canonical := err == nil && par == fmt.Sprintf("journal-P-%s-%d", pid, partition)
 		want, event, err := core.Of(journal).ReadItem(pid, partition, stored)

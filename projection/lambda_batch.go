@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// batch are the records of an event of Lambda that are of events.
+// batch has the records of an event of Lambda that can be of events or of purges.
 type batch struct {
 	// ids are the persistence ids in the order of their first records. So those that an invocation
 	// did not come to are the first of the next one.

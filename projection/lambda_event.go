@@ -91,7 +91,7 @@ func (g *Group) parse(event json.RawMessage) (*batch, error) {
 	return b, nil
 }
 
-// parseRecord adds a record to the batch if it can be of an event.
+// parseRecord adds a record to the batch if it can be of an event or of a purge.
 func (g *Group) parseRecord(b *batch, ids map[string]*batchID, r *lambdaRecord) error {
 	table := core.Of(g.journal).Table
 	switch {
@@ -124,8 +124,8 @@ func (g *Group) parseRecord(b *batch, ids map[string]*batchID, r *lambdaRecord) 
 			b.oldest = at
 		}
 	}
-	if pid, ok := g.triggeredBy(operation, *par.S); ok {
-		b.add(ids, pid, r.Change.Sequence, g.recordOf(*par.S, pid, image))
+	if pid, ok := g.triggeredBy(operation, *par.S, showsPurge(image)); ok {
+		b.add(ids, pid, r.Change.Sequence, g.recordOf(*par.S, image))
 	}
 	return nil
 }

@@ -265,17 +265,32 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
 		b.await("group/all", "a", 3)
-		if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-			t.Fatal(err)
-		}
-		b.write("a", "new")
+		b.purge("a")
 		g.Trigger("a")
 		stuckness(b, "group/all", "a")
-		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 0); err != nil || s != (projection.Skipped{}) {
+		want(t, "stuck at the purge", b.stuckIDs(""), "group/all a 3 4")
+		_, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 5)
+		if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 4 || !e.Next.Purge {
+			t.Errorf("Skip of another number: %v", err)
+		}
+		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 4); err != nil || s != (projection.Skipped{First: 4, Last: 4, Purge: true}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
-		want(t, "a", d.of("a"), "3 z", "1 new")
+		w = b.write("a", "new")
+		g.Trigger("a")
+		b.await("group/all", "a", 5)
+		if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.write("a", "erased before")
+		g.Trigger("a")
+		stuckness(b, "group/all", "a")
+		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 0); err != nil || s != (projection.Skipped{Purge: true}) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+		want(t, "a", d.of("a"), "3 z", "5 new", "1 erased before")
 	})
 }
 

@@ -12,22 +12,33 @@ type step struct {
 	event *core.StoredEvent
 	// first and last are the numbers of a gap.
 	first, last int64
-	// purge reports whether the step is a purge.
+	// purge reports whether the step is a purge. It covers the events up to the offset after it.
 	purge bool
 	// leftOut reports whether the step is of events that the projection leaves out.
 	leftOut bool
 }
 
-// plan returns what follows from what was read of a journal from the offset of a row on.
+// resets reports whether the step puts back a row at an offset. Then the journal is read again.
+func (s *step) resets(at offset) bool { return s.purge && s.to.seq <= at.seq }
+
+// plan returns the steps from the offset of a row on. page has the events from that offset on.
+//
+// A row below the last purged number has the first step purge, and the events after it follow. If
+// the row does not exist, no handler was called with what was purged, and nothing is told of it.
 //
 // The event at the offset is read as well. If it is there, of the row's writer, or the low mark is
-// above the offset, the row and the journal are of the same life of the persistence id. Otherwise
-// it was purged, and everything that was read belongs to another life: the only step is a purge,
-// and reading begins again at 1. A mark that vanishes resets nothing, as the event is there.
-func plan(at offset, page core.Page) []step {
+// above the offset, the journal has what the row was made from. Otherwise everything was erased, or
+// an older journal was restored: the only step is a purge that puts the row back, and reading
+// starts again there.
+func plan(at offset, exists bool, page core.Page) []step {
 	anchored := at.seq == 0
 	from := at
 	var steps []step
+	if at.seq < page.Purged {
+		if at = (offset{seq: page.Purged}); exists {
+			steps = append(steps, step{to: at, purge: true})
+		}
+	}
 	gap := func(low int64) {
 		anchored = anchored || low > from.seq
 		if low-1 <= at.seq {
@@ -50,7 +61,7 @@ func plan(at offset, page core.Page) []step {
 	}
 	gap(page.Low)
 	if !anchored {
-		return []step{{purge: true}}
+		return []step{{to: offset{seq: page.Purged}, purge: true}}
 	}
 	return steps
 }

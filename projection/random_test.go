@@ -132,7 +132,7 @@ func randomHistory(t *testing.T, view types.StreamViewType, source func(*bundle)
 				if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
 					t.Fatal(err)
 				}
-				*state[pid] = committed{life: fmt.Sprintf("l%d", round+1), fresh: true}
+				*state[pid] = committed{life: fmt.Sprintf("l%d", round+1), fresh: true, purges: state[pid].purges}
 				b.write(pid, state[pid].life) // one event, so that the next life can be shorter
 				state[pid].last = 1
 			}
@@ -148,7 +148,7 @@ func launchWithoutFaults(faults []func(), launch func() *worker) *worker {
 	return launch()
 }
 
-// writeSome appends singles and atomic writes, and deletes.
+// writeSome appends singles and atomic writes, deletes, and purges.
 func writeSome(b *bundle, pid string, now *committed, ops []int) {
 	w, err := b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	for _, op := range ops {
@@ -158,6 +158,20 @@ func writeSome(b *bundle, pid string, now *committed, ops []int) {
 		}
 		if op == 0 && !now.fresh {
 			_, err = w.DeleteTo(b.Context(), max(now.last-3, 0))
+			continue
+		}
+		if op == 1 && !now.fresh {
+			if _, err = w.Purge(b.Context(), dynajournal.PurgeOptions{}); err == nil {
+				w, err = b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
+			}
+			var next int64
+			if err == nil {
+				next, err = w.NextSequenceNumber(b.Context())
+			}
+			now.purges, now.life = append(now.purges, next-1), fmt.Sprintf("%s.%d", now.life, next-1)
+			// At least one event follows, so that the end of the life is known.
+		}
+		if err != nil {
 			continue
 		}
 		events := make([]any, 1+op%4)

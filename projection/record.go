@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // record is what the record of a stream says of the item that it is of. The zero record says
@@ -23,8 +24,18 @@ type record struct {
 	bytes int64
 }
 
-// triggers returns the persistence id of a record of the stream.
+// triggers returns the persistence id of a record of the stream that makes the group read it, or
+// take the event of the record.
 func (g *Group) triggers(record *types.Record) (string, bool) {
+	par, ok := parOf(record)
+	if !ok {
+		return "", false
+	}
+	return g.triggeredBy(record.EventName, par, showsPurge(record.Dynamodb.NewImage))
+}
+
+// parOf returns the partition key of the item that a record is of.
+func parOf(record *types.Record) (string, bool) {
 	if record.Dynamodb == nil {
 		return "", false
 	}
@@ -32,40 +43,77 @@ func (g *Group) triggers(record *types.Record) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return g.triggeredBy(record.EventName, par.Value)
+	return par.Value, true
 }
 
-// triggeredBy returns the persistence id of a change that can be of an event: the insertion of an
-// item of a partition. Marks, the header, and items of other journals are passed over. In a native
+// triggeredBy returns the persistence id of a change that can be of an event or of a purge. purge
+// reports whether the new image of a low mark shows a purge.
+func (g *Group) triggeredBy(operation types.OperationType, par string, purge bool) (string, bool) {
+	if pid, ok := g.eventOf(operation, par); ok {
+		return pid, true
+	}
+	return g.purgeOf(operation, par, purge)
+}
+
+// eventOf returns the persistence id of a change that can be of an event: the insertion of an item
+// of a partition. Marks, the header, and items of other journals are passed over. In a native
 // journal an item that is changed is a deleted event; in a shared one a JVM may have overwritten
 // something with an event. An item that is removed is never an event.
-func (g *Group) triggeredBy(operation types.OperationType, par string) (string, bool) {
+func (g *Group) eventOf(operation types.OperationType, par string) (string, bool) {
 	overwritten := operation == types.OperationTypeModify && !g.journal.Native()
 	if operation != types.OperationTypeInsert && !overwritten {
 		return "", false
 	}
-	rest, ok := strings.CutPrefix(par, g.table.journalName+"-P-")
-	end := strings.LastIndex(rest, "-")
-	if !ok || end < 1 {
-		return "", false
-	}
-	if _, err := strconv.ParseUint(rest[end+1:], 10, 63); err != nil {
-		return "", false
-	}
-	return rest[:end], true
+	pid, _, ok := g.partsOf(par, "-P-")
+	return pid, ok
 }
 
-// recordOf returns what the new image of an insertion says, which triggeredBy names as one of a
-// persistence id. It is decoded by the code that decodes an item that is read. What can't be
-// decoded says nothing: the reading then fails with its error, or finds it repaired.
+// purgeOf returns the persistence id of a change that can be of a purge: that of a low mark whose
+// new image shows one. A later deletion of the persistence id shows it as well, and costs a
+// reading. In a shared journal a purge leaves no low mark.
+func (g *Group) purgeOf(operation types.OperationType, par string, shown bool) (string, bool) {
+	if operation == types.OperationTypeRemove || !shown || !g.journal.Native() {
+		return "", false
+	}
+	pid, _, ok := g.partsOf(par, "-SL-")
+	return pid, ok
+}
+
+// showsPurge reports whether the new image of a low mark shows a purge. Without an image it may be
+// one.
+func showsPurge[V any](image map[string]V) bool {
+	_, purged := image[layout.AttrPurged]
+	return purged || len(image) == 0
+}
+
+// partsOf returns the persistence id and the number in a partition key of the journal, of items of
+// a kind.
+func (g *Group) partsOf(par, kind string) (pid, number string, ok bool) {
+	rest, ok := strings.CutPrefix(par, g.table.journalName+kind)
+	end := strings.LastIndex(rest, "-")
+	if !ok || end < 1 {
+		return "", "", false
+	}
+	if _, err := strconv.ParseUint(rest[end+1:], 10, 63); err != nil {
+		return "", "", false
+	}
+	return rest[:end], rest[end+1:], true
+}
+
+// recordOf returns what the new image of an item of a persistence id says. It is decoded by the
+// code that decodes an item that is read. What can't be decoded says nothing: the reading then
+// fails with its error, or finds it repaired. A low mark says nothing: what it hides is read.
 //
 // A journal that is shared with a JVM is always read. There a record may be of an event that does
 // not count: it came below the low mark, or is replaced.
-func (g *Group) recordOf(par, pid string, image dynamo.Attributes) record {
+func (g *Group) recordOf(par string, image dynamo.Attributes) record {
 	if len(image) == 0 || !g.journal.Native() {
 		return record{}
 	}
-	number := par[strings.LastIndex(par, "-")+1:]
+	pid, number, ok := g.partsOf(par, "-P-")
+	if !ok {
+		return record{}
+	}
 	partition, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || strconv.FormatInt(partition, 10) != number { // no reading finds 007
 		return record{}

@@ -50,6 +50,9 @@ type offset struct {
 type row struct {
 	offset
 
+	// exists reports whether there is a row. A handler may have been called then, even if no offset
+	// is stored.
+	exists bool
 	// begun reports whether an offset is stored.
 	begun  bool
 	claim  string
@@ -97,6 +100,7 @@ func sweepKey(journal, group string) dynamo.Attributes {
 func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	d := decoder{table: table, item: item}
 	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck), failed: d.number(attrFailed)}
+	r.exists = item != nil
 	_, r.begun = item[attrSeq]
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
 	r.begins = d.number(attrBegins)

@@ -76,7 +76,7 @@ func (c *rowCache) remove(e *list.Element) row {
 
 // at returns the row at an offset that was stored, without a claim.
 func (r *row) at(to offset) row {
-	next := row{offset: to, begun: r.begun || to != r.offset, stuck: r.stuck, made: r.made}
+	next := row{offset: to, exists: true, begun: r.begun || to != r.offset, stuck: r.stuck, made: r.made}
 	if to == r.offset {
 		next.attempts, next.first = r.attempts, r.first
 	}

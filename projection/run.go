@@ -146,7 +146,7 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !all || f.more || len(f.open) > 0 || steps[0].purge || r.resume, nil
+	return !all || f.more || len(f.open) > 0 || steps[0].resets(state.offset) || r.resume, nil
 }
 
 // found is what is to be handled from an offset on. more reports whether there may be more.
@@ -189,7 +189,7 @@ func (r *run) find(ctx context.Context, state *row) (found, error) {
 func (r *run) plan(ctx context.Context, state *row, page core.Page, began time.Time) planned {
 	if r.group.journal.Native() {
 		r.state, r.passed = state, nil
-		return planned{steps: plan(state.offset, page)}
+		return planned{steps: plan(state.offset, state.exists, page)}
 	}
 	key := taskKey{r.of.name, r.pid}
 	p := planShared(state.offset, page, func(h *hole) time.Duration {

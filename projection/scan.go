@@ -82,7 +82,8 @@ type StuckID struct {
 	// Offset is the number up to which events were handled.
 	Offset int64
 	// SequenceNumber is where the handler has failed, the number for [Skip]: that of the event, or
-	// the last one of a gap. It is 0 for a purge, and if the journal could not be read.
+	// the last one of a gap or of a purge. It is 0 if the journal could not be read, and for a
+	// purge after which the numbers begin again at 1.
 	SequenceNumber int64
 	// Reason is the text of the last failure, shortened.
 	Reason string

@@ -259,7 +259,7 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 	found := map[string][]record{}
 	for i := range records {
 		if pid, ok := r.group.triggers(&records[i]); ok {
-			found[pid] = append(found[pid], r.recordOf(&records[i], pid))
+			found[pid] = append(found[pid], r.recordOf(&records[i]))
 		}
 	}
 	if r.slots.Acquire(ctx, int64(len(found)+1)) != nil {

@@ -11,17 +11,19 @@ import (
 
 // Skipped is what a projection has passed over.
 type Skipped struct {
-	// First and Last are the first and the last sequence number: of one event, or of a gap. Both
-	// are 0 if the purge of the persistence id was passed over.
+	// First and Last are the first and the last sequence number: of one event, or of a gap. If a
+	// purge was passed over, both are its Last: see [Purge].
 	First, Last int64
+	// Purge reports whether it is a purge.
+	Purge bool
 }
 
 // Skip makes a projection pass over what its handler fails at: the event that follows the offset of
 // a stuck persistence id, or a gap or a purge there. Then it does what [Retry] does. The event is
 // never handled. The projection is named as group/projection.
 //
-// The number sequenceNumber is the last one to be passed over, 0 for a purge: that of StuckID. If
-// something else follows, the error is a *[SkipError], which has the right number, and nothing is
+// The number sequenceNumber is the last one to be passed over: that of StuckID. If something else
+// follows, the error is a *[SkipError], which has the right number, and nothing is
 // changed. So a call that is repeated passes over nothing twice. With [AnyNumber], whatever follows
 // is passed over.
 //
@@ -49,8 +51,8 @@ type SkipError struct {
 }
 
 func (e *SkipError) Error() string {
-	if e.Next.Last == 0 {
-		return fmt.Sprintf("a purge follows, and not %d", e.Want)
+	if e.Next.Purge {
+		return fmt.Sprintf("the purge up to %d follows, and not %d", e.Next.Last, e.Want)
 	}
 	return fmt.Sprintf("%d follows, and not %d", e.Next.Last, e.Want)
 }
@@ -63,7 +65,7 @@ func skip(
 		err = checkID(pid)
 	}
 	if err == nil && seq < AnyNumber {
-		err = argument("sequenceNumber", seq, "it must be a number, 0 for a purge, or AnyNumber")
+		err = argument("sequenceNumber", seq, "it must be the number of StuckID, or AnyNumber")
 	}
 	if err == nil {
 		err = o.storesRows()
@@ -94,14 +96,14 @@ func (o *operator) skip(
 	case state.claim != "":
 		return Skipped{}, ErrClaimed
 	case state.begun && state.seq == seq: // an earlier call has passed over it
-		return Skipped{seq, seq}, o.retry(ctx, pid)
+		return Skipped{First: seq, Last: seq}, o.retry(ctx, pid)
 	}
 	const both = 2 // the event at the offset, and the next
 	page, err := core.Of(journal).ReadPage(ctx, pid, max(state.seq, 1), both)
 	if err != nil {
 		return Skipped{}, err
 	}
-	steps := plan(state.offset, page)
+	steps := plan(state.offset, state.exists, page)
 	if len(steps) == 0 {
 		return Skipped{}, fmt.Errorf("no event follows %d: retry it: %w", state.seq, ErrNotStuck)
 	}
@@ -111,7 +113,7 @@ func (o *operator) skip(
 			return Skipped{}, err
 		}
 	}
-	skipped := Skipped{next.to.seq, next.to.seq}
+	skipped := Skipped{next.to.seq, next.to.seq, next.purge}
 	if next.event == nil && !next.purge {
 		skipped.First = next.first
 	}

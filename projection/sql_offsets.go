@@ -163,7 +163,7 @@ func (r *run) locate(ctx context.Context, state *row) error {
 		return r.unreadable(ctx, state, err)
 	}
 	if state.begun = now.begun; now.begun {
-		state.offset = now.offset
+		state.offset, state.exists = now.offset, true
 	}
 	return err
 }

@@ -189,7 +189,7 @@ func (r *run) handleSQL(ctx context.Context, t *transaction, s *step, at stored)
 		return nil
 	case s.purge:
 		if h, ok := t.handler.(SQLPurgeHandler); ok {
-			return h.HandlePurge(ctx, t.tx, Purge{r.pid, at.seq})
+			return h.HandlePurge(ctx, t.tx, Purge{r.pid, at.seq, s.to.seq})
 		}
 		return nil
 	case s.event == nil:

@@ -57,7 +57,8 @@ const savedEvery = 200
 
 // Sweep returns a source that lists all persistence ids again and again, and compares the journal
 // of each with the offsets. It needs nothing but the tables. New events are found by the next
-// sweep, so combine it with [Group.Trigger] in the processes that write.
+// sweep, so combine it with [Group.Trigger] in the processes that write. A purged persistence id is
+// not listed: the next sweep after it is used again finds the purge.
 //
 // A sweep that was interrupted goes on where it was, unless the projections of the group have
 // changed. Each process of a group sweeps on its own.

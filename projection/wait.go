@@ -16,8 +16,8 @@ var looks = backoff.Pauses{Shortest: 5 * time.Millisecond, Longest: time.Second}
 // persistence id up to a sequence number: to read what one has written. It may be called in any
 // process. It reads the row again and again, 1 read unit a look, or 2 while nothing of the
 // persistence id was handled, with growing pauses up to a second. End ctx to stop waiting. After a
-// purge it may return at once, as long as the projection has not seen that the persistence id began
-// anew.
+// purge with PurgeOptions.Now it may return at once, as long as the projection has not seen that
+// the numbers began anew.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrOtherOffsets] for a projection of [SQL], a
 // *[StuckError] if the persistence id is stuck before that number, the cause of ctx, and those of

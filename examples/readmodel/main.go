@@ -1,6 +1,6 @@
 // Command readmodel keeps the balances of accounts in a database, beside their journal: a read
-// model. A projection adds every event of every account once. Whoever has written waits for it
-// before reading.
+// model. A projection adds every event of every account once, and removes the balance of an account
+// that is purged. Whoever has written waits for it before reading.
 //
 // The database is PostgreSQL if POSTGRES has a connection string, and else a file of SQLite.
 //
@@ -33,9 +33,12 @@ type Changed struct{ By int }
 
 const table = `CREATE TABLE balances (account text PRIMARY KEY, balance bigint NOT NULL)`
 
-// add adds an event to the balance of its account. The projection stores in the same transaction
+// balances is the handler of the projection.
+type balances struct{}
+
+// Handle adds an event to the balance of its account. The projection stores in the same transaction
 // that it was handled, so it is added once, whatever crashes.
-func add(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error {
+func (balances) Handle(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error {
 	changed, err := dynajournal.Decode[Changed](ctx, event)
 	if err != nil {
 		return err
@@ -46,6 +49,12 @@ func add(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error {
 		return fmt.Errorf("add to the balance: %w", err)
 	}
 	return nil
+}
+
+// HandlePurge removes the balance of an account whose events are purged.
+func (balances) HandlePurge(ctx context.Context, tx *sql.Tx, purge projection.Purge) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM balances WHERE account = $1`, purge.PersistenceID)
+	return err
 }
 
 // store is the database of the read model.
@@ -103,6 +112,23 @@ func (b *bank) change(ctx context.Context, account string, by ...any) (balance i
 	return balance, err
 }
 
+// erase purges an account, and waits until its balance is removed.
+func (b *bank) erase(ctx context.Context, account string) error {
+	writer, err := b.journal.Recover(ctx, account, dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		return err
+	}
+	purged, err := writer.NextSequenceNumber(ctx) // the purge takes this number
+	if err != nil {
+		return err
+	}
+	if _, err := writer.Purge(ctx, dynajournal.PurgeOptions{}); err != nil {
+		return err
+	}
+	b.group.Trigger(account)
+	return projection.WaitForSQL(ctx, b.journal, b.db, b.dialect, "bank/balances", account, purged)
+}
+
 func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	engine, err := embedded.OpenMemory() // a DynamoDB in this process; on AWS, load an aws.Config
@@ -122,7 +148,7 @@ func main() {
 	group, err := projection.New(journal, projection.Config{
 		Name:   "bank",
 		Source: projection.Streams(client, projection.StreamsOptions{}),
-	}, projection.SQL("balances", store.db, store.dialect, projection.SQLFunc(add)))
+	}, projection.SQL("balances", store.db, store.dialect, balances{}))
 	check(err)
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()
@@ -133,6 +159,12 @@ func main() {
 		check(err)
 		fmt.Println("anna has", balance)
 	}
+	_, err = b.change(ctx, "otto", Changed{By: 3})
+	check(err)
+	check(b.erase(ctx, "otto"))
+	var accounts int
+	check(b.db.QueryRowContext(ctx, `SELECT count(*) FROM balances`).Scan(&accounts))
+	fmt.Println("accounts:", accounts)
 
 	cancel()
 	check(errors.Join(<-ended, store.close(), journal.Close(), engine.Close()))

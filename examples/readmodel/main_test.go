@@ -13,4 +13,5 @@ func Example() {
 	// Output:
 	// anna has 7
 	// anna has 37
+	// accounts: 1
 }

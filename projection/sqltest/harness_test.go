@@ -192,7 +192,7 @@ func (l ledger) HandleGap(ctx context.Context, tx *sql.Tx, g projection.Gap) err
 }
 
 func (l ledger) HandlePurge(ctx context.Context, tx *sql.Tx, p projection.Purge) error {
-	return note(ctx, tx, p.PersistenceID, fmt.Sprintf("purge at %d", p.Offset))
+	return note(ctx, tx, p.PersistenceID, fmt.Sprintf("purge at %d up to %d", p.Offset, p.Last))
 }
 
 // note writes a row, numbered in the order of its id.

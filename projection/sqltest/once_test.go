@@ -35,12 +35,36 @@ func TestEventsAreHandledOnce(t *testing.T) {
 		b.write("a", "new")
 		g.Trigger("a")
 		b.until("the new life is handled", func() bool { return strings.HasSuffix(b.effects("a"), "1 new") })
-		b.wantEffects("a", "gap 1-1", "2 y", "3 z", "purge at 3", "1 new")
+		b.wantEffects("a", "gap 1-1", "2 y", "3 z", "purge at 3 up to 0", "1 new")
 
 		err := projection.WaitFor(b.Context(), b.journal, "group/effects", "b", 1)
 		if !errors.Is(err, projection.ErrOtherOffsets) || !strings.Contains(err.Error(), "WaitForSQL") {
 			b.Errorf("WaitFor: %v", err)
 		}
+	})
+}
+
+// The effects of a purge are in the transaction of the offset, whether the persistence id is used
+// again or not.
+func TestPurge_InTransactionOfOffset(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		w := b.write("a", "x", "y")
+		b.write("b", "x")
+		g := b.run(fast(), ledger{})
+		b.await("a", 2)
+		b.await("b", 1)
+		if _, err := w.Purge(b.Context(), dynajournal.PurgeOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		g.Trigger("a")
+		b.await("a", 3)
+		b.wantEffects("a", "1 x", "2 y", "purge at 2 up to 3")
+		b.write("a", "z")
+		g.Trigger("a")
+		b.await("a", 4)
+		b.wantEffects("a", "1 x", "2 y", "purge at 2 up to 3", "4 z")
+		b.wantEffects("b", "1 x")
 	})
 }
 
