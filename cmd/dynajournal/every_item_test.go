@@ -124,11 +124,13 @@ func everyItem() (items *plantedItems, pids []string) {
 	p.mark("SL", "deleted", 0, 50, nil)
 	p.mark("SL", "deleted", 1, 101, nil)
 	p.mark("SH", "deleted", 1, 100, nil)
-	// A deletion that has ended behind its fence.
+	// A purge by an earlier version, whose fence expires.
 	for seq := int64(1); seq <= 2; seq++ {
 		p.event("fenced", seq, nil)
 	}
-	p.journal = append(p.journal, p.keys.EncodeFence("fenced", 3, 3, soon), p.keys.EncodeFence("fence", 2, 2, 0))
+	fenced := p.keys.EncodeTombstone("fenced", 3, soon)
+	fenced["low"] = numberValue(3)
+	p.journal = append(p.journal, fenced, p.keys.EncodeFence("fence", 2, 2))
 	p.event("fence", 1, nil)
 	p.event("fence", 3, nil)
 	// A number that is closed, one at which nothing is stored, and one that was closed at the end.

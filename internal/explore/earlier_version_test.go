@@ -111,7 +111,7 @@ func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
 		inWorld(t, func(w *world) {
 			slow, other := w.journal("slow"), w.journal("other")
 			w.putExpiring(earlier.EncodeSeal(pid, 2))
-			w.putExpiring(earlier.EncodeFence(pid, 4, 5, 0))
+			w.putExpiring(earlier.EncodeFence(pid, 4, 5))
 			w.net.Hold("slow")
 			wait := w.recovering(slow, dynajournal.RecoverOptions{})
 			if vanishes {

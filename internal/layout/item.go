@@ -202,17 +202,17 @@ func (k Keys) EncodeSeal(pid string, seq int64) Attributes {
 	return item
 }
 
-// EncodeFence returns the item that takes a sequence number before the low mark is raised beyond
-// it: a tombstone, or a seal if expires is 0.
-func (k Keys) EncodeFence(pid string, seq, low, expires int64) Attributes {
-	item := withExpiry(k.EncodeSeal(pid, seq), expires)
+// EncodeFence returns the item that takes a sequence number before the low mark is raised to low,
+// beyond that number: a seal that has low.
+func (k Keys) EncodeFence(pid string, seq, low int64) Attributes {
+	item := k.EncodeSeal(pid, seq)
 	item[AttrLow] = number(low)
 	return item
 }
 
 // EncodePurgeFence returns the fence of a purge that raises the low mark to low.
 func (k Keys) EncodePurgeFence(pid string, seq, low int64) Attributes {
-	item := k.EncodeFence(pid, seq, low, 0)
+	item := k.EncodeFence(pid, seq, low)
 	item[AttrPurged] = number(low - 1)
 	return item
 }

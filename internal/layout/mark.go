@@ -194,10 +194,3 @@ func (k Keys) encodeMark(key Key, seq int64) Attributes {
 	item[AttrSeq] = number(seq)
 	return item
 }
-
-func withExpiry(item Attributes, expires int64) Attributes {
-	if expires != 0 {
-		item[AttrExpires] = number(expires)
-	}
-	return item
-}

@@ -21,17 +21,19 @@ const Exists = "attribute_exists(" + layout.AttrPar + ")"
 // afterwards: the seal, or the item that was there before. purged is the last number of the earlier
 // lives: the persistence id stays listed if the first number of its present life is sealed.
 func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq, purged int64) (layout.Slot, error) {
-	item := s.Keys.EncodeSeal(pid, seq)
-	if seq == purged+1 {
-		maps.Copy(item, s.ids(pid))
-	}
-	return s.close(ctx, m, pid, seq, item)
+	return s.closeInLife(ctx, m, pid, seq, purged, s.Keys.EncodeSeal(pid, seq))
 }
 
 // Fence takes a number before the low mark is raised to low, unless something is stored there. It
 // returns what is stored afterwards. purged is that of Seal.
 func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, purged int64) (layout.Slot, error) {
-	item := s.Keys.EncodeFence(pid, seq, low, 0)
+	return s.closeInLife(ctx, m, pid, seq, purged, s.Keys.EncodeFence(pid, seq, low))
+}
+
+// closeInLife is close, and lists the persistence id at the first number of its present life.
+func (s *Store) closeInLife(
+	ctx context.Context, m *dynamo.Meter, pid string, seq, purged int64, item layout.Attributes,
+) (layout.Slot, error) {
 	if seq == purged+1 {
 		maps.Copy(item, s.ids(pid))
 	}

@@ -139,7 +139,7 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 			s.afterMarks(func() {
 				s.jvmDeletes(c.first, c.last)
 				if c.raised > 0 {
-					s.put(s.keys.EncodeFence(pid, c.last+1, c.raised, 0))
+					s.put(s.keys.EncodeFence(pid, c.last+1, c.raised))
 				}
 			})
 			s.want(protocol.Request{Recover: true}, "", max(c.last, c.raised-1))
@@ -209,7 +209,7 @@ func TestLowMarkMovesToTheValueInAFence(t *testing.T) {
 			t.Parallel()
 			s := newSceneOf(t, 10, 10)
 			s.afterMarks(func() {
-				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil))
+				s.put(s.keys.EncodeFence(pid, 1, 5501), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil))
 				s.singles(5501, 5503)
 			})
 			s.want(protocol.Request{Recover: recover}, "5501-5503", 5503)

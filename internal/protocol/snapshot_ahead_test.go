@@ -98,7 +98,7 @@ func TestSnapshotAheadWithTheFenceOfARecovery(t *testing.T) {
 			s := newScene(t, 10)
 			s.store.IDsShards = shards
 			s.singles(1, 3)
-			s.put(keys.EncodeFence(pid, 4, c.low, 0))
+			s.put(keys.EncodeFence(pid, 4, c.low))
 			_, _, err := s.read(protocol.Request{Recover: true, Snapshot: true, From: 251})
 			if errors.Is(err, protocol.ErrSnapshotAhead) != c.ahead || !c.ahead && err != nil {
 				t.Errorf("with a fence to %d: %v, want an error: %v", c.low, err, c.ahead)

@@ -59,18 +59,18 @@ var storedCases = map[string]stored{
 		want: []string{"hole 4"}, left: []string{"hole 4"},
 	},
 	"a fence whose low mark is missing": {
-		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeFence(pid, 4, 20, 0)) },
+		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeFence(pid, 4, 20)) },
 		want: []string{"hole 4"}, left: []string{"hole 4"},
 	},
 	"a fence behind which a JVM has gone on": {shared: true, put: func(j *journal) {
 		j.singles(1, 3)
-		j.put(j.keys.EncodeFence(pid, 4, 20, 0))
+		j.put(j.keys.EncodeFence(pid, 4, 20))
 		j.singles(5, 6)
 	}},
 	"a fence before an item that can't be read": {
 		put: func(j *journal) {
 			j.singles(1, 3)
-			j.put(j.keys.EncodeFence(pid, 4, 20, 0))
+			j.put(j.keys.EncodeFence(pid, 4, 20))
 			j.put(j.unreadable(j.keys.Event(pid, 6)))
 		},
 		want: []string{"hole 4", "hole 5", "undecodable 6"}, left: []string{"hole 4", "hole 5", "undecodable 6"},
