@@ -2,9 +2,7 @@ package protocol
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -84,26 +82,9 @@ func (s *Store) jvmLowNear(
 	if s.Keys.Shards <= near {
 		marked = s.Keys.LowMarks(pid)
 	}
-	wanted := []dynamo.Attributes{s.Keys.Event(pid, seq-1).Attributes()}
-	for _, key := range marked {
-		wanted = append(wanted, key.Attributes())
-	}
-	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
-	if err != nil {
-		return 0, false, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
-	}
-	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
-		if layout.IsLowMark(item) {
-			return false
-		}
-		stored, event = true, !layout.IsClosed(item)
-		return true
-	})
-	read, err := s.Keys.DecodeMarks(pid, marks)
-	if err != nil {
-		return 0, false, false, fmt.Errorf("table %q: %w", s.Table, err)
-	}
-	return read.JVMLow, event, stored, nil
+	read, item, err := s.marksAndItem(ctx, m, pid, marked, seq-1)
+	stored = item != nil
+	return read.JVMLow, stored && !layout.IsClosed(item), stored, err
 }
 
 // blocks is a range of blocks, each with as many numbers as a partition. A low mark is stored in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -34,6 +35,7 @@ func (s *Store) LowMark(ctx context.Context, m *dynamo.Meter, pid string) (layou
 	return s.marks(ctx, m, pid, s.Keys.LowMarks(pid))
 }
 
+// marks reads the marks at keys.
 func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []layout.Key) (layout.Marks, error) {
 	wanted := make([]dynamo.Attributes, len(keys))
 	for i, k := range keys {
@@ -43,6 +45,39 @@ func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []l
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
 	}
+	return s.decodeMarks(pid, items)
+}
+
+// marksAndItem reads the marks at keys, and the item of a number, in one request. The item is nil
+// if nothing is stored there, or the number is 0.
+func (s *Store) marksAndItem(
+	ctx context.Context, m *dynamo.Meter, pid string, keys []layout.Key, seq int64,
+) (layout.Marks, layout.Attributes, error) {
+	var wanted []dynamo.Attributes
+	if seq > 0 {
+		wanted = append(wanted, s.Keys.Event(pid, seq).Attributes())
+	}
+	for _, key := range keys {
+		wanted = append(wanted, key.Attributes())
+	}
+	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+	if err != nil {
+		return layout.Marks{}, nil, fmt.Errorf("read the low marks around %d: %w", seq, err)
+	}
+	var item layout.Attributes
+	items = slices.DeleteFunc(items, func(found layout.Attributes) bool {
+		if layout.IsLowMark(found) {
+			return false
+		}
+		item = found
+		return true
+	})
+	marks, err := s.decodeMarks(pid, items)
+	return marks, item, err
+}
+
+// decodeMarks decodes marks.
+func (s *Store) decodeMarks(pid string, items []layout.Attributes) (layout.Marks, error) {
 	marks, err := s.Keys.DecodeMarks(pid, items)
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)

@@ -3,7 +3,6 @@ package protocol
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -33,52 +32,23 @@ func (w *Writer) look(ctx context.Context, m *dynamo.Meter) error {
 		_, err := w.reread(ctx, m)
 		return err
 	}
-	low, last, err := j.Store.lowMarkAndEvent(ctx, m, w.pid, w.next-1)
+	marks, item, err := j.Store.marksAndItem(ctx, m, w.pid, j.Store.Keys.LowMarks(w.pid), w.next-1)
 	if err != nil {
 		return err
 	}
+	last, err := j.Store.decodeMet(w.pid, w.next-1, item)
+	if err != nil {
+		return err
+	}
+	low := marks.Low
 	if low.Purged != w.low.Purged || low.Seq > w.next || low.Seq < w.low.Seq {
 		return w.endOvertaken()
 	}
-	if w.last != "" && low.Seq < w.next && (last == nil || last.WriterUUID != w.last) {
+	if w.last != "" && low.Seq < w.next && (last.Event == nil || last.Event.WriterUUID != w.last) {
 		return w.endOvertaken()
 	}
 	w.low, w.active = low, began
 	return nil
-}
-
-// lowMarkAndEvent reads the low mark and the event at a number, which is nil if there is none, in
-// one request.
-func (s *Store) lowMarkAndEvent(
-	ctx context.Context, m *dynamo.Meter, pid string, seq int64,
-) (layout.LowMark, *layout.Event, error) {
-	var keys []dynamo.Attributes
-	for _, key := range s.Keys.LowMarks(pid) {
-		keys = append(keys, key.Attributes())
-	}
-	if seq > 0 {
-		keys = append(keys, s.Keys.Event(pid, seq).Attributes())
-	}
-	items, err := s.Client.BatchGet(ctx, m, s.Table, keys)
-	if err != nil {
-		return layout.LowMark{}, nil, fmt.Errorf("read the low mark and %d: %w", seq, err)
-	}
-	var slot layout.Slot
-	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
-		if layout.IsLowMark(item) {
-			return false
-		}
-		slot, err = s.decodeMet(pid, seq, item)
-		return true
-	})
-	if err != nil {
-		return layout.LowMark{}, nil, err
-	}
-	read, err := s.Keys.DecodeMarks(pid, marks)
-	if err != nil {
-		return layout.LowMark{}, nil, fmt.Errorf("table %q: %w", s.Table, err)
-	}
-	return read.Low, slot.Event, nil
 }
 
 // reread reads the marks and the highest number again. If another writer has written, it ends the
