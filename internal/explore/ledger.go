@@ -72,7 +72,7 @@ type batch struct {
 
 // lowMark is a low mark as Go reads it: `low`, if that is above the value a JVM reads.
 type lowMark struct {
-	seq, expires int64
+	seq int64
 	// purged is the highest number that a purge has taken.
 	purged int64
 	cut    batch
@@ -219,8 +219,7 @@ func (low lowMark) counts(other lowMark) bool {
 }
 
 func lowMarkOf(i storedItem) lowMark {
-	low := lowMark{seq: max(i.number("seq"), i.number("low")), expires: i.number("expires"), jvm: i["removed"].N == ""}
-	low.purged = i.number("purged")
+	low := lowMark{seq: max(i.number("seq"), i.number("low")), purged: i.number("purged"), jvm: i["removed"].N == ""}
 	if i["cut_writer"].S != "" {
 		start := i.number("cut_start")
 		low.cut = batch{i["cut_writer"].S, start, start + i.number("cut_cnt")}
@@ -282,15 +281,12 @@ func (l *Ledger) remove(key storedItem) {
 	}
 }
 
-// Expired removes what has expired, as time to live does. Deleted events that no item names any
-// more are forgotten: their numbers can be used again.
+// Expired removes the tombstones that have expired, as time to live does. No low mark expires.
 func (l *Ledger) Expired(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	expired := func(at int64) bool { return at != 0 && at < now.Unix() }
 	maps.DeleteFunc(l.items, func(_ int64, s slot) bool { return expired(s.expires) })
-	maps.DeleteFunc(l.lows, func(_ string, low lowMark) bool { return expired(low.expires) })
-	l.lowVanished()
 }
 
 // lowVanished decides which of the remaining low marks counts. If it is lower than before, another

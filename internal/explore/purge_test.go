@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
@@ -22,9 +23,38 @@ const afterExpiry = fenceWindow + time.Minute
 
 func purge(w *world, j *dynajournal.Journal) {
 	w.Helper()
-	if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{}); err != nil {
+	purgeBy(w, j, dynajournal.PurgeOptions{})
+}
+
+// erase purges the persistence id with all its items at once, so that its numbers begin again.
+func erase(w *world, j *dynajournal.Journal) {
+	w.Helper()
+	purgeBy(w, j, dynajournal.PurgeOptions{Now: true})
+}
+
+func purgeBy(w *world, j *dynajournal.Journal, opts dynajournal.PurgeOptions) {
+	w.Helper()
+	if _, err := w.recovered(j).Purge(w.Context(), opts); err != nil {
 		w.Fatal(err)
 	}
+}
+
+// diesInPurge lets the process "dead" purge, and crashes it when it has sent n requests with a
+// label and sends another one. That request is lost, and can be delivered later.
+func (w *world) diesInPurge(r recovery, label string, n int) *explore.Request {
+	w.Helper()
+	w.net.Hold("dead")
+	wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+	sent := w.deliverUntil("dead", label)
+	for range n {
+		w.net.Deliver(sent)
+		sent = w.deliverUntil("dead", label)
+	}
+	w.net.Crash("dead")
+	if _, err := wait(); err == nil {
+		w.Fatal("the purge of a dead process succeeded")
+	}
+	return sent
 }
 
 // wantPurged checks that of a persistence id which was purged up to a number only the low mark is
@@ -163,18 +193,7 @@ func TestLatePutOfPurgeKeepsTheMarkOfAnIDThatIsUsedAgain(t *testing.T) {
 		inWorld(t, func(w *world) {
 			dead, live := w.journal("dead"), w.journal("live")
 			w.append(w.recovered(live), "1")
-			r := w.recovered(dead)
-			w.net.Hold("dead")
-			wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-			late := w.deliverUntil("dead", "PutItem mark")
-			for range n {
-				w.net.Deliver(late)
-				late = w.deliverUntil("dead", "PutItem mark")
-			}
-			w.net.Crash("dead")
-			if _, err := wait(); err == nil {
-				w.Fatal("the purge of a dead process succeeded")
-			}
+			late := w.diesInPurge(w.recovered(dead), "PutItem mark", n)
 			next := w.recovered(live)
 			for _, event := range []string{"2", "3"} {
 				w.append(next, event)
@@ -195,14 +214,7 @@ func TestRecoveryCompletesAPurgeThatDiedAfterItsFence(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		w.append(w.recovered(live), "1")
-		r := w.recovered(dead)
-		w.net.Hold("dead")
-		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-		late := w.deliverUntil("dead", "PutItem mark")
-		w.net.Crash("dead")
-		if _, err := wait(); err == nil {
-			w.Fatal("the purge of a dead process succeeded")
-		}
+		late := w.diesInPurge(w.recovered(dead), "PutItem mark", 0)
 		w.pass(2 * afterExpiry) // the fence does not expire
 		w.wantVisible(live, 1, "1")
 		next := w.recovered(live)
@@ -266,19 +278,13 @@ func TestPurgeHidesNothingBeyondTheFenceOfAnother(t *testing.T) {
 		dead, slow, live := w.journal("dead"), w.journal("slow"), w.journal("live")
 		w.append(w.recovered(live), "1")
 		r, s := w.recovered(dead), w.recovered(slow)
-		w.net.Hold("dead")
-		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-		w.deliverUntil("dead", "PutItem mark")
-		w.net.Crash("dead")
-		if _, err := wait(); err == nil {
-			w.Fatal("the purge of a dead process succeeded")
-		}
+		w.diesInPurge(r, "PutItem mark", 0)
 		newer := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: 50}
 		if _, err := slow.SaveSnapshot(w.Context(), newer, "state"); err != nil {
 			w.Fatal(err)
 		}
 		w.net.Hold("slow")
-		wait = do(func() (dynajournal.PurgeResult, error) { return s.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		wait := do(func() (dynajournal.PurgeResult, error) { return s.Purge(w.Context(), dynajournal.PurgeOptions{}) })
 		w.deliverUntil("slow", "PutItem mark")
 		w.append(w.recovered(live), "acknowledged")
 		w.net.Free("slow")
@@ -348,9 +354,7 @@ func TestLookSeesAnotherLife(t *testing.T) {
 		w.fill(w.recovered(live), 5)
 		purge(w, live)
 		r := w.recovered(stale) // it continues at 7
-		if _, err := w.recovered(live).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-			w.Fatal(err)
-		}
+		erase(w, live)
 		w.fill(w.recovered(live), 6)
 		if _, err := w.recovered(live).DeleteTo(w.Context(), 6); err != nil {
 			w.Fatal(err)
@@ -371,9 +375,7 @@ func TestLookSeesAnErasure(t *testing.T) {
 			w.Fatal(err)
 		}
 		r := w.recovered(stale)
-		if _, err := w.recovered(live).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-			w.Fatal(err)
-		}
+		erase(w, live)
 		w.pass(fenceWindow)
 		w.wantConflict(appendTo(w.Context(), r, "6"))
 	})
@@ -385,9 +387,7 @@ func TestLookSeesAnErasureOfEverything(t *testing.T) {
 		stale, live := w.journal("stale"), w.journal("live")
 		r := w.recovered(stale)
 		w.fill(r, 5)
-		if _, err := w.recovered(live).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-			w.Fatal(err)
-		}
+		erase(w, live)
 		w.append(w.recovered(live), "new")
 		w.pass(fenceWindow)
 		w.wantConflict(appendTo(w.Context(), r, "6"))
@@ -407,9 +407,7 @@ func TestCopyOverAPurgeIsRefused(t *testing.T) {
 			w.Errorf("the copy returned %v", err)
 		}
 		w.wantNext(j, 5)
-		if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-			w.Fatal(err)
-		}
+		erase(w, j)
 		if err := w.copyRecords(j, low, event(9, "9")); err != nil {
 			w.Errorf("after an erasure the copy returned %v", err)
 		}
@@ -459,14 +457,7 @@ func TestEventsOfAnInterruptedPurgeStayPurged(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		w.append(w.recovered(live), "1", "2", "3")
-		r := w.recovered(dead)
-		w.net.Hold("dead")
-		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-		w.deliverUntil("dead", "BatchWriteItem tombstone")
-		w.net.Crash("dead")
-		if _, err := wait(); err == nil {
-			w.Fatal("the purge of a dead process succeeded")
-		}
+		w.diesInPurge(w.recovered(dead), "BatchWriteItem tombstone", 0)
 		w.net.Forget()
 		w.wantVisible(live, 1)
 		w.pass(afterExpiry)
