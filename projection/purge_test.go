@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
@@ -184,6 +186,28 @@ func TestPurge_ToldByLambda(t *testing.T) {
 			want(t, "transactional", effects.of("a"), "1 x", "2 y", "purge at 2 up to 3", "4 z")
 		})
 	}
+}
+
+// The record of the fence triggers a reading, too, which may come before the low mark is raised.
+// The record of the low mark tells the purge without it.
+func TestPurge_ToldByTheLowMark(t *testing.T) {
+	t.Parallel()
+	b := viewed(t, types.StreamViewTypeNewImage)
+	b.write("a", "x")
+	all := &recorder{}
+	g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", all))
+	if failed := b.invoke(g, b.events(0), time.Minute); failed != "" {
+		t.Errorf("the invocation failed at %s", failed)
+	}
+	from := len(b.streamRecords())
+	b.purge("a")
+	marks := slices.DeleteFunc(b.streamRecords()[from:], func(r streamtypes.Record) bool {
+		return !strings.Contains(r.Dynamodb.Keys["par"].(*streamtypes.AttributeValueMemberS).Value, "-SL-")
+	})
+	if failed := b.invoke(g, lambdaEvent(b, b.streamARN(), marks...), time.Minute); failed != "" {
+		t.Errorf("the invocation failed at %s", failed)
+	}
+	want(t, "all", all.of("a"), "1 x", "purge at 1 up to 2")
 }
 
 // A sweep finds a purge when the persistence id is listed again.
