@@ -59,7 +59,7 @@ func (b *bundle) wantOwed(want int64) {
 // of the last day, and of the sweeps.
 func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 	t.Parallel()
-	testsize.NoRace(t, "it lets days pass, as TestFollowEndsIfRecordsMayBeTrimmed does")
+	testsize.NeedsLong(t, "it lets days pass, and TestFollowEndsIfRecordsMayBeTrimmed lets half a day pass")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		start(t, group(t, b.Journal(), b.patient(), projection.AtLeastOnce("all", &recorder{})))
@@ -77,7 +77,7 @@ func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 // The leases stay, and the log says so once.
 func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 	t.Parallel()
-	testsize.NoRace(t, "it lets days pass, as TestFollowEndsIfRecordsMayBeTrimmed does")
+	testsize.NeedsLong(t, "it lets days pass, and TestFollowEndsIfRecordsMayBeTrimmed lets half a day pass")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		b.inject("access-denied,operation=DeleteItem")
@@ -101,7 +101,7 @@ func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 // 32 hours the child of the shard is still listed, after 40 hours it is not.
 func TestShardTrimmedDuringACall(t *testing.T) {
 	t.Parallel()
-	testsize.NoRace(t, "it lets days pass, as TestFollowEndsIfRecordsMayBeTrimmed does")
+	testsize.NeedsLong(t, "it lets days pass, and TestFollowEndsIfRecordsMayBeTrimmed lets half a day pass")
 	for hours, childListed := range map[int]bool{32: true, 40: false} {
 		t.Run(fmt.Sprint(hours), func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +145,7 @@ func TestShardTrimmedDuringACall(t *testing.T) {
 // Everything is handled, and no sweep has found it.
 func TestGroupReadsShardsThatAreListedLate(t *testing.T) {
 	t.Parallel()
-	testsize.NoRace(t, "two processes share shards in TestShardsAreSharedAndSplit, too")
+	testsize.NeedsLong(t, "two processes share shards in TestShardsAreSharedAndSplit, too")
 	for name, fault := range map[string]string{
 		"all": "late-shards,delay=1m", "some": "late-shards,some,delay=1m",
 	} {

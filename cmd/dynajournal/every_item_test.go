@@ -207,6 +207,9 @@ func TestExport_EveryItemIsImportedAndMigrated(t *testing.T) {
 		"native": {"tables", "create"}, "shared": {"tables", "create", "--shared-with-jvm"},
 	} {
 		t.Run(kind, func(t *testing.T) {
+			if kind == "native" {
+				testsize.NeedsLong(t, "the shared journal has more kinds of items")
+			}
 			clean(t)
 			items, pids := everyItem()
 			items.plant(t)
@@ -255,7 +258,7 @@ func TestExport_EveryItemIsImportedAndMigrated(t *testing.T) {
 // An atomic write that is larger than the default limits of a program is exported, imported and
 // migrated.
 func TestExport_AtomicWriteOverTheDefaultLimitIsImportedAndMigrated(t *testing.T) {
-	testsize.NoRace(t, "it does one thing after the other")
+	testsize.NeedsLong(t, "it copies a thousand events, and TestExport_EveryItemIsImportedAndMigrated has atomic writes, too")
 	clean(t)
 	const events = dynajournal.DefaultMaxBatchEvents + 1
 	data := t.TempDir()

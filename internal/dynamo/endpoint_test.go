@@ -96,10 +96,12 @@ func TestErrorsWithoutAChecksumKeepTheirMeaning(t *testing.T) {
 			return err
 		},
 	}
-	for _, code := range []string{
+	codes := []string{
 		"ConditionalCheckFailedException", "ResourceNotFoundException", "ValidationException", "AccessDeniedException",
-		"ProvisionedThroughputExceededException", "ExpiredTokenException", "InternalServerError", "ResourceInUseException",
-	} {
+		"ResourceInUseException", // those that follow are repeated
+		"ProvisionedThroughputExceededException", "ExpiredTokenException", "InternalServerError",
+	}
+	for _, code := range codes[:testsize.Of(5, len(codes))] {
 		for name, send := range operations {
 			t.Run(code+"/"+name, func(t *testing.T) {
 				onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {

@@ -240,7 +240,7 @@ func TestFailureOfASharedRequestMeansWhatThatOfAPutMeans(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := client(t, newScript(f.fail))
+				c := client(t, newScript(f.fail), shortly)
 				g := c.NewGroup(dynamo.GroupOptions{Table: table, Context: context.Background(), Refused: func(error) {}})
 				defer g.Close()
 				for _, err := range insert(t, g, 3, 1) {

@@ -13,7 +13,7 @@ func TestWriteMayBeAppliedAfterALostResponseOnly(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if err := put(t, client(t, newScript(f.fail))); dynamo.MaybeApplied(err) != f.ambiguous {
+				if err := put(t, client(t, newScript(f.fail), shortly)); dynamo.MaybeApplied(err) != f.ambiguous {
 					t.Errorf("MaybeApplied is %v, want %v: %v", !f.ambiguous, f.ambiguous, err)
 				}
 			})

@@ -172,6 +172,9 @@ func client(t *testing.T, s *script, change ...func(*dynamo.Options)) *dynamo.Cl
 	return newClient(t, options(s, change...))
 }
 
+// shortly bounds the time of an operation that is throttled for ever.
+func shortly(o *dynamo.Options) { o.OperationTimeout = 20 * time.Second }
+
 // put puts a small item under a condition.
 func put(t *testing.T, c *dynamo.Client) error {
 	t.Helper()

@@ -32,7 +32,7 @@ func TestErrorOfAThrottledRequestHasTheReasons(t *testing.T) {
 	} {
 		t.Run(code, func(t *testing.T) {
 			onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
-				err := put(t, client(t, newScript(withReason(code, member)), change))
+				err := put(t, client(t, newScript(withReason(code, member)), change, shortly))
 				const want = "too much (TableWriteKeyRangeThroughputExceeded of arn:aws:dynamodb:r:1:table/events)"
 				if !errors.Is(err, dynamo.ErrThrottled) || !strings.HasSuffix(err.Error(), want) {
 					t.Errorf("error %v, want the reason", err)

@@ -129,7 +129,7 @@ func TestWriterJustInsideTheWindowConflictsWithTombstones(t *testing.T) {
 func TestLeftOversForEver(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	inWorld(t, func(w *world) {
-		w.config.OperationTimeout = 2 * time.Second // endPauses goes in small steps
+		w.config.OperationTimeout = 500 * time.Millisecond // endPauses goes in small steps
 		j, reader := w.journal("writer"), w.journal("reader")
 		r := w.recovered(j)
 		w.fill(r, 30)

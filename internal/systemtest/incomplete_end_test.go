@@ -37,7 +37,7 @@ func TestJVMShowsWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 		"from a border":             {97, 12, []int64{100, 101}},
 		"its beginning, in another": {105, 9, []int64{106}},
 	} {
-		for size := 1; size <= c.members; size++ {
+		for size := 1; size <= c.members; size += testsize.Of(3, 1) {
 			for _, inJVM := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, then %d events, by the JVM: %v", name, size, inJVM), func(t *testing.T) {
 					t.Parallel()
