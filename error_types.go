@@ -7,6 +7,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
+// EventMissingError names sequence numbers at which events are missing. It is an ErrEventMissing.
+type EventMissingError struct {
+	PersistenceID string
+	// First and Last are the first and the last of the missing numbers. There may be more after
+	// Last.
+	First, Last int64
+	// Next is the number of an event that was written after them.
+	Next int64
+}
+
+func (e *EventMissingError) Error() string { return (*protocol.EventMissingError)(e).Error() }
+
+// Is reports whether target is ErrEventMissing.
+func (e *EventMissingError) Is(target error) bool { return target == ErrEventMissing }
+
 // HoleError names the sequence numbers that are missing. It is an ErrHole.
 type HoleError struct {
 	PersistenceID string

@@ -144,6 +144,13 @@ var (
 	// newest snapshot and recover again.
 	ErrDeletedMeanwhile = protocol.ErrDeletedMeanwhile
 
+	// ErrEventMissing: nothing is stored at a sequence number of a native journal, and an event of
+	// a later write shows that something was: an item was lost. The error is an *EventMissingError.
+	// No event after the missing ones was returned, and a recovery has sealed nothing. Verify says
+	// where to restore the items. To continue without them, repair the journal with
+	// VerifyOptions.SealMissing, or set SkipMissing of the call.
+	ErrEventMissing = protocol.ErrEventMissing
+
 	// ErrHole: more sequence numbers in a row are missing than a writer can leave, and a higher one
 	// is taken. The error is a *HoleError. No event behind them was returned. An item was put there
 	// wrongly, or a JVM has lost its journal and gone on after a snapshot: see Verify. To go on,

@@ -19,6 +19,9 @@ type Range struct {
 	To int64
 	// Limit is the largest number of events to return; nil is no limit, 0 returns none.
 	Limit *int64
+	// SkipMissing continues past events that are missing, where reading would end with
+	// [ErrEventMissing].
+	SkipMissing bool
 }
 
 // request checks the window, and returns what to read. options is the name of the type in the error
@@ -31,6 +34,7 @@ func (r Range) request(pid, options string) (protocol.Request, error) {
 	if r.Limit != nil {
 		req.Limit = *r.Limit
 	}
+	req.SkipMissing = r.SkipMissing
 	switch {
 	case r.From < 0:
 		return req, &ArgumentError{options + ".From", r.From, core.MustNotBeNegative}
@@ -51,8 +55,8 @@ func (r Range) request(pid, options string) (protocol.Request, error) {
 // Config.ReplayParallelism megabytes of memory and that of the largest atomic write; while other
 // requests wait for Config.MaxConnections, one megabyte and that.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Config.Adapter
-// and those of requests. After an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrEventMissing], [ErrHole], [ErrClosed], those
+// of Config.Adapter and those of requests. After an error the sequence ends.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		req, err := window.request(persistenceID, "Range")

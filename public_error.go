@@ -44,6 +44,8 @@ func publicForm(err error) (error, bool) { //nolint:revive // the error is the r
 		return (*DamagedSnapshotError)(e), true
 	case *protocol.RecordError:
 		return &ArgumentError{"records", e.SequenceNumber, e.Reason}, true
+	case *protocol.EventMissingError:
+		return (*EventMissingError)(e), true
 	case *protocol.HoleError:
 		return (*HoleError)(e), true
 	case *protocol.ItemError:

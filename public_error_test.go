@@ -51,6 +51,7 @@ func TestEveryErrorOfTheProtocolHasAPublicForm(t *testing.T) {
 		{&protocol.RejectedError{Err: context.Canceled}, ErrRejected, found[*RejectedError]},
 		{&protocol.ContentConflictError{}, ErrContentConflict, found[*ContentConflictError]},
 		{&protocol.RecordError{}, ErrInvalidArgument, found[*ArgumentError]},
+		{&protocol.EventMissingError{}, ErrEventMissing, found[*EventMissingError]},
 		{&protocol.HoleError{}, ErrHole, found[*HoleError]},
 		{&protocol.ItemError{Err: context.Canceled}, ErrCorruptItem, found[*ItemError]},
 		{protocol.InTable("t", &layout.ItemError{Err: context.Canceled}), ErrCorruptItem, found[*ItemError]},

@@ -127,6 +127,12 @@ type RecordsOptions struct {
 	// Defaults to false.
 	Live bool
 
+	// SkipMissing continues past events that are missing, where the reading would end with
+	// [ErrEventMissing]. Their numbers are closed in the history.
+	//
+	// Defaults to false.
+	SkipMissing bool
+
 	// Pace is called with the cost since its last call, if it is set. It may wait, to keep to a
 	// capacity. An error of it ends the reading, which returns it.
 	Pace func(ctx context.Context, used Cost) error
@@ -143,8 +149,8 @@ const LiveWindow = 1000
 // atomic write at the end is left out, as it may still be completed. If the low mark moves during
 // the reading, it is returned again. Records needs no writer and does not affect one.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Pace and those
-// of requests. After an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrEventMissing], [ErrHole], [ErrClosed], those
+// of Pace and those of requests. After an error the sequence ends.
 func (j *Journal) Records(ctx context.Context, persistenceID string, opts RecordsOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		err := j.readRecords(ctx, persistenceID, opts, func(record Record) error {
@@ -169,7 +175,8 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	}
 	return j.core.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req := &protocol.ExportRequest{
-			PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace),
+			PersistenceID: pid, From: max(opts.From, 1), SkipMissing: opts.SkipMissing, Begun: begun,
+			Pace: paceOutside(op, opts.Pace),
 		}
 		if opts.Live {
 			req.Live = LiveWindow

@@ -39,6 +39,12 @@ type RecoverOptions struct {
 	// Defaults to false: Recover returns [ErrSnapshotAhead].
 	JournalLost bool
 
+	// SkipMissing says that events of a native journal that are missing are lost for good. Recover
+	// seals their numbers and logs a warning, where it would return [ErrEventMissing].
+	//
+	// Defaults to false.
+	SkipMissing bool
+
 	// Limit is the largest number of events to replay; 0 replays none. If it cuts an atomic write,
 	// replay ends before that write.
 	//
@@ -81,8 +87,9 @@ type RecoverOptions struct {
 // to recover other persistence ids.
 //
 // Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
-// [ErrVersion], [ErrSnapshotMissing], [ErrSnapshotAhead], [ErrPurged], [ErrCorruptItem], [ErrHole],
-// [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of requests. After any error Recover
+// [ErrVersion], [ErrSnapshotMissing], [ErrSnapshotAhead], [ErrPurged], [ErrCorruptItem],
+// [ErrEventMissing], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of
+// requests. After any error Recover
 // may be repeated.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
@@ -103,7 +110,7 @@ func (j *Journal) Recover(
 // recoverRequest checks the arguments of Recover, and returns what to read. handled reports whether
 // events are replayed to a handler.
 func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool) (*protocol.Request, error) {
-	window := Range{To: opts.To, Limit: opts.Limit}
+	window := Range{To: opts.To, Limit: opts.Limit, SkipMissing: opts.SkipMissing}
 	if !handled || opts.Latest {
 		window.Limit = new(int64(0))
 	}

@@ -115,6 +115,8 @@ const (
 	OptionRemoveIncomplete RepairOption = "remove-incomplete"
 	// OptionRestoreHighMark is VerifyOptions.RestoreHighMark.
 	OptionRestoreHighMark RepairOption = "restore-high-mark"
+	// OptionSealMissing is VerifyOptions.SealMissing.
+	OptionSealMissing RepairOption = "seal-missing"
 )
 
 // RemovedItem is an item that Repair removes, as VerifyOptions.Archive gets it.
@@ -183,6 +185,13 @@ type VerifyOptions struct {
 	//
 	// Defaults to false.
 	RestoreHighMark bool
+
+	// SealMissing makes Repair seal the numbers at which events are missing that were stored: see
+	// [ErrEventMissing]. Readers, recoveries and projections then continue without these events. If
+	// there is a backup of the table, restore the items instead.
+	//
+	// Defaults to false.
+	SealMissing bool
 }
 
 // asked reports whether the option is set; true for no option.
@@ -198,6 +207,8 @@ func (o *VerifyOptions) asked(option RepairOption) bool {
 		return o.RemoveIncomplete
 	case OptionRestoreHighMark:
 		return o.RestoreHighMark
+	case OptionSealMissing:
+		return o.SealMissing
 	}
 	return false
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Adapt returns a Journal of the suite for a *dynajournal.Journal. Its events are stored by the
-// serializer of byte slices.
+// serializer of byte slices. It continues past missing events in a native journal, too: the suite
+// plants the holes that a JVM leaves.
 func Adapt(j *dynajournal.Journal) Journal { return adapter{j} }
 
 type adapter struct{ journal *dynajournal.Journal }
@@ -20,6 +21,7 @@ func (a adapter) Recover(
 ) (Writer, error) {
 	opts := dynajournal.RecoverOptions{
 		After: replay.After, Snapshot: replay.Snapshot, JournalLost: replay.JournalLost, To: replay.To, Limit: replay.Limit,
+		SkipMissing: true,
 	}
 	w, err := a.journal.Recover(ctx, persistenceID, opts, func(e dynajournal.Event) error {
 		return handler(eventOf(e))
@@ -33,7 +35,8 @@ func (a adapter) Recover(
 // Events reads a window.
 func (a adapter) Events(ctx context.Context, persistenceID string, window Window) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		for e, err := range a.journal.Events(ctx, persistenceID, dynajournal.Range(window)) {
+		read := dynajournal.Range{From: window.From, To: window.To, Limit: window.Limit, SkipMissing: true}
+		for e, err := range a.journal.Events(ctx, persistenceID, read) {
 			if !yield(eventOf(e), err) {
 				return
 			}

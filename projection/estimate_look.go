@@ -35,7 +35,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 		}
 		var reading dynamo.Meter
 		page, err := core.Of(e.journal).ReadPage(dynamo.WithMeter(ctx, &reading), pid, max(at.seq, 1), most)
-		if errors.Is(err, dynajournal.ErrCorruptItem) {
+		if errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrEventMissing) {
 			return found, nil // a persistence id that gets stuck
 		}
 		if err != nil {

@@ -29,7 +29,8 @@ type Skipped struct {
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrUnsupported] of a projection of
 // [SQL], [ErrNotStuck], [ErrClaimed], a *[SkipError], an item that can't be read
-// ([dynajournal.ErrCorruptItem]: repair the journal), and those of requests.
+// ([dynajournal.ErrCorruptItem]: repair the journal) or is missing ([dynajournal.ErrEventMissing]:
+// restore it, or repair the journal with VerifyOptions.SealMissing), and those of requests.
 func Skip(
 	ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string, sequenceNumber int64,
 ) (Skipped, error) {

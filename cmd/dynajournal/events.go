@@ -15,6 +15,7 @@ type eventsCommand struct {
 	From          int64  `placeholder:"N" help:"First sequence number. Default: the first that is stored."`
 	To            *int64 `placeholder:"N" help:"Last sequence number; 0 shows none. Default: the last that is stored."`
 	Max           *int64 `placeholder:"N" help:"Show at most N events; 0 shows none. Default: all."`
+	SkipMissing   bool   `help:"Continue past events that are missing. Default: end with an error there."`
 }
 
 // eventResult is an event.
@@ -76,7 +77,7 @@ func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0
 // Run runs the command.
 func (c *eventsCommand) Run(ctx context.Context, s *session) error {
 	return s.journal(ctx, reading, func(j journal) error {
-		window := dynajournal.Range{From: c.From, Limit: c.Max}
+		window := dynajournal.Range{From: c.From, Limit: c.Max, SkipMissing: c.SkipMissing}
 		switch {
 		case c.To == nil:
 		case *c.To == 0:

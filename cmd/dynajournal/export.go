@@ -12,9 +12,10 @@ import (
 )
 
 type exportCommand struct {
-	Args     []string `arg:"" name:"pid… file" help:"Persistence ids, and the file as the last argument."`
-	All      bool     `help:"Export all persistence ids, which a scan of the table finds."`
-	Parallel int      `placeholder:"N" default:"10" help:"Read N persistence ids at the same time. Default: 10."`
+	Args        []string `arg:"" name:"pid… file" help:"Persistence ids, and the file as the last argument."`
+	All         bool     `help:"Export all persistence ids, which a scan of the table finds."`
+	SkipMissing bool     `help:"Export also persistence ids of which events are missing, with these numbers closed. Default: leave them out, with an error."`
+	Parallel    int      `placeholder:"N" default:"10" help:"Read N persistence ids at the same time. Default: 10."`
 }
 
 // Help returns the text below the help of the flags.
@@ -75,7 +76,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 		if c.All && isTerminal(s.err) {
 			total = countItems(ctx, s.opened.config)
 		}
-		e := &exportRun{journal: j, listed: c.All, shown: newProgressOf(s.err, "events", total), known: map[idKey]bool{},
+		e := &exportRun{journal: j, listed: c.All, skipMissing: c.SkipMissing, shown: newProgressOf(s.err, "events", total), known: map[idKey]bool{},
 			sums: map[idKey]archive.Checksum{}}
 		defer e.shown.stop()
 		exported, err := e.file(ctx, name, s.location.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)

@@ -35,8 +35,11 @@ type exportRun struct {
 	// listed reports whether the journal listed the persistence ids. Otherwise an invalid one is a
 	// mistake of the user.
 	listed bool
-	shown  *progress
-	known  map[idKey]bool // ids in the file; true for those of an earlier run
+	// skipMissing is that of dynajournal.RecordsOptions.
+	skipMissing bool
+
+	shown *progress
+	known map[idKey]bool // ids in the file; true for those of an earlier run
 
 	mu         sync.Mutex // held while a persistence id is written
 	out        *archive.Writer
@@ -178,11 +181,11 @@ type nextRecord func() (dynajournal.Record, error, bool)
 // one exports one persistence id: it reads the beginning while others are being written, and then
 // writes the beginning and the rest.
 func (e *exportRun) one(ctx context.Context, pid string) error {
-	next, stop := iter.Pull2(e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}))
+	next, stop := iter.Pull2(e.journal.Records(ctx, pid, dynajournal.RecordsOptions{SkipMissing: e.skipMissing}))
 	defer stop()
 	held, err := readBeginning(next)
 	switch {
-	case errors.Is(err, dynajournal.ErrCorruptItem), errors.Is(err, dynajournal.ErrHole),
+	case errors.Is(err, dynajournal.ErrCorruptItem), errors.Is(err, dynajournal.ErrHole), errors.Is(err, dynajournal.ErrEventMissing),
 		e.listed && errors.Is(err, dynajournal.ErrInvalidArgument):
 		e.leaveOut(err)
 		return nil

@@ -29,7 +29,7 @@ func (c *purgeCommand) Run(ctx context.Context, s *session) error {
 		return usagef("it removes all events and snapshots of %q: confirm with --yes", c.PersistenceID)
 	}
 	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
-		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
+		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{SkipMissing: true}, nil)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type repairCommand struct {
 	RemoveDeleted    bool   `help:"Also remove items that hide the highest number from a JVM. Needs --archive. First stop the entity on both sides. Default: keep them."`
 	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't be completed into seals. Needs --archive. Default: keep them."`
 	RestoreHighMark  bool   `help:"Also put a missing high mark where events are hidden behind a gap. Readers then see them again. Default: leave them hidden."`
+	SealMissing      bool   `help:"Also seal numbers at which items were lost: readers continue without these events. Default: leave them, to be restored."`
 	Archive          string `placeholder:"FILE" help:"Write each item to this new file before it is removed, as a JSON object per line. Required to remove items. Default: none."`
 }
 
@@ -66,6 +67,7 @@ func (c *repairCommand) Run(ctx context.Context, s *session) (err error) {
 		RemoveDeleted:    c.RemoveDeleted,
 		RemoveIncomplete: c.RemoveIncomplete,
 		RestoreHighMark:  c.RestoreHighMark,
+		SealMissing:      c.SealMissing,
 	}
 	if c.Archive != "" && !c.DryRun {
 		removed, err := createRemovedItems(c.Archive)

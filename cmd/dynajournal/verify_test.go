@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,12 +109,41 @@ func TestRepairReportsWhatItRepaired(t *testing.T) {
 	}
 }
 
+func TestEventsAndExportOfAMissingEvent(t *testing.T) {
+	clean(t)
+	appendMany(t, "b", 5)
+	loseItem(t, "journal-P-b-0", "3")
+	o := invoke(t.Context(), "", "events", "b")
+	if o.status != statusFailed || len(results(t, o.out)) != 2 || !strings.Contains(o.err, "an event is missing") {
+		t.Errorf("events: %+v", o)
+	}
+	if found := must(t, "events", "b", "--skip-missing"); len(found) != 4 {
+		t.Errorf("events --skip-missing: %v", found)
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	if o := invoke(t.Context(), "", "export", "b", file); o.status != statusFailed || !strings.Contains(o.err, "an event is missing") {
+		t.Errorf("export: %+v", o)
+	}
+	if found := must(t, "export", "b", file+"2", "--skip-missing"); found[0]["events"] != 4.0 {
+		t.Errorf("export --skip-missing: %v", found)
+	}
+	if o := invoke(t.Context(), "", "repair", "b", "--seal-missing"); o.status != statusDone {
+		t.Errorf("repair: %+v", o)
+	}
+	if found := must(t, "events", "b"); len(found) != 4 {
+		t.Errorf("events after the repair: %v", found)
+	}
+	appendMany(t, "c", 3)
+	loseItem(t, "journal-P-c-0", "2")
+	must(t, "purge", "c", "--yes")
+}
+
 func TestFindingsAsText(t *testing.T) {
 	clean(t)
 	appendMany(t, "b", 5)
 	loseItem(t, "journal-P-b-0", "3")
 	o := invoke(t.Context(), "", "verify", "b", "--output", "text")
-	if !strings.HasPrefix(o.out, "b: hole at 3: ") || !strings.HasSuffix(o.out, "(data-loss, not repairable)\n") {
+	if !strings.HasPrefix(o.out, "b: hole at 3: ") || !strings.HasSuffix(o.out, "(data-loss, repairable by flag)\n") {
 		t.Errorf("%q", o.out)
 	}
 }

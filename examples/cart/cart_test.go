@@ -1,8 +1,3 @@
-//go:build long
-
-// Without the tag the program is compiled, but not run, as a test program for each example takes
-// long to link.
-
 package main
 
 import (

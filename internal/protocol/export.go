@@ -17,6 +17,8 @@ type ExportRequest struct {
 	// Live is how many of the last numbers a JVM may still be storing, or 0 if none writes. The
 	// export ends before the first of these that holds no event.
 	Live int64
+	// SkipMissing is that of Request.
+	SkipMissing bool
 	// Begun is called as Request.Begun is.
 	Begun func()
 	Pace  Pace
@@ -34,7 +36,7 @@ func (s *Store) Export(ctx context.Context, req *ExportRequest, emit func(histor
 	}
 	result, err := s.Replay(ctx, &e.meter, Request{
 		PersistenceID: req.PersistenceID, From: e.next, To: math.MaxInt64, Limit: Unlimited, Low: e.lowMark,
-		Begun: req.Begun,
+		SkipMissing: req.SkipMissing, Begun: req.Begun,
 	}, func(event *layout.Event) error { return e.event(ctx, event) })
 	if err != nil || e.stopped {
 		return err

@@ -13,13 +13,18 @@ import (
 // closeGap decides on the missing numbers before slot, one partition at a time. It reads them once
 // more. If some are still missing and no deletion explains that, a recovery seals them. A seal that
 // finds an event returns that event. So nothing after a gap is handed out before the gap is closed,
-// and nothing has to be taken back.
+// and nothing has to be taken back. In a native journal a gap before an event of a later write is
+// an *EventMissingError, and is not sealed, unless Request.SkipMissing is set.
 func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 	lo, store := r.want, r.store.While(r.store.fresh())
 	if last := slot.SequenceNr - 1; last-lo >= MaxHole {
 		return &HoleError{r.req.PersistenceID, lo, last, r.marks.High, r.marks.Low.Seq}
 	}
 	hi := min(partitionEnd(lo), slot.SequenceNr-1)
+	later, event, err := r.laterWrite(ctx, lo, slot)
+	if err != nil {
+		return err
+	}
 	there, err := r.store.Span(ctx, r.meter, r.req.PersistenceID, lo, hi)
 	if err != nil {
 		return err
@@ -42,6 +47,11 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 		numbers[s.SequenceNr-lo] = readSlot{Slot: s, at: at}
 		known[s.SequenceNr-lo] = true
 	}
+	if span, lost := firstMissing(lo, known, later); lost {
+		if err := r.judgeMissing(ctx, span, event); err != nil {
+			return err
+		}
+	}
 	if r.req.Recover {
 		sealed := func(slot layout.Slot) {
 			numbers[slot.SequenceNr-lo] = readSlot{Slot: slot, at: r.stamps.stamp()}
@@ -55,6 +65,21 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 	}
 	r.queue = slices.Concat(numbers, []readSlot{slot}, r.queue)
 	return nil
+}
+
+// firstMissing returns the first span of numbers from lo on that are not known, up to the number
+// before below. It reports whether there is one.
+func firstMissing(lo int64, known []bool, below int64) (Span, bool) {
+	known = known[:max(min(int64(len(known)), below-lo), 0)]
+	first := slices.Index(known, false)
+	if first < 0 {
+		return Span{}, false
+	}
+	count := slices.Index(known[first:], true)
+	if count < 0 {
+		count = len(known) - first
+	}
+	return Span{lo + int64(first), lo + int64(first+count) - 1}, true
 }
 
 // noteMissing records which numbers from lo on are not known.

@@ -26,6 +26,10 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	w.next, w.low, w.last = found.Highest+1, found.Marks.Low, found.Last
 	w.farMark, w.time, w.timed = found.FarMark, found.Time, found.Timed
 	w.visible = found.Visible
+	for _, span := range found.Lost {
+		j.Logger.WarnContext(ctx, "sealed numbers at which events are missing",
+			"persistence_id", w.pid, "first", span.First, "last", span.Last)
+	}
 	if err := req.checkLife(found.Marks.Low); err != nil {
 		return nil, err
 	}

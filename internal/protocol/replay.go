@@ -59,7 +59,8 @@ func (s *Store) replay(
 		case err == nil:
 			var done bool
 			if done, err = r.findHighest(ctx); done && err == nil {
-				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0}
+				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0,
+					Lost: r.lost}
 				result.Visible, err = r.lastVisible(ctx)
 				result.Marks = r.marks
 				return result, err
@@ -122,6 +123,7 @@ type replay struct {
 
 	decided int64 // the last number decided for good
 	missing []Span
+	lost    []Span // missing numbers at which items were lost
 	skipped []Span // the missing numbers that were decided on behind the last event handed out
 	part    int64  // see Result
 	awaited Span   // the missing numbers before which the replay ends
@@ -270,31 +272,39 @@ func (r *replay) pass(ctx context.Context) error {
 func (r *replay) next(ctx context.Context) (readSlot, bool, error) {
 	for len(r.queue) == 0 {
 		clear(r.page) // what was handed out is not held while the next page is in flight
-		r.queue = nil
-		p, ok := r.pages.next()
-		if r.req.Begun != nil {
-			r.req.Begun()
-		}
-		if !ok {
-			return readSlot{}, false, p.err
-		}
-		r.read = max(r.read, p.read)
-		if err := r.skipEmpty(ctx); err != nil {
+		r.queue = r.page[:0]
+		if more, err := r.readPage(ctx); err != nil || !more {
 			return readSlot{}, false, err
 		}
-		if p.low != nil {
-			r.seen = p.low
-		}
-		r.page = slices.Grow(r.page[:0], len(p.slots))
-		for _, s := range p.slots {
-			r.page = append(r.page, readSlot{Slot: s, at: p.read})
-		}
-		releaseSlots(p.slots)
-		r.queue = r.page
 	}
 	slot := r.queue[0]
 	r.queue = r.queue[1:]
 	return slot, true, nil
+}
+
+// readPage appends the slots of the next page to the queue. It reports false after the last page.
+func (r *replay) readPage(ctx context.Context) (bool, error) {
+	p, ok := r.pages.next()
+	if r.req.Begun != nil {
+		r.req.Begun()
+	}
+	if !ok {
+		return false, p.err
+	}
+	r.read = max(r.read, p.read)
+	if err := r.skipEmpty(ctx); err != nil {
+		return false, err
+	}
+	if p.low != nil {
+		r.seen = p.low
+	}
+	r.queue = slices.Grow(r.queue, len(p.slots))
+	for _, s := range p.slots {
+		r.queue = append(r.queue, readSlot{Slot: s, at: p.read})
+	}
+	r.page = r.queue
+	releaseSlots(p.slots)
+	return true, nil
 }
 
 // satisfied reports whether a reader has its whole window. Nothing after that can change what it

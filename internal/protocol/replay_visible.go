@@ -33,7 +33,7 @@ func (r *replay) lastVisible(ctx context.Context) (int64, error) {
 	to := min(r.req.From-1, r.highest)
 	for top, from := to, to; last < to; {
 		result, err := r.store.Replay(ctx, r.meter, Request{
-			PersistenceID: r.req.PersistenceID, From: max(from, 1), To: to, Limit: Unlimited,
+			PersistenceID: r.req.PersistenceID, From: max(from, 1), To: to, Limit: Unlimited, SkipMissing: r.req.SkipMissing,
 		}, func(e *layout.Event) error {
 			last = max(last, e.SequenceNr)
 			return nil

@@ -28,6 +28,9 @@ type Request struct {
 	Snapshot bool
 	// JournalLost lets a recovery continue after a snapshot that is ahead of the journal.
 	JournalLost bool
+	// SkipMissing continues past numbers of a native journal at which an event is missing, where
+	// an *EventMissingError would end the replay. A recovery seals them.
+	SkipMissing bool
 	// Recover continues after the window to the highest number, seals every gap, and hands out
 	// batches whole or not at all.
 	Recover bool
@@ -74,6 +77,9 @@ type Result struct {
 	// has none. Timed reports whether an event was read. Both are set if the replay recovered.
 	Time  int64
 	Timed bool
+	// Lost are numbers that the replay has sealed because of Request.SkipMissing. It is set if the
+	// replay recovered.
+	Lost []Span
 	// Decided is the last number that is decided for good, by an event that counts, a tombstone or
 	// a seal. It is set if the replay did not recover. What is stored after it, members of an
 	// atomic write that is not whole, may still come to count.

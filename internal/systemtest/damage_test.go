@@ -84,7 +84,9 @@ func damages() []storedDamage {
 			d.write(5, true)
 			d.write(1, false)
 			d.remove("journal-P-a-0", 5)
-			recoverWriter(d.t, d.Journal, "a", 0)
+			if _, err := d.Recover(d.t.Context(), "a", dynajournal.RecoverOptions{SkipMissing: true}, nil); err != nil {
+				d.t.Fatal(err)
+			}
 		}, want: only(incomplete, 3), option: dynajournal.OptionRemoveIncomplete, archived: 4},
 		{name: "batches at whose members' numbers others have written", only: "shared", make: func(d *damaged) {
 			d.event(1, "A", 0, 3) // of 1 to 4 there are 1 and 2
@@ -123,7 +125,9 @@ func damages() []storedDamage {
 			d.write(4, true)
 			d.put("journal-P-a-0", 2, map[string]any{"event": "no bytes"})
 		}, want: []foundAt{{undecodable, 2, false}, {incomplete, 1, false}}},
-		{name: "a hole", make: func(d *damaged) { d.write(6, false); d.remove("journal-P-a-0", 3) }, want: only(hole, 3)},
+		{name: "a hole", only: "shared", make: func(d *damaged) { d.write(6, false); d.remove("journal-P-a-0", 3) }, want: only(hole, 3)},
+		{name: "a lost item", only: "native", make: func(d *damaged) { d.write(6, false); d.remove("journal-P-a-0", 3) }, want: only(hole, 3),
+			option: dynajournal.OptionSealMissing},
 		{name: "a tombstone above the low mark", make: func(d *damaged) {
 			d.write(6, false)
 			d.put("journal-P-a-0", 7, map[string]any{"idx": 1000000000, "cnt": 1000000000, "expires": 4000000000})
@@ -411,6 +415,7 @@ func checkRepairByOptions(t *testing.T, d *damaged, tt *storedDamage, seen behav
 		}
 		return nil
 	}}
+	all.SealMissing = tt.option == dynajournal.OptionSealMissing
 	for f, err := range d.Repair(t.Context(), "a", all) {
 		if err != nil || f.Repaired != f.Repairable {
 			t.Errorf("repair by options: %+v, %v", f, err)

@@ -218,44 +218,46 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 		// steps come one after the other, each while the query is idle again.
 		steps []func(s *planting, j *dynajournal.Journal)
 		want  string
+		// holes reports that the numbers between were left free, as only a JVM leaves them.
+		holes bool
 	}{
 		"the next event": {func(s *planting) { s.events(1, 5) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.events(6, 6) },
-		}, "1-6"},
+		}, "1-6", false},
 		"the last event of a partition, then the next one's first": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.events(99, 99) },
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100) },
-		}, "1-100"},
+		}, "1-100", false},
 		"an event behind a hole at the end of a partition": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100); s.highMark(100) },
-		}, "1-98,100"},
+		}, "1-98,100", true},
 		"an event behind such a hole, later than its high mark": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.highMark(100) },
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100) },
-		}, "1-98,100"},
+		}, "1-98,100", true},
 		"an event without a high mark, where readers look behind a partition": {func(s *planting) {
 			s.events(1, 99)
 			s.put(func(p *planted) { p.items[100] = modelItem{} })
 		}, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.events(201, 201) },
-		}, "1-99,201"},
+		}, "1-99,201", true},
 		"an atomic write over a border, from its end": {func(s *planting) { s.events(1, 97) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.members(100, 103, over) },
 			func(s *planting, _ *dynajournal.Journal) { s.highMark(100) },
 			func(s *planting, _ *dynajournal.Journal) { s.members(99, 99, over) },
 			func(s *planting, _ *dynajournal.Journal) { s.members(98, 98, over) },
-		}, "1-103"},
+		}, "1-103", false},
 		"an atomic write behind the parts of another": {func(s *planting) { s.events(1, 2); s.members(4, 4, first); s.members(7, 7, second) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.members(8, 8, second) },
 			func(s *planting, _ *dynajournal.Journal) { s.members(6, 6, second) },
-		}, "1-2,6-8"},
+		}, "1-2,6-8", true},
 		"what a deletion of the JVM has left": {func(s *planting) { s.events(1, 49) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) {
 				s.removed(1, 49)
 				s.put(func(p *planted) { p.lows, p.highs = []modelLow{{seq: 151, jvm: true}}, []int64{100} })
 				s.events(151, 152)
 			},
-		}, "1-49,151-152"},
+		}, "1-49,151-152", false},
 		"what is behind a deletion": {func(s *planting) { s.events(1, 49) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, j *dynajournal.Journal) {
 				w := recoverWriter(s.t, j, "a", 0)
@@ -265,16 +267,19 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 				}
 				appendStrings(s.t, w, 1, false)
 			},
-		}, "1-49,151"},
+		}, "1-49,151", false},
 		"events behind a snapshot that is newer than the journal": {func(s *planting) { s.events(1, 99) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, j *dynajournal.Journal) {
 				appendStrings(s.t, loseJournal(s.t, j, "a", 5500), 2, false)
 			},
-		}, "1-99,5501-5502"},
+		}, "1-99,5501-5502", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
+				if c.holes && j.Native() {
+					t.Skip("skipped: a writer of a native journal closes them")
+				}
 				// looks; the marks of all shards are read meanwhile, also one by one
 				const idle = 220
 				c.before(s)

@@ -117,6 +117,10 @@ func TestReadJournalConforms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			skipVariant(t, name)
 			t.Parallel()
+			skipped := map[string]string{}
+			if v.native {
+				skipped["a live query passes over holes"] = "a hole in a native journal is an error"
+			}
 			journaltest.RunReadJournal(t, journaltest.ReadJournalSuite{
 				Open: func(tb testing.TB) journaltest.ReadStore {
 					tb.Helper()
@@ -140,7 +144,7 @@ func TestReadJournalConforms(t *testing.T) {
 						},
 					}
 				},
-				Many: v.many,
+				Many: v.many, Skip: skipped,
 			})
 		})
 	}

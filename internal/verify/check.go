@@ -69,6 +69,10 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 			empty = 0
 		}
 	}
+	// A write has left them that is on its way, or was cut short.
+	if err := k.undecided(ctx, LeftOver); err != nil {
+		return err
+	}
 	if err := k.batchesOver(ctx, k.batches.rest()); err != nil {
 		return err
 	}
@@ -99,6 +103,7 @@ type check struct {
 
 	want    int64           // the next number expected
 	live    bool            // something counts for the ids index
+	holes   []span          // missing numbers about which nothing has decided yet
 	writers map[string]bool // writers that were followed by another
 	writer  string          // that of the last event
 	batches batches
@@ -304,7 +309,11 @@ func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 		return err
 	}
 	if seq >= k.marks.Low.First() {
-		if err := k.holeBefore(ctx, seq, layout.Slot{}); err != nil {
+		err := k.holeBefore(ctx, seq, layout.Slot{})
+		if err == nil {
+			err = k.undecided(ctx, Damage)
+		}
+		if err != nil {
 			return err
 		}
 		k.live = true
@@ -315,25 +324,20 @@ func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 	return k.found(findings[0])
 }
 
-// holeBefore reports the missing numbers before seq, and continues after seq. slot is what is
+// holeBefore takes note of the missing numbers before seq, and continues after seq. slot is what is
 // stored at seq, or zero if that can't be read.
 func (k *check) holeBefore(ctx context.Context, seq int64, slot layout.Slot) error {
-	if err := k.batchesOver(ctx, k.batches.reached(seq)); err != nil {
-		return err
-	}
-	hole := k.want
+	hole := span{k.want, seq - 1}
 	k.want, k.stored = max(k.want, seq+1), seq
-	if seq <= hole {
-		return nil
+	if hole.first <= hole.last {
+		if err := k.missing(ctx, hole); err != nil {
+			return err
+		}
 	}
-	now, err := k.Store.Stored(ctx, &k.meter, k.pid, hole)
-	if err != nil || now != nil { // it was written since the numbers were read
+	if err := k.judgeHoles(ctx, &slot); err != nil {
 		return err
 	}
-	return k.found(Finding{
-		Kind: Hole, SequenceNr: hole, Severity: k.severityOfHole(hole, slot),
-		Detail: fmt.Sprintf("nothing is stored at %s; the next recovery seals them", spans([]span{{hole, seq - 1}})),
-	})
+	return k.batchesOver(ctx, k.batches.reached(seq))
 }
 
 func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes) error {

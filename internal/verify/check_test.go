@@ -44,7 +44,7 @@ var storedCases = map[string]stored{
 	},
 	"events behind a gap at a border, without their high mark": {
 		put:  func(j *journal) { j.singles(1, 97); j.put(j.event(101, "w", layout.Batch{})) },
-		want: []string{"hole 98", "missing-high-mark 100 restore-high-mark"}, left: []string{"hole 98"},
+		want: []string{"hole 98 seal-missing", "missing-high-mark 100 restore-high-mark"},
 	},
 	"a high mark beyond the events": {
 		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeHighMark(pid, 500)) },
@@ -52,7 +52,7 @@ var storedCases = map[string]stored{
 	},
 	"a hole": {
 		put:  func(j *journal) { j.singles(1, 6); j.remove(3, 4) },
-		want: []string{"hole 3"}, left: []string{"hole 3"},
+		want: []string{"hole 3 seal-missing"},
 	},
 	"a tombstone above the low mark": {
 		put:  func(j *journal) { j.singles(1, 3); j.tombstones(4, 4) },

@@ -77,6 +77,8 @@ const (
 	RemoveIncomplete Option = "remove-incomplete"
 	// RestoreHighMark puts a high mark after a gap that hides everything after it from readers.
 	RestoreHighMark Option = "restore-high-mark"
+	// SealMissing seals numbers at which items were lost: readers continue without the events.
+	SealMissing Option = "seal-missing"
 )
 
 // Finding is something that is wrong.

@@ -181,8 +181,8 @@ func TestFindingWithoutARepairCannotBeRepaired(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.singles(1, 3)
-	j.remove(2)
-	f := j.one(verify.Hole)
+	j.put(j.keys.EncodeHighMark(pid, 500))
+	f := j.one(verify.MarkBeyondEvents)
 	if changed, _, err := j.repair(f); changed || err == nil {
 		t.Errorf("the repair: changed %v, %v", changed, err)
 	}

@@ -1,7 +1,5 @@
 package verify
 
-import "github.com/dynajournal/dynajournal/internal/layout"
-
 // Severity is how bad a finding is.
 type Severity string
 
@@ -40,22 +38,4 @@ func (k *check) severity(f *Finding) Severity {
 		return DataLoss
 	}
 	return Damage
-}
-
-// severityOfHole returns how bad a hole is before a slot. In a native journal the last write may be
-// on its way, or have been cut short. Before each other write its writer has closed all lower
-// numbers. Before a tombstone the numbers of a purge are missing. A JVM leaves a hole where it
-// rejects an event.
-func (k *check) severityOfHole(first int64, before layout.Slot) Severity {
-	var batch layout.Batch
-	if before.Event != nil {
-		batch = before.Event.Batch
-	}
-	switch {
-	case k.Store.Shared(), before.Tombstone():
-		return Damage
-	case batch.IsBatch() && batch.Start <= first && batch.Last >= k.highest:
-		return LeftOver
-	}
-	return DataLoss
 }

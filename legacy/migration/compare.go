@@ -27,7 +27,7 @@ type comparedEvents struct {
 func (r *run) compareEvents(ctx context.Context, pid string) (c comparedEvents, _ error) {
 	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
 	defer stopWant()
-	got, stopGot := iter.Pull2(live(r.target.Records(ctx, pid, dynajournal.RecordsOptions{Pace: r.pace})))
+	got, stopGot := iter.Pull2(live(r.target.Records(ctx, pid, dynajournal.RecordsOptions{SkipMissing: true, Pace: r.pace})))
 	defer stopGot()
 	for {
 		w, wErr, wOK := want()

@@ -1,0 +1,103 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// In a native journal every writer has seen that all numbers below its write are taken, before it
+// writes: it has recovered, which seals what is missing, or it has written them itself. A number
+// that was taken stays taken until the low mark is above it. So where nothing is stored at a number
+// above the low mark, and an event of a later write is stored, an item was lost. A seal shows
+// nothing: several are put at the same time, in any order.
+//
+// A JVM has several writes in flight, and leaves holes, so a hole in a shared journal shows
+// nothing.
+
+// ErrEventMissing reports that nothing is stored at a number of a native journal, and that an event
+// of a later write shows that something was.
+var ErrEventMissing = errors.New("an event is missing")
+
+// EventMissingError names the missing numbers.
+type EventMissingError struct {
+	PersistenceID string
+	// First and Last are the first and the last missing number, of one partition.
+	First, Last int64
+	// Next is the number of the event that was written after them.
+	Next int64
+}
+
+func (e *EventMissingError) Error() string {
+	return fmt.Sprintf("%v: %q, sequence numbers %d to %d: nothing is stored there, and event %d was written after them: "+
+		"verify says where to restore their items, and how to continue without them",
+		ErrEventMissing, e.PersistenceID, e.First, e.Last, e.Next)
+}
+
+// Is reports whether target is ErrEventMissing.
+func (e *EventMissingError) Is(target error) bool { return target == ErrEventMissing }
+
+// maxLookAhead is how many items after a gap are searched for an event. A process that dies while
+// it seals what an atomic write has left can leave a gap before nearly as many seals as an atomic
+// write has events.
+const maxLookAhead = 1 << 16
+
+// LaterWrite returns the number of the first event of a write that is stored at slot and was made
+// after all numbers up to seq were taken, or 0 if the slot shows nothing. It reports whether what
+// follows the slot can show more: a fence or a tombstone of a purge explains what is missing before
+// it.
+func LaterWrite(slot *layout.Slot, seq int64) (start int64, more bool) {
+	switch e := slot.Event; {
+	case slot.Tombstone(), slot.Low > 0:
+		return 0, false
+	case e == nil:
+		return 0, true
+	case e.Batch.IsBatch():
+		start = e.Batch.Start
+	default:
+		start = e.SequenceNr
+	}
+	if start <= seq {
+		return 0, true
+	}
+	return start, false
+}
+
+// laterWrite searches what follows a gap, which begins at seq and ends before slot, for an event of
+// a later write. It returns the first number of that write, and the number of the event, or 0 and 0
+// if there is none or if the journal is shared.
+func (r *replay) laterWrite(ctx context.Context, seq int64, slot readSlot) (start, event int64, err error) {
+	if r.store.Shared() {
+		return 0, 0, nil
+	}
+	for i := range maxLookAhead {
+		start, more := LaterWrite(&slot.Slot, seq)
+		if !more {
+			return start, slot.SequenceNr, nil
+		}
+		for i >= len(r.queue) {
+			if more, err := r.readPage(ctx); err != nil || !more {
+				return 0, 0, err
+			}
+		}
+		slot = r.queue[i]
+	}
+	return 0, 0, nil
+}
+
+// judgeMissing decides on numbers at which nothing was stored when they were read after a later
+// event. The low mark, which was read after that, does not explain it. So items were lost, unless
+// the event has vanished as well: then the persistence id is being erased.
+func (r *replay) judgeMissing(ctx context.Context, span Span, event int64) error {
+	there, err := r.store.Span(ctx, r.meter, r.req.PersistenceID, event, event)
+	if err != nil || len(there) == 0 || there[0].Event == nil {
+		return err
+	}
+	if !r.req.SkipMissing {
+		return &EventMissingError{r.req.PersistenceID, span.First, span.Last, event}
+	}
+	r.lost = append(r.lost, span)
+	return nil
+}
