@@ -8,7 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/jvm"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
@@ -183,14 +186,31 @@ func TestLeftOversForEver(t *testing.T) {
 // A deletion has read the low mark, and is about to check whether all members of the atomic write
 // that it cuts exist. Another deletion removes the first of them. The rest must stay.
 func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
-	membersAreDeletedMeanwhile(t, dynajournal.TableOptions{})
+	t.Run("in a native journal", func(t *testing.T) {
+		membersAreDeletedMeanwhile(t, dynajournal.TableOptions{}, deleteFirst)
+	})
+	t.Run("in a shared journal", func(t *testing.T) {
+		membersAreDeletedMeanwhile(t, dynajournal.TableOptions{SharedWithJVM: true}, deleteFirst)
+	})
+	// A JVM leaves no tombstone, and its low mark names no atomic write.
+	t.Run("by a JVM", func(t *testing.T) {
+		membersAreDeletedMeanwhile(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world, _ *dynajournal.Writer) error {
+			client := dynamodb.NewFromConfig(w.engine.AWSConfig())
+			return jvm.New(client, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable, dynajournal.DefaultJournalName,
+				dynajournal.DefaultSequenceShards).Delete(w.Context(), pid, 1)
+		})
+	})
 }
 
-func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRestInASharedJournal(t *testing.T) {
-	membersAreDeletedMeanwhile(t, dynajournal.TableOptions{SharedWithJVM: true})
+// deleteFirst deletes the first event.
+func deleteFirst(w *world, r *dynajournal.Writer) error {
+	_, err := r.DeleteTo(w.Context(), 1)
+	return err
 }
 
-func membersAreDeletedMeanwhile(t *testing.T, tables dynajournal.TableOptions) {
+func membersAreDeletedMeanwhile(
+	t *testing.T, tables dynajournal.TableOptions, deleteFirst func(*world, *dynajournal.Writer) error,
+) {
 	t.Helper()
 	inWorldOf(t, tables, func(w *world) {
 		slow, live := w.journal("slow"), w.journal("live")
@@ -200,7 +220,7 @@ func membersAreDeletedMeanwhile(t *testing.T, tables dynajournal.TableOptions) {
 		w.net.Hold("slow")
 		wait := do(func() (dynajournal.DeleteResult, error) { return late.DeleteTo(w.Context(), 2) })
 		w.deliverUntil("slow", "Query "+key("0")+" 1 to 2")
-		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
+		if err := deleteFirst(w, r.Writer); err != nil {
 			w.Fatal(err)
 		}
 		w.net.Free("slow")

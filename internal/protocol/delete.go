@@ -87,8 +87,8 @@ func (w *Writer) raiseLowMark(
 			return 0, err
 		}
 		if w.journal.Store.Shared() && !raised.Cut.IsBatch() {
-			// That no whole batch is cut holds only for the low mark that was read before: another
-			// deletion may have turned members into tombstones since.
+			// That no whole batch is cut holds only for the low mark that was read before: a JVM
+			// may have removed members since.
 			again, err := w.journal.Store.LowMark(ctx, m, w.pid)
 			if err != nil {
 				return 0, err
