@@ -138,7 +138,7 @@ func (eventStorage[S, E]) purge(ctx context.Context, e *entity[S, E]) error {
 		}
 		// Another process has written since this one did.
 	}
-	last, err := e.host.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true}, nil)
+	last, err := e.host.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true, SkipMissing: true}, nil)
 	if err == nil {
 		_, err = last.Purge(ctx, dynajournal.PurgeOptions{})
 	}
