@@ -122,12 +122,13 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 // number. Config.Serialization encodes the state; a [serialization.Payload] is written as it is. A
 // state that does not fit into an item is split over several; a reader finds all of it or nothing.
 // Saving is not fenced: the state of a writer that has ended is right, too, unless the persistence
-// id was purged meanwhile.
+// id was purged meanwhile. In a native journal SaveSnapshot looks for that after it has saved,
+// deletes the snapshot again, and returns [ErrPurged].
 //
 // Errors: [ErrRejected] (the state can't be serialized, or is over Config.MaxSnapshotBytes),
-// [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and those of
-// requests. After an error of a request the snapshot may be saved ([MaybeApplied] reports whether).
-// It may be saved again.
+// [ErrPurged], [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and
+// those of requests. After an error of a request the snapshot may be saved ([MaybeApplied] reports
+// whether). It may be saved again.
 func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
 	if err := j.checkSnapshot(metadata, 1); err != nil {
 		return Cost{}, err
@@ -144,7 +145,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	}
 	var m dynamo.Meter
 	err = j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		err := j.core.Saved.Save(ctx, &m, &layout.Snapshot{
+		err := j.core.SaveSnapshot(ctx, &m, &layout.Snapshot{
 			PersistenceID: metadata.PersistenceID,
 			SequenceNr:    metadata.SequenceNumber,
 			Timestamp:     metadata.Timestamp.UnixMilli(),

@@ -1,7 +1,15 @@
 package entity_test
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -20,9 +28,7 @@ func TestSnapshotThatIsSavedAfterAPurgeIsLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		saved := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 3}
-		if _, err := b.Journal().SaveSnapshot(t.Context(), saved, Account{Balance: 3, Events: 3}); err != nil {
-			t.Fatal(err)
-		}
+		late(b, saved)
 		if events > 0 {
 			next, done := saving(b, kind, entity.Options{})
 			do(t, next, "anna", deposits(events))
@@ -30,9 +36,7 @@ func TestSnapshotThatIsSavedAfterAPurgeIsLeftOut(t *testing.T) {
 				if s := <-done; s.Err != nil {
 					t.Fatal(s.Err)
 				}
-				if _, err := b.Journal().SaveSnapshot(t.Context(), saved, Account{Balance: 3, Events: 3}); err != nil {
-					t.Fatal(err)
-				}
+				late(b, saved)
 			}
 		}
 		other := b.open(b.Journal(), kind, entity.Options{})
@@ -46,6 +50,68 @@ func TestSnapshotThatIsSavedAfterAPurgeIsLeftOut(t *testing.T) {
 	}
 }
 
+// late stores a snapshot of three deposits, as it lands of a process that has died: whoever saves
+// one looks afterwards whether a purge has taken it.
+func late(b *bundle, at dynajournal.SnapshotMetadata) {
+	b.Helper()
+	elsewhere := at
+	elsewhere.PersistenceID = "elsewhere"
+	j := b.Journal()
+	if _, err := j.SaveSnapshot(b.Context(), elsewhere, Account{Balance: 3, Events: 3}); err != nil {
+		b.Fatal(err)
+	}
+	s, ok, err := j.LoadSnapshot(b.Context(), elsewhere.PersistenceID, dynajournal.SnapshotCriteria{})
+	if err != nil || !ok {
+		b.Fatal(ok, err)
+	}
+	s.PersistenceID = at.PersistenceID
+	if _, err := j.CopySnapshot(b.Context(), s); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// purgeBeforeSave purges before the first snapshot that is put.
+type purgeBeforeSave struct {
+	inner aws.HTTPClient
+	purge func() error
+	done  atomic.Bool
+}
+
+func (p *purgeBeforeSave) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	puts := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && bytes.Contains(body, []byte(dynajournal.DefaultSnapshotTable))
+	if puts && !p.done.Swap(true) {
+		if err := p.purge(); err != nil {
+			return nil, err
+		}
+	}
+	return p.inner.Do(r)
+}
+
+// A process saves a snapshot that a purge has taken meanwhile. It takes the snapshot back, so that
+// nothing is left of the state.
+func TestSnapshotThatIsSavedAfterAPurgeIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1})
+	do(t, b.accounts(), "anna", deposit(1))
+	purging := func(c *dynajournal.Config) {
+		c.AWS.HTTPClient = &purgeBeforeSave{inner: c.AWS.HTTPClient, purge: func() error { return b.accounts().Purge(t.Context(), "anna") }}
+	}
+	a, saved := saving(b, kind, entity.Options{}, purging)
+	do(t, a, "anna", deposit(1))
+	if s := <-saved; !errors.Is(s.Err, dynajournal.ErrPurged) {
+		t.Errorf("the save ends with %v, want %v", s.Err, dynajournal.ErrPurged)
+	}
+	for s, err := range b.Journal().Snapshots(t.Context(), "account|anna", dynajournal.SnapshotCriteria{}) {
+		t.Errorf("left: %+v, %v", s.SnapshotMetadata, err)
+	}
+}
+
 // The same holds for a snapshot that was beyond the journal when its entity was purged: the purge
 // has taken its very number.
 func TestSnapshotAtThePurgedNumberIsLeftOut(t *testing.T) {
@@ -54,16 +120,11 @@ func TestSnapshotAtThePurgedNumberIsLeftOut(t *testing.T) {
 	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1})
 	do(t, b.accounts(), "anna", deposits(3))
 	beyond := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 50}
-	save := func() {
-		if _, err := b.Journal().SaveSnapshot(t.Context(), beyond, Account{Balance: 3, Events: 3}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	save()
+	late(b, beyond)
 	if err := b.accounts().Purge(t.Context(), "anna"); err != nil {
 		t.Fatal(err)
 	}
-	save()
+	late(b, beyond)
 	if got, version := view(t, b.open(b.Journal(), kind, entity.Options{}), "anna"); got != 0 || version != 0 {
 		t.Errorf("a view shows %d at %d, want nothing", got, version)
 	}

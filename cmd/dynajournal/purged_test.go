@@ -22,9 +22,15 @@ func usedAgain(t *testing.T) {
 	must(t, "append", "a", "--string", "y", "--string", "z")
 	j, done := journalHere(t)
 	defer done()
-	for _, seq := range []int64{2, 4, 6} {
-		saved := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: seq}
-		if _, err := j.SaveSnapshot(t.Context(), saved, "state"); err != nil {
+	if _, err := j.SaveSnapshot(t.Context(), dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 6}, "state"); err != nil {
+		t.Fatal(err)
+	}
+	late, ok, err := j.LoadSnapshot(t.Context(), "a", dynajournal.SnapshotCriteria{})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for _, late.SequenceNumber = range []int64{2, 4} { // they have landed after the purge
+		if _, err := j.CopySnapshot(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
 	}

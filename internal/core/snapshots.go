@@ -9,6 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/internal/states"
 )
@@ -40,6 +41,25 @@ func (j *Journal) LoadSnapshot(
 		return nil, j.SnapshotError("load a snapshot", pid, err)
 	}
 	return loaded, nil
+}
+
+// SaveSnapshot saves a snapshot. A save can land after a purge, and would leave the state of what
+// was purged. So in a native journal SaveSnapshot reads the low mark afterwards: it deletes a
+// snapshot that a purge has taken, and returns a *protocol.PurgedError.
+func (j *Journal) SaveSnapshot(ctx context.Context, m *dynamo.Meter, s *layout.Snapshot) error {
+	if err := j.Saved.Save(ctx, m, s); err != nil || !j.Native() {
+		return err
+	}
+	marks, err := j.Store.LowMark(ctx, m, s.PersistenceID)
+	if err != nil || s.SequenceNr > marks.Low.Purged {
+		return j.InTable(j.Table, err)
+	}
+	only := snapshots.UpTo(s.SequenceNr)
+	only.MinSeq = s.SequenceNr
+	if _, err := j.Saved.Delete(ctx, m, s.PersistenceID, only); err != nil {
+		return err
+	}
+	return j.PublicError(&protocol.PurgedError{PersistenceID: s.PersistenceID, Known: s.SequenceNr, Purged: marks.Low.Purged})
 }
 
 // EachSnapshot passes the snapshots within the criteria to each, outside of the operation, the

@@ -201,7 +201,7 @@ var costTable = map[string][3]spent{
 	"recovery of 5 events":                       {{2, 3, 0}, {2, 3, 0}, {2, 21, 0}},
 	"recovery of a new entity":                   {{3, 4, 0}, {3, 4, 0}, {3, 24, 0}},
 	"recovery of a snapshot and 5 events":        {{3, 4, 0}, {3, 4, 0}, {3, 22, 0}},
-	"saving a snapshot":                          {{1, 0, 1}, {1, 0, 2}, {1, 0, 2}},
+	"saving a snapshot":                          {{2, 1, 1}, {1, 0, 2}, {1, 0, 2}},
 	"the event at 100":                           {{2, 0, 2}, {2, 0, 4}, {2, 0, 4}},
 	"the first write of a durable state":         {{2, 1, 1}, {2, 1, 1}, {2, 1, 1}},
 	"the first event":                            {{1, 0, 2}, {1, 0, 2}, {1, 0, 2}},
