@@ -39,10 +39,10 @@ func (e *EventMissingError) Error() string {
 // Is reports whether target is ErrEventMissing.
 func (e *EventMissingError) Is(target error) bool { return target == ErrEventMissing }
 
-// maxLookAhead is how many items after a gap are searched for an event. A process that dies while
-// it seals what an atomic write has left can leave a gap before nearly as many seals as an atomic
-// write has events.
-const maxLookAhead = 1 << 16
+// maxLookAhead is how many items after a gap are searched for an event, and held meanwhile. A
+// process that dies while it seals what an atomic write has left can leave a gap before nearly as
+// many seals as an atomic write has events. Behind more seals than this a lost item is not noticed.
+const maxLookAhead = 1 << 12
 
 // LaterWrite returns the number of the first event of a write that is stored at slot and was made
 // after all numbers up to seq were taken, or 0 if the slot shows nothing. It reports whether what
@@ -66,8 +66,8 @@ func LaterWrite(slot *layout.Slot, seq int64) (start int64, more bool) {
 }
 
 // laterWrite searches what follows a gap, which begins at seq and ends before slot, for an event of
-// a later write. It returns the first number of that write, and the number of the event, or 0 and 0
-// if there is none or if the journal is shared.
+// a later write. It returns the first number of that write, and the number of the event. The first
+// number is 0 if there is none, if a purge explains the gap, or if the journal is shared.
 func (r *replay) laterWrite(ctx context.Context, seq int64, slot readSlot) (start, event int64, err error) {
 	if r.store.Shared() {
 		return 0, 0, nil
