@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
@@ -14,11 +15,13 @@ import (
 // acknowledged, and only then does the reader read the page with that event: it must not hand it
 // out without the batch.
 func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
-	for _, missing := range []string{"0/97", "0/98"} {
-		for _, deletes := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, earlier events are deleted meanwhile: %v", missing, deletes), func(t *testing.T) {
-				inWorld(t, func(w *world) { w.becomesWhole(missing, deletes) })
-			})
+	for kind, tables := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
+		for _, missing := range []string{"0/97", "0/98"} {
+			for _, deletes := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, earlier events are deleted meanwhile: %v", kind, missing, deletes), func(t *testing.T) {
+					inWorldOf(t, tables, func(w *world) { w.becomesWhole(missing, deletes) })
+				})
+			}
 		}
 	}
 }
