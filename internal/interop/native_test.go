@@ -38,7 +38,6 @@ func TestNativeJournalIsOpenedByAJVMWithOneShard(t *testing.T) {
 	for name, life := range map[string][]step{
 		"written":         {{singles: 97}, {batch: 6}, {singles: 102}},
 		"deleted":         {{singles: 205}, {deleteTo: 150}, {singles: 2}},
-		"with holes":      {{singles: 104}, {lose: []int64{99, 100}}, {singles: 1}},
 		"all deleted":     {{singles: 120}, {deleteTo: 120}},
 		"deleted, longer": {{singles: 120}, {deleteTo: 120}, {batch: 90}},
 	} {
