@@ -6,10 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -70,28 +68,6 @@ func late(b *bundle, at dynajournal.SnapshotMetadata) {
 	}
 }
 
-// purgeBeforeSave purges before the first snapshot that is put.
-type purgeBeforeSave struct {
-	inner aws.HTTPClient
-	purge func() error
-	done  atomic.Bool
-}
-
-func (p *purgeBeforeSave) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	puts := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && bytes.Contains(body, []byte(dynajournal.DefaultSnapshotTable))
-	if puts && !p.done.Swap(true) {
-		if err := p.purge(); err != nil {
-			return nil, err
-		}
-	}
-	return p.inner.Do(r)
-}
-
 // A process saves a snapshot that a purge has taken meanwhile. It takes the snapshot back, so that
 // nothing is left of the state.
 func TestSnapshotThatIsSavedAfterAPurgeIsTakenBack(t *testing.T) {
@@ -99,8 +75,24 @@ func TestSnapshotThatIsSavedAfterAPurgeIsTakenBack(t *testing.T) {
 	b := setup(t, dynajournal.TableOptions{})
 	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1})
 	do(t, b.accounts(), "anna", deposit(1))
+	purge := sync.OnceFunc(func() {
+		if err := b.accounts().Purge(t.Context(), "anna"); err != nil {
+			t.Error(err)
+		}
+	})
 	purging := func(c *dynajournal.Config) {
-		c.AWS.HTTPClient = &purgeBeforeSave{inner: c.AWS.HTTPClient, purge: func() error { return b.accounts().Purge(t.Context(), "anna") }}
+		inner := c.AWS.HTTPClient
+		c.AWS.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && bytes.Contains(body, []byte(dynajournal.DefaultSnapshotTable)) {
+				purge()
+			}
+			return inner.Do(r)
+		})}
 	}
 	a, saved := saving(b, kind, entity.Options{}, purging)
 	do(t, a, "anna", deposit(1))

@@ -96,7 +96,7 @@ func (a *auditor) look(ctx context.Context, info Info, pid string, state audited
 	}
 	const both = 2 // the event at the offset, and the next
 	page, err := core.Of(a.journal).ReadPage(ctx, pid, max(state.seq, 1), both)
-	if errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrEventMissing) {
+	if isUnreadable(err) {
 		f.Kind, f.Detail = FindingUnreadable, err.Error()
 		return f, nil
 	}

@@ -2,9 +2,17 @@ package projection
 
 import (
 	"context"
+	"errors"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
+
+// isUnreadable reports whether a persistence id has an event that can't be read, or that is
+// missing.
+func isUnreadable(err error) bool {
+	return errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrEventMissing)
+}
 
 // damaged does what follows from a row that can't be decoded. Nothing is handled: where the events
 // begin that were not is not known. Like a handler that fails again and again it makes the

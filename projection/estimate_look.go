@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -35,7 +34,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 		}
 		var reading dynamo.Meter
 		page, err := core.Of(e.journal).ReadPage(dynamo.WithMeter(ctx, &reading), pid, max(at.seq, 1), most)
-		if errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrEventMissing) {
+		if isUnreadable(err) {
 			return found, nil // a persistence id that gets stuck
 		}
 		if err != nil {

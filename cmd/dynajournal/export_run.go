@@ -35,7 +35,8 @@ type exportRun struct {
 	// listed reports whether the journal listed the persistence ids. Otherwise an invalid one is a
 	// mistake of the user.
 	listed bool
-	// skipMissing is that of dynajournal.RecordsOptions.
+	// skipMissing reports whether numbers at which events are missing are exported as closed.
+	// Otherwise their persistence ids are left out.
 	skipMissing bool
 
 	shown *progress

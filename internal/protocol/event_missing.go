@@ -8,13 +8,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// In a native journal every writer has seen that all numbers below its write are taken, before it
-// writes: it has recovered, which seals what is missing, or it has written them itself. A number
-// that was taken stays taken until the low mark is above it. So where nothing is stored at a number
+// Before a writer of a native journal writes, it knows that every number below its write is taken:
+// it has recovered, which seals missing numbers, or it has written these numbers itself. A number
+// that was taken stays taken until the low mark is above it. So if nothing is stored at a number
 // above the low mark, and an event of a later write is stored, an item was lost. A seal shows
-// nothing: several are put at the same time, in any order.
+// nothing: a recovery puts several seals at the same time, in any order.
 //
-// A JVM has several writes in flight, and leaves holes, so a hole in a shared journal shows
+// A JVM has several writes in flight, and leaves holes. So a hole in a shared journal shows
 // nothing.
 
 // ErrEventMissing reports that nothing is stored at a number of a native journal, and that an event
@@ -41,13 +41,13 @@ func (e *EventMissingError) Is(target error) bool { return target == ErrEventMis
 
 // maxLookAhead is how many items after a gap are searched for an event, and held meanwhile. A
 // process that dies while it seals what an atomic write has left can leave a gap before nearly as
-// many seals as an atomic write has events. Behind more seals than this a lost item is not noticed.
+// many seals as an atomic write has events. Before more seals than this a lost item is not noticed.
 const maxLookAhead = 1 << 12
 
-// LaterWrite returns the number of the first event of a write that is stored at slot and was made
-// after all numbers up to seq were taken, or 0 if the slot shows nothing. It reports whether what
-// follows the slot can show more: a fence or a tombstone of a purge explains what is missing before
-// it.
+// LaterWrite returns the first number of the write whose event is stored at a slot, if the write
+// began above seq. Then every number up to seq was taken once. Otherwise it returns 0, and reports
+// whether a later slot can still show that. After a fence or a tombstone none can: a purge explains
+// the numbers that are missing before it.
 func LaterWrite(slot *layout.Slot, seq int64) (start int64, more bool) {
 	switch e := slot.Event; {
 	case slot.Tombstone(), slot.Low > 0:
@@ -65,9 +65,10 @@ func LaterWrite(slot *layout.Slot, seq int64) (start int64, more bool) {
 	return start, false
 }
 
-// laterWrite searches what follows a gap, which begins at seq and ends before slot, for an event of
-// a later write. It returns the first number of that write, and the number of the event. The first
-// number is 0 if there is none, if a purge explains the gap, or if the journal is shared.
+// laterWrite searches for an event of a later write, in slot and in the slots after it. slot is the
+// first one after a gap that begins at seq. laterWrite returns the first number of the write, and
+// the number of the event. The first number is 0 if there is no such event, if a purge explains the
+// gap, or if the journal is shared.
 func (r *replay) laterWrite(ctx context.Context, seq int64, slot readSlot) (start, event int64, err error) {
 	if r.store.Shared() {
 		return 0, 0, nil

@@ -17,7 +17,8 @@ type ExportRequest struct {
 	// Live is how many of the last numbers a JVM may still be storing, or 0 if none writes. The
 	// export ends before the first of these that holds no event.
 	Live int64
-	// SkipMissing is that of Request.
+	// SkipMissing closes numbers at which an event is missing, where an *EventMissingError would
+	// end the export.
 	SkipMissing bool
 	// Begun is called as Request.Begun is.
 	Begun func()

@@ -152,12 +152,20 @@ func appendStrings(t *testing.T, w *dynajournal.Writer, n int, atomic bool) dyna
 
 func recoverAfter(tb testing.TB, j *dynajournal.Journal, pid string, after int64) (w *dynajournal.Writer, replayed int) {
 	tb.Helper()
-	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{Snapshot: after}, func(dynajournal.Event) error {
+	return recoverCounting(tb, j, pid, dynajournal.RecoverOptions{Snapshot: after})
+}
+
+// recoverCounting recovers an id, and counts the events that are replayed.
+func recoverCounting(
+	tb testing.TB, j *dynajournal.Journal, pid string, opts dynajournal.RecoverOptions,
+) (w *dynajournal.Writer, replayed int) {
+	tb.Helper()
+	w, err := j.Recover(tb.Context(), pid, opts, func(dynajournal.Event) error {
 		replayed++
 		return nil
 	})
 	if err != nil {
-		tb.Fatalf("recover %q after %d: %v", pid, after, err)
+		tb.Fatalf("recover %q after %d: %v", pid, opts.Snapshot, err)
 	}
 	return w, replayed
 }

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 )
@@ -86,7 +84,7 @@ func inASharedBubble(t *testing.T, run func(t *testing.T, a *awaiting), change .
 				}
 				createTables(t, config, kinds["shared"])
 				run(t, &awaiting{
-					planting: &planting{t, dynamodb.NewFromConfig(config.AWS), int64(shards)},
+					planting: newPlanting(t, config, shards, false),
 					journal:  openJournal(t, config), hook: hook, log: log,
 				})
 			})
@@ -281,9 +279,6 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 		t.Parallel()
 		inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
 			s.events(1, 1)
-			if j.Native() {
-				s.put(func(p *planted) { p.items[2] = modelItem{} }) // a seal
-			}
 			s.events(3, 3)
 			began, got := time.Now(), []int64{}
 			for e, err := range j.CurrentEventsByPersistenceID(t.Context(), "a", 0, 0) {

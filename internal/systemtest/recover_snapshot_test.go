@@ -293,15 +293,7 @@ func removeHighMarks(t *testing.T, client *dynamodb.Client, pid string, shards i
 // events.
 func recoverPlanted(tb testing.TB, j *dynajournal.Journal, pid string, after int64) (w *dynajournal.Writer, replayed int) {
 	tb.Helper()
-	opts := dynajournal.RecoverOptions{Snapshot: after, SkipMissing: true}
-	w, err := j.Recover(tb.Context(), pid, opts, func(dynajournal.Event) error {
-		replayed++
-		return nil
-	})
-	if err != nil {
-		tb.Fatalf("recover %q after %d: %v", pid, after, err)
-	}
-	return w, replayed
+	return recoverCounting(tb, j, pid, dynajournal.RecoverOptions{Snapshot: after, SkipMissing: true})
 }
 
 func wantNumbers(t *testing.T, j *dynajournal.Journal, pid string, want []int64) {

@@ -69,7 +69,7 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 			empty = 0
 		}
 	}
-	// A write has left them that is on its way, or was cut short.
+	// The last write has left them: it is on its way, or was cut short.
 	if err := k.undecided(ctx, LeftOver); err != nil {
 		return err
 	}
@@ -324,8 +324,8 @@ func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 	return k.found(findings[0])
 }
 
-// holeBefore takes note of the missing numbers before seq, and continues after seq. slot is what is
-// stored at seq, or zero if that can't be read.
+// holeBefore notes the missing numbers before seq, and continues after seq. slot is what is stored
+// at seq, or zero if that can't be read.
 func (k *check) holeBefore(ctx context.Context, seq int64, slot layout.Slot) error {
 	hole := span{k.want, seq - 1}
 	k.want, k.stored = max(k.want, seq+1), seq

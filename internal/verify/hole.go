@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// missing takes note of missing numbers. In a native journal what follows shows whether an item was
-// lost there. In a shared one nothing shows it.
+// missing notes missing numbers. In a native journal the items after them show whether an item was
+// lost there. In a shared journal nothing shows it.
 func (k *check) missing(ctx context.Context, s span) error {
 	if k.Store.Shared() {
 		return k.hole(ctx, s, Damage)
@@ -24,20 +24,19 @@ func (k *check) judgeHoles(ctx context.Context, slot *layout.Slot) error {
 	k.holes = nil
 	for _, s := range holes {
 		later, more := protocol.LaterWrite(slot, s.first)
-		if more {
+		var err error
+		switch {
+		case more:
 			k.holes = append(k.holes, s)
-			continue
-		}
-		if later == 0 {
-			if err := k.hole(ctx, s, Damage); err != nil {
-				return err
+		case later == 0:
+			err = k.hole(ctx, s, Damage)
+		default:
+			if s.last >= later {
+				k.holes = append(k.holes, span{later, s.last})
 			}
-			continue
+			err = k.lost(ctx, span{s.first, min(s.last, later-1)}, slot.SequenceNr)
 		}
-		if s.last >= later {
-			k.holes = append(k.holes, span{later, s.last})
-		}
-		if err := k.lost(ctx, span{s.first, min(s.last, later-1)}, slot.SequenceNr); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -58,25 +57,17 @@ func (k *check) undecided(ctx context.Context, severity Severity) error {
 
 // hole reports missing numbers that the next recovery seals.
 func (k *check) hole(ctx context.Context, s span, severity Severity) error {
-	written, err := k.writtenAt(ctx, s.first)
-	if err != nil || written {
-		return err
-	}
-	return k.found(Finding{
-		Kind: Hole, SequenceNr: s.first, Severity: severity,
+	return k.stillMissing(ctx, &Finding{
+		SequenceNr: s.first, Severity: severity,
 		Detail: fmt.Sprintf("nothing is stored at %s; the next recovery seals them", spans([]span{s})),
 	})
 }
 
-// lost reports missing numbers of which the event next shows that items were lost there.
+// lost reports missing numbers at which items were lost, as the event next shows.
 func (k *check) lost(ctx context.Context, s span, next int64) error {
-	written, err := k.writtenAt(ctx, s.first)
-	if err != nil || written {
-		return err
-	}
 	partition := k.Store.Keys.Partition(k.pid, s.first/layout.PartitionSize)
-	return k.found(Finding{
-		Kind: Hole, SequenceNr: s.first, Severity: DataLoss, Option: SealMissing,
+	return k.stillMissing(ctx, &Finding{
+		SequenceNr: s.first, Severity: DataLoss, Option: SealMissing,
 		Detail: fmt.Sprintf("nothing is stored at %s, and event %d was written after them: items were lost. Restore them from a backup "+
 			"of the table, the first from par=%q num=%d, or seal the numbers to continue without them",
 			spans([]span{s}), next, partition, s.first%layout.PartitionSize),
@@ -84,13 +75,19 @@ func (k *check) lost(ctx context.Context, s span, next int64) error {
 	})
 }
 
-// writtenAt reports whether something was written at a number since it was found missing.
-func (k *check) writtenAt(ctx context.Context, seq int64) (bool, error) {
-	now, err := k.Store.Stored(ctx, &k.meter, k.pid, seq)
-	return now != nil, err
+// stillMissing reports a hole, unless something was written at its first number since that was
+// found missing.
+func (k *check) stillMissing(ctx context.Context, f *Finding) error {
+	now, err := k.Store.Stored(ctx, &k.meter, k.pid, f.SequenceNr)
+	if err != nil || now != nil {
+		return err
+	}
+	f.Kind = Hole
+	return k.found(*f)
 }
 
-// sealMissing seals numbers at which items were lost. What was stored or deleted there since stays.
+// sealMissing seals numbers at which items were lost, unless an item is there by now, or the low
+// mark is above the number.
 func (k *check) sealMissing(ctx context.Context, m *Mender, s span) (bool, error) {
 	marks, err := k.Store.LowMark(ctx, m.Meter, k.pid)
 	if err != nil {
