@@ -43,6 +43,7 @@ func costs(works ...[3]float64) map[string]dynajournal.Cost {
 // TestCostsOfLayouts counts on the engine what each layout costs.
 func TestCostsOfLayouts(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "it measures each layout")
 	for _, l := range storages() {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/bench"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // costsOfHandling has for each figure of projections-cost the requests, read units and write units
@@ -63,6 +64,7 @@ func counts() map[string][2]float64 {
 
 // TestCostsOfProjections counts on the engine what projections cost.
 func TestCostsOfProjections(t *testing.T) {
+	testsize.NeedsLong(t, "it measures three workloads")
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
 		if err != nil {

@@ -110,7 +110,7 @@ func getLarge(ctx context.Context, client *dynamodb.Client) error {
 // Without Transport, one response in some hundreds is lost, and one connection in ten.
 func TestResponsesOver4KBNeedOneAttemptAndKeepTheirConnection(t *testing.T) {
 	const callers = 2
-	responses := int64(testsize.Of(4_000, 30_000))
+	responses := int64(testsize.Of(1_500, 30_000))
 	url := serveElsewhere(t)
 	var connections atomic.Int64
 	base := &http.Transport{

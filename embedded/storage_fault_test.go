@@ -464,7 +464,7 @@ func TestFaultsOfTheStorageLoseNoAcknowledgedWrite(t *testing.T) {
 			t.Fatal(outcome, problem)
 		}
 		calls, _ := fs.seen()
-		step, each := 1+calls/testsize.Of(2, 4), calls
+		step, each := 1+calls/testsize.Of(1, 4), calls
 		if *everyFault {
 			step, each = 1, 40
 		}

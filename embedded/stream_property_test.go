@@ -17,10 +17,11 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var (
-	streamOperations = flag.Int("stream.operations", 1_500, "how many random operations each view of a stream is tested with")
+	streamOperations = flag.Int("stream.operations", testsize.Of(500, 1_500), "how many random operations each view of a stream is tested with")
 	streamSeed       = flag.Uint64("stream.seed", 1, "the seed of the random operations on a table with a stream")
 )
 

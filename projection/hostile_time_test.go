@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -17,7 +18,7 @@ import (
 // and everything is handled afterwards.
 func TestTableThrottledForMinutes(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{projectionsTable, dynajournal.DefaultJournalTable} {
+	for _, table := range []string{projectionsTable, dynajournal.DefaultJournalTable}[:testsize.Of(1, 2)] {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -70,7 +71,8 @@ func (b *bundle) polledEvery(poll time.Duration) (projection.Config, *dynamodbst
 // While a stream can't be read there are no triggers, so the other numbers are 0.
 func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
 	t.Parallel()
-	for _, operation := range []string{"GetRecords", "BatchGetItem"} { // the shard, and the leases
+	operations := []string{"GetRecords", "BatchGetItem"} // of the shard, and of the leases
+	for _, operation := range operations[:testsize.Of(1, 2)] {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -56,6 +57,7 @@ func TestInvocationsCountAttempts(t *testing.T) {
 // While an index of tags can't be written, invocations count no attempts, however many there are.
 func TestOutageOfAnIndexIsNoAttempt(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "TestInvocationWhileTheStoreIsDown does the same without a tag index")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		b.createTagIndex(tagsTable, 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -220,7 +221,7 @@ func TestBlocksOfAnIDAtTheSameTime(t *testing.T) {
 // The store is down for longer than an invocation. Nothing is stuck, and nothing is lost.
 func TestInvocationWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{projectionsTable, dynajournal.DefaultJournalTable} {
+	for _, table := range []string{projectionsTable, dynajournal.DefaultJournalTable}[:testsize.Of(1, 2)] {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

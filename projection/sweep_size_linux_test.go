@@ -42,6 +42,7 @@ const maxSweepMemory = 256 << 20
 // another one that goes on where it was. What the two have used is what the estimate has stated.
 func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "it runs several processes")
 	b, url := serveOld(t)
 	each := *sweptEvents / *sweptIDs
 	began := time.Now()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -171,6 +172,7 @@ func TestReaderSeesTheNextLife(t *testing.T) {
 // While the index can't be written, its events wait.
 func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "TestTableThrottledForMinutes does the same without a tag index")
 	synctest.Test(t, func(t *testing.T) {
 		b := tagging(t, 1)
 		b.write("a", withTags("x", "red"), withTags("y", "red"))

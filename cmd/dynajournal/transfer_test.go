@@ -95,6 +95,7 @@ func TestAnImportRestoresAnExport(t *testing.T) {
 
 // Persistence ids that do not fit into memory are written while they are read.
 func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
+	testsize.NeedsLong(t, "its events are large")
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	large := fmt.Sprintf("%q", strings.Repeat("z", 300_000))
@@ -171,6 +172,7 @@ func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 
 // Verified means equal: each of these exits 1, with a line that names the id and the number.
 func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
+	testsize.NeedsLong(t, "it copies six times; a test of the migration has the same cases")
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
 		change func(t *testing.T, target string)
@@ -439,7 +441,7 @@ func legacyTable(t *testing.T, layout legacy.Layout, table string) {
 
 func TestMigrateFromEachLegacyLayout(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
-	for _, layout := range legacy.Layouts() {
+	for _, layout := range legacy.Layouts()[:testsize.Of(2, len(legacy.Layouts()))] {
 		t.Run(layout.String(), func(t *testing.T) {
 			clean(t)
 			const table = "old"
@@ -597,6 +599,7 @@ func TestMigrateReportsWhatIsWrong(t *testing.T) {
 
 // TestAMigrationSurvivesSIGKILL kills the command, on a folder, until one run is complete.
 func TestAMigrationSurvivesSIGKILL(t *testing.T) {
+	testsize.NeedsLong(t, "TestAnExportSurvivesSIGKILL kills the command, too")
 	clean(t)
 	ids := testsize.Of(8, 20)
 	for i := range ids {

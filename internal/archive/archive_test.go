@@ -193,7 +193,7 @@ func TestArchivesOfEarlierVersionsAreRead(t *testing.T) {
 // TestAnArchiveIsContinued cuts an archive at many places, and completes it.
 func TestAnArchiveIsContinued(t *testing.T) {
 	t.Parallel()
-	items := sample(500_000)
+	items := sample(testsize.Of(150_000, 500_000))
 	file := archived(t, items)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range testsize.Of(15, 50) {

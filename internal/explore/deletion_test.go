@@ -130,6 +130,7 @@ func TestWriterJustInsideTheWindowConflictsWithTombstones(t *testing.T) {
 // The service never processes a part of any batch. The deletion ends with an error, what it deleted
 // stays deleted, and it can be repeated.
 func TestLeftOversForEver(t *testing.T) {
+	testsize.NeedsLong(t, "it sends thousands of requests")
 	testsize.NoRace(t, "it does one thing after the other")
 	inWorld(t, func(w *world) {
 		w.config.OperationTimeout = 500 * time.Millisecond // endPauses goes in small steps

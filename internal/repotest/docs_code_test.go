@@ -232,9 +232,9 @@ func longTests(t *testing.T, folder string) map[string]bool {
 
 func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
-	names := func(folder string) map[string]bool { return declared(parsePackage(t, folder, true)) }
+	names := onceEach(func(folder string) map[string]bool { return declared(parsePackage(t, folder, true)) })
 	defined := regexp.MustCompile(`flag\.[A-Z]\w*\("([^"]+)"`)
-	flags := func(folder string) map[string]bool {
+	flags := onceEach(func(folder string) map[string]bool {
 		found := map[string]bool{}
 		files, err := filepath.Glob(filepath.Join(inRoot(folder), "*_test.go"))
 		if err != nil {
@@ -246,8 +246,8 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 			}
 		}
 		return found
-	}
-	long := func(folder string) map[string]bool { return longTests(t, folder) }
+	})
+	long := onceEach(func(folder string) map[string]bool { return longTests(t, folder) })
 	commands := 0
 	for _, page := range sources(t, ".md") {
 		text := readFile(t, page)
@@ -266,6 +266,18 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 	}
 	if commands < 10 {
 		t.Errorf("found %d commands, so the pattern is wrong", commands)
+	}
+}
+
+// onceEach returns a function that calls find once for each folder, as most commands name the same
+// ones.
+func onceEach(find func(folder string) map[string]bool) func(folder string) map[string]bool {
+	found := map[string]map[string]bool{}
+	return func(folder string) map[string]bool {
+		if found[folder] == nil {
+			found[folder] = find(folder)
+		}
+		return found[folder]
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	arrangementCount = flag.Int("verify.arrangements", testsize.Of(40, 200), "how many arrangements a test draws")
+	arrangementCount = flag.Int("verify.arrangements", testsize.Of(20, 200), "how many arrangements a test draws")
 	arrangementSeed  = flag.Uint64("verify.seed", 1, "the seed of the arrangements")
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // canceller ends a context at one request of an operation.
@@ -192,7 +193,7 @@ func cancelEach(t *testing.T, operation func(*cancelled, func() context.Context)
 	disturbed.AWS.HTTPClient = &http.Client{Transport: at}
 	undisturbed := openJournal(t, config)
 	const most = 200
-	for n := int64(1); n <= most; n++ {
+	for n := int64(1); n <= most; n += int64(testsize.Of(4, 1)) {
 		pid := fmt.Sprintf("a%d", n)
 		w := written(t, undisturbed, pid, 1)
 		events := make([]any, 97)

@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -52,7 +53,18 @@ func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) d
 		},
 		LargestEvent:  func(pid string, seq int64) int { return largestEvent(pid, seq, !options.SharedWithJVM) },
 		PurgeRestarts: options.SharedWithJVM, ClosesIncompleteEnd: options.SharedWithJVM,
+		Skip: slowCases(),
 	}
+}
+
+// slowCases are the cases of the suite that are skipped without the build tag long. Each of them
+// starts its atomic writes at another place of a partition than those that are not skipped.
+func slowCases() map[string]string {
+	skipped := map[string]string{}
+	for _, start := range testsize.Of([]int{50, 99, 101, 198}, nil) {
+		skipped[fmt.Sprintf("atomic writes of every size from %d on", start)] = "it runs with the build tag long"
+	}
+	return skipped
 }
 
 // TestEnvelopedJournalConforms runs the suite for events in the form of Akka 1.1. What the suite

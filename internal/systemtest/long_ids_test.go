@@ -37,6 +37,7 @@ func longID(size int) string {
 // takes it: its later keys would be over the limit.
 func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "its ids are long")
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
 		limit  int

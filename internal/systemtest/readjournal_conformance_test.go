@@ -108,9 +108,9 @@ func TestReadJournalConforms(t *testing.T) {
 			tb.Helper()
 			createPlainTable(tb, config)
 		}, dynajournal.Config{}},
-		"native in process": {"in process", 1, testsize.Of(300, 10_000), true, native, dynajournal.Config{}},
+		"native in process": {"in process", 1, testsize.Of(120, 10_000), true, native, dynajournal.Config{}},
 		"native over HTTP":  {"over HTTP", 1, 500, true, native, dynajournal.Config{}},
-		"shared in process": {"in process", 10, testsize.Of(300, 1000), false, shared, dynajournal.Config{}},
+		"shared in process": {"in process", 10, testsize.Of(120, 1000), false, shared, dynajournal.Config{}},
 		"shared over HTTP":  {"over HTTP", 10, 500, false, shared, dynajournal.Config{}},
 	}
 	for name, v := range variants {

@@ -336,6 +336,7 @@ func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 // at any time, leads no JVM to a number that was used, and hides nothing of what that persists.
 func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "it kills a process at each request")
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
 		events int
@@ -369,7 +370,7 @@ func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 			t.Run(name+", lands "+when, func(t *testing.T) {
 				t.Parallel()
 				s := newTurns(t, 10)
-				for requests := 0; ; requests += testsize.Of(17, 1) {
+				for requests := 0; ; requests++ {
 					m := s.truth(fmt.Sprintf("a-%d", requests))
 					if c.events > 0 {
 						m.append(m.recover("at first"), c.events, false)

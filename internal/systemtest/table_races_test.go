@@ -67,7 +67,7 @@ func TestCreateTables_ByThreeProcesses(t *testing.T) {
 		} {
 			t.Run(name+habit, func(t *testing.T) {
 				t.Parallel()
-				for seed := range testsize.Of(8, 24) {
+				for seed := range testsize.Of(2, 24) {
 					synctest.Test(t, func(t *testing.T) {
 						engine := openEngine(t, append(options, embedded.WithSeed(uint64(seed)))...)
 						config := dynajournal.Config{AWS: engine.AWSConfig()}
@@ -102,7 +102,7 @@ func TestUpdateTables_ByThreeProcesses(t *testing.T) {
 	for habit, options := range staleness {
 		t.Run("update"+habit, func(t *testing.T) {
 			t.Parallel()
-			for seed := range testsize.Of(8, 24) {
+			for seed := range testsize.Of(2, 24) {
 				synctest.Test(t, func(t *testing.T) {
 					engine := openEngine(t, append(options, embedded.WithSeed(uint64(seed)))...)
 					config := dynajournal.Config{AWS: engine.AWSConfig()}

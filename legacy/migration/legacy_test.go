@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/legacy"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
@@ -198,6 +199,7 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 // prefixes and tombstones.
 func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
+	testsize.NeedsLong(t, "another test kills a migration of the current layout")
 	from := open(t, false)
 	j := openLegacy(t, from, legacy.HashKey)
 	for i := range 8 {

@@ -213,7 +213,7 @@ func TestTheEndOfABlockIsValid(t *testing.T) {
 // the cut there is nothing, or zeros, or in a recycled log its earlier content.
 func TestATornEndIsNotDamage(t *testing.T) {
 	earlier := writeEarlierLog(t, true, 4*chunkBlock)
-	for name, step := range map[string]int{"of a block": testsize.Of(7, 1), "of several blocks": 9973} {
+	for name, step := range map[string]int{"of a block": testsize.Of(29, 1), "of several blocks": 9973} {
 		last := 150
 		if name == "of several blocks" {
 			last = 2*chunkBlock + 500

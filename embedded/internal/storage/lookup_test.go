@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 func lookup(t *testing.T, from storage.Reader) *storage.Lookup {
@@ -34,7 +35,7 @@ func ofEachKind(tb testing.TB) map[string]*storage.Store {
 func TestKeysAreFoundInAnyOrder(t *testing.T) {
 	for kind, store := range ofEachKind(t) {
 		t.Run(kind, func(t *testing.T) {
-			const keys, step = 60_000, 7919
+			keys, step := testsize.Of(12_000, 60_000), 7919
 			large := make([]byte, 200)
 			for from := 0; from < keys; from += 1000 {
 				commit(t, store, func(b *storage.Batch) {

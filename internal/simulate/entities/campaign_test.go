@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // fixed is how many histories are run unless a flag says how long to run them.
-var fixed = testsize.Of(15, 200)
+var fixed = testsize.Of(8, 200)
 
 // TestEntities runs random histories until one fails, or enough were run. It prints the seed, with
 // which the same histories are run again: -rapid.seed.

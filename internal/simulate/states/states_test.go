@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // fixed is how many histories are run unless a flag says how long to run them.
-var fixed = testsize.Of[uint64](20, 200)
+var fixed = testsize.Of[uint64](8, 200)
 
 const (
 	processes = 3
