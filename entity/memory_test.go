@@ -38,7 +38,7 @@ func heap() int64 {
 // parallel, as it measures all that is in memory.
 func TestIdleEntityIsSmall(t *testing.T) { //nolint:paralleltest // see above
 	const most = 1024
-	entities := testsize.Of(1000, 10_000)
+	entities := testsize.Of(3000, 10_000)
 	s := setup(t, dynajournal.TableOptions{})
 	writer := s.accounts()
 	each(t, entities, func(ctx context.Context, id string) error {

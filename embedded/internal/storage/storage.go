@@ -158,6 +158,10 @@ func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 			},
 		},
 	}
+	// The default scheduler also looks for compactions ten times a second, however long the store
+	// is idle. That is for several stores that share a limit: the compactions of this one all
+	// start after a flush, or after another compaction.
+	options.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	for i := range options.Levels {
 		options.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
 	}

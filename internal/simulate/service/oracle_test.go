@@ -1,0 +1,248 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/payloads"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// What must hold when everything has settled:
+//
+//   - The state of a subject has each acknowledged operation once, and none that was refused or
+//     purged: see subject.possible. It is the same for each process.
+//   - The events that are stored are the last operations of the state. All of them are there unless
+//     deletions of events are part of the history.
+//   - The read model, the effects, the tags and the messages have each stored event. The read model
+//     has no operation that is not in the state. Each effect was had once.
+//   - No persistence id is stuck, and the journal's verification finds nothing.
+//   - The payloads outside that are left over can be removed.
+
+// look notes what is stored now.
+func (s *service) look() {
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	for _, b := range s.things {
+		if err := b.lookAt(j); err != nil {
+			s.fail("%s can't be read: %v", b.pid, err)
+			return
+		}
+	}
+	things, settings := s.host(j)
+	defer func() { _, _ = things.Close(context.Background()), settings.Close(context.Background()) }()
+	for _, each := range [][]*subject{s.things, s.settings} {
+		for _, b := range each {
+			began := time.Now()
+			names, err := viewOf(context.Background(), things, settings, b)
+			if err != nil {
+				s.fail("%s can't be viewed: %v", b.pid, err)
+				return
+			}
+			if why := b.possible(names, began, time.Now()); why != "" {
+				s.fail("%s in the end: %s", b.pid, why)
+			}
+			b.now = names
+		}
+	}
+}
+
+// lookAt notes which events of a subject are stored.
+func (b *subject) lookAt(j *dynajournal.Journal) error {
+	b.visible = map[int64]string{}
+	for e, err := range j.Events(context.Background(), b.pid, dynajournal.Range{}) {
+		if err != nil {
+			return err
+		}
+		d, err := dynajournal.Decode[Done](context.Background(), e)
+		if err != nil {
+			return err
+		}
+		b.visible[e.SequenceNumber] = d.Name
+	}
+	return nil
+}
+
+// judge checks what is stored when everything has settled, but for the projections.
+func (s *service) judge() {
+	for _, b := range s.things {
+		stored := make([]string, 0, len(b.visible))
+		for _, seq := range slices.Sorted(maps.Keys(b.visible)) {
+			stored = append(stored, b.visible[seq])
+		}
+		want := b.now
+		if s.snapshots.DeleteEvents && len(stored) <= len(want) {
+			want = want[len(want)-len(stored):]
+		}
+		if !slices.Equal(stored, want) {
+			s.fail("%s is %v, its events are %v", b.pid, b.now, stored)
+		}
+		for _, p := range s.processes {
+			l := p.now()
+			names, err := viewOf(context.Background(), l.things, l.settings, b)
+			if err != nil || !slices.Equal(names, b.now) {
+				s.fail("%s is %v for process %d, want %v: %v", b.pid, names, p.number, b.now, err)
+			}
+		}
+	}
+	s.verify()
+}
+
+// verify verifies the journal.
+func (s *service) verify() {
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	for _, b := range slices.Concat(s.things, s.settings) {
+		for f, err := range j.Verify(context.Background(), b.pid, dynajournal.VerifyOptions{}) {
+			if f.Kind == dynajournal.FindingOrphanBelowLowMark {
+				continue // a deletion was cut short; the next one finishes it
+			}
+			if err != nil || f.Severity != dynajournal.SeverityLeftOver {
+				s.fail("verify %s: %+v, %v", b.pid, f, err)
+			}
+		}
+	}
+}
+
+// disagreement returns what a projection does not agree with, empty if all do.
+func (s *service) disagreement() string {
+	times, names := s.effectsOf()
+	for key, n := range times {
+		if n != 1 {
+			s.fail("%s had its effect %d times", key, n)
+		}
+	}
+	s.told.mu.Lock()
+	defer s.told.mu.Unlock()
+	tags := map[string]string{}
+	for _, b := range s.things {
+		for seq, name := range b.visible {
+			key := effectKey(b.pid, seq)
+			switch {
+			case s.told.read[b.pid][seq] != name:
+				return fmt.Sprintf("the read model has %q at %s, want %q", s.told.read[b.pid][seq], key, name)
+			case s.told.sent[b.pid][seq] != name:
+				return fmt.Sprintf("sent was %q of %s, want %q", s.told.sent[b.pid][seq], key, name)
+			case names[key] != name:
+				return fmt.Sprintf("the effect of %s is %q, want %q", key, names[key], name)
+			}
+			if len(tagsOf(Done{Name: name})) > 0 {
+				tags[key] = name
+			}
+		}
+		for seq, name := range s.told.read[b.pid] {
+			if !slices.Contains(b.now, name) {
+				return fmt.Sprintf("the read model has %q at %s, which is %v", name, effectKey(b.pid, seq), b.now)
+			}
+		}
+	}
+	found, err := s.tagged()
+	// What a deletion that was cut short has not removed is found.
+	maps.DeleteFunc(found, func(key, _ string) bool { return tags[key] == "" && s.isDeleted(key) })
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the tags can't be read: %v", err)
+	case !maps.Equal(found, tags):
+		return fmt.Sprintf("the tags are %v, want %v", found, tags)
+	}
+	if stuck := s.stuck(); len(stuck) > 0 {
+		s.fail("stuck: %v", stuck)
+	}
+	return ""
+}
+
+// tagged returns the events that have the tag, by their keys.
+func (s *service) tagged() (map[string]string, error) {
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	index, err := projection.OpenTagIndex(context.Background(), j, tagsTable)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for e, err := range index.CurrentEventsByTag(context.Background(), tag, projection.TagOffset{}) {
+		if err != nil {
+			return nil, err
+		}
+		d, err := dynajournal.Decode[Done](context.Background(), e.Event)
+		if err != nil {
+			return nil, err
+		}
+		key := effectKey(e.PersistenceID, e.SequenceNumber)
+		if _, twice := found[key]; twice {
+			return nil, fmt.Errorf("%s is found twice", key)
+		}
+		found[key] = d.Name
+	}
+	return found, nil
+}
+
+// isDeleted reports whether the event of a key is below the low mark.
+func (s *service) isDeleted(key string) bool {
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	for _, b := range s.things {
+		var seq int64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(key, b.pid), "%d", &seq); err != nil {
+			continue // it is another's
+		}
+		bounds, err := j.Bounds(context.Background(), b.pid)
+		if err != nil {
+			s.fail("bounds of %s: %v", b.pid, err)
+		}
+		return seq < bounds.Lowest
+	}
+	return false
+}
+
+// stuck returns which persistence ids are stuck, and why.
+func (s *service) stuck() map[string]string {
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	all := map[string]string{}
+	for stuck, err := range projection.Stuck(context.Background(), j, "", projection.ScanOptions{}) {
+		if err != nil {
+			s.fail("Stuck: %v", err)
+			break
+		}
+		all[stuck.PersistenceID] += fmt.Sprintf("%+v ", stuck)
+	}
+	return all
+}
+
+// removeLeftovers removes the payloads to which nothing refers. All subjects can be read after it.
+func (s *service) removeLeftovers() {
+	time.Sleep(payloads.DefaultMinAge + time.Hour)
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	found, err := payloads.Leftovers(context.Background(), j, s.outside, payloads.Options{})
+	if err != nil {
+		s.fail("leftovers: %v", err)
+		return
+	}
+	s.sum.add("payloads outside", found.Listed)
+	s.sum.add("payloads left over", len(found.Leftovers))
+	for _, l := range found.Leftovers {
+		if err := s.outside.Delete(context.Background(), l.Key); err != nil {
+			s.fail("%v", err)
+		}
+	}
+	s.wantStates(j, slices.Concat(s.things, s.settings), "without left-over payloads")
+}
+
+// wantStates checks that some subjects have the states in a journal that were noted last.
+func (s *service) wantStates(j *dynajournal.Journal, of []*subject, where string) {
+	things, settings := s.host(j)
+	defer func() { _, _ = things.Close(context.Background()), settings.Close(context.Background()) }()
+	for _, b := range of {
+		names, err := viewOf(context.Background(), things, settings, b)
+		if err != nil || !slices.Equal(names, b.now) {
+			s.fail("%s is %v %s, want %v: %v", b.pid, names, where, b.now, err)
+		}
+	}
+}

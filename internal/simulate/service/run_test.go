@@ -1,0 +1,312 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/payloads"
+	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+const (
+	projectionsTable = dynajournal.DefaultJournalTable + "-projections"
+	tagsTable        = "tags"
+	effectsTable     = "effects"
+	fenceWindow      = time.Hour
+	// settled is longer than any request takes.
+	settled = 5 * time.Minute
+	// patience is how long the projections may take without faults.
+	patience = 6 * time.Hour
+)
+
+// service is a history that is being run.
+type service struct {
+	*testing.T
+	history
+	sum *totals
+
+	engine    *embedded.Engine
+	table     *dynamodb.Client
+	outside   *payloads.Memory
+	processes []*process
+	things    []*subject
+	settings  []*subject
+	told      *told
+
+	mu  sync.Mutex
+	err error
+	// dice is locked by mu.
+	dice *rand.Rand
+}
+
+func (s *service) fail(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+		s.trace("wrong: %v", s.err)
+	}
+}
+
+func (s *service) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *service) random(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dice.IntN(n)
+}
+
+func (s *service) trace(format string, args ...any) {
+	if *tracing {
+		s.Logf("%s %s", time.Now().Format("02 15:04:05.000"), fmt.Sprintf(format, args...))
+	}
+}
+
+// run runs the history.
+func (s *service) run() {
+	s.dice = rand.New(rand.NewPCG(s.seed, 2))
+	s.outside, s.told = &payloads.Memory{}, newTold()
+	var err error
+	if s.engine, err = embedded.OpenMemory(embedded.WithSweepInterval(0), embedded.WithSeed(s.seed), embedded.WithStreamShards(2)); err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = s.engine.Close() }()
+	s.table = dynamodb.NewFromConfig(s.engine.AWSConfig())
+	s.makeTables()
+	for i := range s.history.things {
+		s.things = append(s.things, newSubject(fmt.Sprint("thing|t", i)))
+	}
+	for i := range s.history.settings {
+		s.settings = append(s.settings, newSubject(fmt.Sprint("setting|s", i)))
+	}
+	for i := range s.history.processes {
+		s.processes = append(s.processes, &process{service: s, number: i, machine: explore.NewMachine(time.Now, s.wrongClocks[i], fenceWindow)})
+		s.processes[i].begin()
+	}
+	var backup copied
+	for part := range 2 {
+		if part > 0 {
+			s.pass()
+		}
+		s.work(part)
+		s.settle()
+		if s.failed() == nil {
+			s.judge()
+		}
+		if s.failed() != nil {
+			break
+		}
+		if part == 0 {
+			backup = s.copyAll()
+		}
+	}
+	for _, p := range s.processes {
+		p.end()
+	}
+	if s.failed() == nil {
+		s.removeLeftovers()
+		s.migrate()
+	}
+	if s.failed() == nil {
+		s.restore(backup)
+	}
+	for _, i := range s.engine.Injected() {
+		i.Fault.Times, i.Fault.Probability = 0, 0
+		s.sum.count("fault " + i.Fault.String())
+	}
+	s.sum.mu.Lock()
+	defer s.sum.mu.Unlock()
+	s.sum.histories++
+}
+
+func (s *service) config() dynajournal.Config {
+	registry := serialization.NewRegistry(serialization.External(s.outside, s.payloadsAbove))
+	for _, err := range []error{
+		serialization.JSON[Done](registry, "done"), serialization.JSON[Thing](registry, "thing"), serialization.JSON[Setting](registry, "setting"),
+	} {
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+	return dynajournal.Config{
+		AWS: s.engine.AWSConfig(), Serialization: registry, Retries: 3, FenceWindow: fenceWindow,
+		BackoffBase: time.Millisecond, BackoffCap: 20 * time.Millisecond,
+		AttemptTimeout: 500 * time.Millisecond, OperationTimeout: 5 * time.Second,
+	}
+}
+
+// open opens a journal for a process without faults.
+func (s *service) open(config dynajournal.Config) *dynajournal.Journal {
+	j, err := dynajournal.Open(s.Context(), config)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return j
+}
+
+func (s *service) makeTables() {
+	if err := dynajournal.CreateTables(s.Context(), s.config(), dynajournal.TableOptions{Projections: true, Stream: true}); err != nil {
+		s.Fatal(err)
+	}
+	j := s.open(s.config())
+	defer func() { _ = j.Close() }()
+	if err := projection.CreateTagIndex(s.Context(), j, tagsTable, projection.TagIndexOptions{Lanes: 2}); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := s.table.CreateTable(s.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String(effectsTable), BillingMode: types.BillingModePayPerRequest,
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+	}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// work lets callers use the service, beside faults and disturbances.
+func (s *service) work(part int) {
+	remove := s.inject()
+	var working sync.WaitGroup
+	for c := range s.callers {
+		r := rand.New(rand.NewPCG(s.seed, uint64(10+part*100+c)))
+		working.Go(func() {
+			for n := range s.operations {
+				time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
+				s.operate(r, fmt.Sprintf("%d.%d.%d", part, c, n))
+			}
+		})
+	}
+	working.Go(func() {
+		for range 3 + s.random(3) {
+			time.Sleep(time.Duration(s.random(9_000)) * time.Millisecond)
+			s.disturb()
+		}
+	})
+	working.Wait()
+	remove()
+}
+
+// inject injects faults into requests, until remove is called.
+func (s *service) inject() (remove func()) {
+	var removes []func()
+	for _, f := range faults {
+		if s.rate == 0 {
+			break
+		}
+		fault := f.fault
+		fault.Probability = min(s.rate*f.weight, 0.3)
+		remove, err := s.engine.Inject(fault)
+		if err != nil {
+			s.Fatal(err)
+		}
+		removes = append(removes, remove)
+	}
+	return func() {
+		for _, remove := range removes {
+			remove()
+		}
+	}
+}
+
+// stills are how long a process stands still.
+var stills = []time.Duration{2 * time.Second, 2 * time.Second, 40 * time.Second, 40 * time.Second, 10 * time.Minute, fenceWindow + time.Minute}
+
+// disturb kills a process, ends it, lets it stand still, or sets its clock.
+func (s *service) disturb() {
+	p := s.processes[s.random(len(s.processes))]
+	switch s.random(6) {
+	case 0, 1:
+		s.trace("kill %d", p.number)
+		s.sum.count("fault process killed")
+		p.kill()
+		p.begin()
+	case 2:
+		s.trace("end %d", p.number)
+		s.sum.count("fault process ended")
+		p.end()
+		p.begin()
+	case 3, 4:
+		d := stills[s.random(len(stills))]
+		s.trace("%d stands still for %v", p.number, d)
+		p.sleep(d)
+	case 5:
+		by := []time.Duration{4 * time.Minute, -4 * time.Minute, 25 * time.Hour, -25 * time.Hour}[s.random(4)]
+		if p.machine.Step(by) {
+			s.trace("the clock of %d is set by %v", p.number, by)
+			s.sum.count("fault clock set")
+		}
+	}
+}
+
+// pass lets a fence window pass while no process runs, and removes what has expired.
+func (s *service) pass() {
+	for _, p := range s.processes {
+		p.end()
+	}
+	time.Sleep(fenceWindow + time.Minute)
+	if _, err := s.engine.SweepExpired(); err != nil {
+		s.Fatal(err)
+	}
+	for _, p := range s.processes {
+		p.begin()
+	}
+}
+
+// settle waits until what is late has arrived, and all projections agree with the journal.
+func (s *service) settle() {
+	time.Sleep(settled)
+	s.look()
+	if s.swept { // a sweep does not find what was purged and is not used again
+		for _, b := range s.things {
+			s.processes[0].now().group.Trigger(b.pid)
+		}
+	}
+	for began, pause := time.Now(), 100*time.Millisecond; s.failed() == nil; pause = min(2*pause, time.Minute) {
+		why := s.disagreement()
+		if why == "" {
+			return
+		}
+		if time.Since(began) > patience {
+			s.fail("after %v without faults: %s", patience, why)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// item is an item of a table.
+type item = map[string]types.AttributeValue
+
+func (s *service) items(table string) []item {
+	var all []item
+	pages := dynamodb.NewScanPaginator(s.table, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(context.Background())
+		if err != nil {
+			s.Fatal(err)
+		}
+		all = append(all, page.Items...)
+	}
+	return all
+}
+
+// idOf returns the entity's id of a persistence id.
+func idOf(pid string) string {
+	_, id, _ := strings.Cut(pid, "|")
+	return id
+}

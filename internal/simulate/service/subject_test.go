@@ -1,0 +1,256 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// Done is an event: an operation was done.
+type Done struct {
+	Name string
+	// Padding makes an event large. It follows from the name.
+	Padding string
+}
+
+// Thing is the state of an entity: the operations that were done, in their order.
+type Thing struct{ Names []string }
+
+// Setting is a durable state: the same.
+type Setting struct{ Names []string }
+
+func evolve(t Thing, d Done) Thing {
+	return Thing{append(slices.Clip(t.Names), d.Name)}
+}
+
+// done returns the event of an operation. One in six is large.
+func done(name string) Done {
+	d := Done{Name: name}
+	if sum := crc32.ChecksumIEEE([]byte(name)); sum%6 == 0 {
+		d.Padding = strings.Repeat(name+" ", 100)
+	}
+	return d
+}
+
+const tag = "some"
+
+// tagsOf returns the tags of an event: one in three has one.
+func tagsOf(d Done) []string {
+	if crc32.ChecksumIEEE([]byte(d.Name))%3 == 1 {
+		return []string{tag, "other"}
+	}
+	return nil
+}
+
+// subject is an entity or a state, with what callers know of it.
+type subject struct {
+	pid string
+
+	mu sync.Mutex
+	// calls are what callers have asked for.
+	calls []*call
+	// now is the state after everything has settled, visible the events that are stored then, by
+	// their numbers. backedUp is now when the tables were copied.
+	now, backedUp []string
+	visible       map[int64]string
+}
+
+func newSubject(pid string) *subject { return &subject{pid: pid} }
+
+// outcome is what a caller knows.
+type outcome int
+
+const (
+	unknown outcome = iota
+	acknowledged
+	refused
+)
+
+// call is an operation, or a purge if it has no name.
+type call struct {
+	name         string
+	began, ended time.Time
+	outcome      outcome
+}
+
+// begin notes that a call begins.
+func (b *subject) begin(name string) *call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := &call{name: name, began: time.Now()}
+	b.calls = append(b.calls, c)
+	return c
+}
+
+func (b *subject) end(c *call, o outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c.ended, c.outcome = time.Now(), o
+}
+
+// operate does a random operation.
+func (s *service) operate(r *rand.Rand, name string) {
+	s.sum.mu.Lock()
+	s.sum.operations++
+	s.sum.mu.Unlock()
+	p := s.processes[r.IntN(len(s.processes))]
+	b := s.things[r.IntN(len(s.things))]
+	dice := r.IntN(100)
+	if dice < 20 {
+		b = s.settings[r.IntN(len(s.settings))]
+	}
+	switch {
+	case dice%20 < 2:
+		s.sum.count("view")
+		s.view(p, b)
+	case dice%20 == 2 && s.purges:
+		s.sum.count("purge")
+		s.purge(p, b)
+	default:
+		s.sum.count("update")
+		s.update(p, b, r, name)
+	}
+}
+
+func isThing(b *subject) bool { return strings.HasPrefix(b.pid, "thing|") }
+
+// update does an operation, and repeats it with its id until the outcome is known, or a caller
+// loses patience.
+func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
+	c := b.begin(name)
+	known := refused
+	for range 4 {
+		ctx, cancel := context.WithTimeout(context.Background(), []time.Duration{time.Hour, time.Hour, 300 * time.Millisecond}[r.IntN(3)])
+		var err error
+		if l := p.now(); isThing(b) {
+			_, err = l.things.Update(ctx, idOf(b.pid), func(tx *entity.Tx[Thing, Done]) error {
+				tx.Record(done(name))
+				return nil
+			}, entity.CommandID(name))
+		} else {
+			_, err = l.settings.Update(ctx, idOf(b.pid), func(tx *entity.StateTx[Setting]) error {
+				tx.Record(Setting{append(slices.Clip(tx.State().Names), name)})
+				return nil
+			}, entity.CommandID(name))
+		}
+		cancel()
+		s.trace("%s of %s on %d: %v", name, b.pid, p.number, err)
+		s.wanted(err)
+		_, duplicate := errors.AsType[*entity.DuplicateError](err)
+		switch {
+		case err == nil || duplicate:
+			b.end(c, acknowledged)
+			return
+		case dynajournal.MaybeApplied(err):
+			known = unknown
+		}
+		time.Sleep(time.Duration(r.IntN(2000)) * time.Millisecond)
+	}
+	b.end(c, known)
+}
+
+// view looks at a subject.
+func (s *service) view(p *process, b *subject) {
+	began := time.Now()
+	names, err := viewOf(context.Background(), p.now().things, p.now().settings, b)
+	s.wanted(err)
+	if err == nil {
+		if why := b.possible(names, began, time.Now()); why != "" {
+			s.fail("a view of %s: %s", b.pid, why)
+		}
+	}
+}
+
+func viewOf(ctx context.Context, things *entity.Entities[Thing, Done], settings *entity.States[Setting], b *subject) (names []string, err error) {
+	if isThing(b) {
+		_, err = things.View(ctx, idOf(b.pid), func(t Thing) error { names = slices.Clone(t.Names); return nil })
+	} else {
+		_, err = settings.View(ctx, idOf(b.pid), func(t Setting) error { names = slices.Clone(t.Names); return nil })
+	}
+	return names, err
+}
+
+func (s *service) purge(p *process, b *subject) {
+	c := b.begin("")
+	var err error
+	if isThing(b) {
+		err = p.now().things.Purge(context.Background(), idOf(b.pid))
+	} else {
+		err = p.now().settings.Purge(context.Background(), idOf(b.pid))
+	}
+	s.trace("purge of %s on %d: %v", b.pid, p.number, err)
+	s.wanted(err)
+	b.end(c, map[bool]outcome{true: acknowledged, false: unknown}[err == nil])
+}
+
+// unwanted are errors to which no fault leads.
+var unwanted = []error{
+	dynajournal.ErrHole, dynajournal.ErrEventMissing, dynajournal.ErrCorruptItem, dynajournal.ErrSnapshotMissing, dynajournal.ErrSnapshotAhead,
+	dynajournal.ErrInvalidArgument,
+}
+
+func (s *service) wanted(err error) {
+	for _, e := range unwanted {
+		if errors.Is(err, e) {
+			s.fail("got %v", err)
+		}
+	}
+}
+
+// possible returns why a state that was shown by a call can't be right, empty if it can. The
+// operations of a state are done once, each was asked for and not refused, and none was done before
+// a purge that was acknowledged before the call. What was acknowledged before the call began is
+// there, if no purge may have followed.
+func (b *subject) possible(names []string, began, ended time.Time) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	shown := map[string]bool{}
+	for _, name := range names {
+		if shown[name] {
+			return name + " was done twice"
+		}
+		shown[name] = true
+	}
+	for _, c := range b.calls {
+		there := shown[c.name]
+		delete(shown, c.name)
+		switch {
+		case c.name == "":
+		case there && c.outcome == refused && !c.ended.IsZero():
+			return c.name + " was refused, but is there"
+		case there && c.began.After(ended):
+			return c.name + " is there before it was asked for"
+		case there && c.outcome == acknowledged && b.purgedBetween(c.ended, began):
+			return c.name + " is there after a purge"
+		case !there && c.outcome == acknowledged && c.ended.Before(began) && !b.mayBePurged(c.began, ended):
+			return c.name + " was acknowledged, and is not there"
+		}
+	}
+	for name := range shown {
+		return name + " was never asked for"
+	}
+	return ""
+}
+
+// purgedBetween reports whether a purge that was acknowledged lies between two times.
+func (b *subject) purgedBetween(after, before time.Time) bool {
+	return slices.ContainsFunc(b.calls, func(c *call) bool {
+		return c.name == "" && c.outcome == acknowledged && c.began.After(after) && c.ended.Before(before)
+	})
+}
+
+// mayBePurged reports whether a purge may have happened between two times. One of unknown outcome
+// may be completed at any time after it began.
+func (b *subject) mayBePurged(after, before time.Time) bool {
+	return slices.ContainsFunc(b.calls, func(c *call) bool {
+		return c.name == "" && !c.began.After(before) && (c.outcome != acknowledged || c.ended.IsZero() || !c.ended.Before(after))
+	})
+}
