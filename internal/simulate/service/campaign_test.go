@@ -101,31 +101,33 @@ func (s *totals) String() string {
 
 // history is what is drawn of a random history.
 type history struct {
-	seed                                 uint64
-	processes, callers, things, settings int
-	operations                           int
-	swept                                bool
-	rate                                 float64
-	snapshots                            entity.Snapshots
-	purges                               bool
-	wrongClocks                          []time.Duration
-	payloadsAbove                        int
+	seed uint64
+	// callers are how many use the service, operations how many each of them asks for in a part.
+	processes, callers, entities, states, operations int
+	// swept reports that projections find events by sweeps, not by streams.
+	swept bool
+	// rate is the probability of each fault of a request.
+	rate      float64
+	snapshots entity.Snapshots
+	purges    bool
+	// wrongClocks is how far the clock of each process is ahead.
+	wrongClocks []time.Duration
 }
 
 func (h history) String() string {
 	return fmt.Sprintf("seed %d: %d processes, %d callers, %d entities, %d states, %d operations in each part, swept %v, faults %.3f, %+v, purges %v, clocks wrong by %v",
-		h.seed, h.processes, h.callers, h.things, h.settings, h.operations, h.swept, h.rate, h.snapshots, h.purges, h.wrongClocks)
+		h.seed, h.processes, h.callers, h.entities, h.states, h.operations, h.swept, h.rate, h.snapshots, h.purges, h.wrongClocks)
 }
 
 func draw(seed uint64) history {
 	r := rand.New(rand.NewPCG(seed, 1))
 	h := history{
-		seed: seed, processes: 2 + r.IntN(2), callers: 2 + r.IntN(3), things: 1 + r.IntN(3), settings: 1,
+		seed: seed, processes: 2 + r.IntN(2), callers: 2 + r.IntN(3), entities: 1 + r.IntN(3), states: 1,
 		operations: 8 + r.IntN(18), swept: r.IntN(3) == 0, rate: []float64{0, 0.005, 0.01, 0.02}[r.IntN(4)],
 		snapshots: entity.Snapshots{
 			Every: []int64{0, 1, 3, 7}[r.IntN(4)], Keep: 1 + r.IntN(2), DeleteEvents: r.IntN(2) == 0,
 		},
-		purges: r.IntN(2) == 0, payloadsAbove: 300,
+		purges: r.IntN(2) == 0,
 	}
 	if h.snapshots.Every == 0 {
 		h.snapshots.DeleteEvents = false

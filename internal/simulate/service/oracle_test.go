@@ -21,7 +21,7 @@ import (
 //     deletions of events are part of the history.
 //   - The read model, the effects, the tags and the messages have each stored event. The read model
 //     has no operation that is not in the state. Each effect was had once.
-//   - No persistence id is stuck, and the journal's verification finds nothing.
+//   - No persistence id is stuck. The journal's verification finds only what is left over.
 //   - The payloads outside that are left over can be removed.
 
 // look notes what is stored now.

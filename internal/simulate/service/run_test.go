@@ -26,6 +26,8 @@ const (
 	tagsTable        = "tags"
 	effectsTable     = "effects"
 	fenceWindow      = time.Hour
+	// payloadsAbove is the size above which a payload is kept outside.
+	payloadsAbove = 300
 	// settled is longer than any request takes.
 	settled = 5 * time.Minute
 	// patience is how long the projections may take without faults.
@@ -90,10 +92,10 @@ func (s *service) run() {
 	defer func() { _ = s.engine.Close() }()
 	s.table = dynamodb.NewFromConfig(s.engine.AWSConfig())
 	s.makeTables()
-	for i := range s.history.things {
+	for i := range s.entities {
 		s.things = append(s.things, newSubject(fmt.Sprint("thing|t", i)))
 	}
-	for i := range s.history.settings {
+	for i := range s.states {
 		s.settings = append(s.settings, newSubject(fmt.Sprint("setting|s", i)))
 	}
 	for i := range s.history.processes {
@@ -137,7 +139,7 @@ func (s *service) run() {
 }
 
 func (s *service) config() dynajournal.Config {
-	registry := serialization.NewRegistry(serialization.External(s.outside, s.payloadsAbove))
+	registry := serialization.NewRegistry(serialization.External(s.outside, payloadsAbove))
 	for _, err := range []error{
 		serialization.JSON[Done](registry, "done"), serialization.JSON[Thing](registry, "thing"), serialization.JSON[Setting](registry, "setting"),
 	} {
