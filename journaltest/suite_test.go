@@ -66,13 +66,14 @@ func TestDefectsAreFound(t *testing.T) {
 	} {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
-			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenJournal$/^"+regexp.QuoteMeta(strings.ReplaceAll(by, " ", "_"))+"$", "-test.v")
+			name := strings.ReplaceAll(by, " ", "_")
+			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBrokenJournal$/^"+regexp.QuoteMeta(name)+"$", "-test.v")
 			run.Env = append(os.Environ(), brokenJournal+"="+string(d))
 			out, err := run.CombinedOutput()
 			if exit := new(exec.ExitError); !errors.As(err, &exit) {
 				t.Fatalf("the suite found no defect (%v)", err)
 			}
-			if want := "--- FAIL: TestBrokenJournal/" + strings.ReplaceAll(by, " ", "_") + " "; !strings.Contains(string(out), want) {
+			if want := "--- FAIL: TestBrokenJournal/" + name + " "; !strings.Contains(string(out), want) {
 				t.Errorf("the suite did not fail by %q:\n%s", by, out)
 			}
 		})

@@ -11,7 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
-	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/payloads"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -34,7 +33,6 @@ func (s *slowStore) Put(ctx context.Context, key string, data []byte) error {
 // The machine sleeps between the put of a payload and that of its event, and meanwhile the payload
 // is removed as a leftover. The event is not acknowledged then.
 func TestEventWhosePayloadIsTooOldIsRejected(t *testing.T) {
-	testsize.NeedsLong(t, "a day passes")
 	virtual(t, func(t *testing.T) {
 		store := &slowStore{Memory: &payloads.Memory{}}
 		b := setup(t, func(c *dynajournal.Config) {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -289,7 +288,6 @@ func TestRequestsOfFollowing(t *testing.T) {
 // No record of a shard can be read for 13 hours, so that some may be trimmed. Follow says so.
 func TestFollowEndsIfRecordsMayBeTrimmed(t *testing.T) {
 	t.Parallel()
-	testsize.NeedsLong(t, "half a day passes")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		f := b.follow(func(o *projection.FollowOptions) { o.Poll = time.Minute })

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -134,7 +133,6 @@ func TestInvocationOwesASweepToOtherProjections(t *testing.T) {
 // The mapping was away for so long that records may be trimmed.
 func TestOldRecordsOweASweep(t *testing.T) {
 	t.Parallel()
-	testsize.NeedsLong(t, "half a day passes")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t, embedded.WithClock(time.Now))
 		b.write("a", "x")

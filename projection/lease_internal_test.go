@@ -17,7 +17,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // sentByPasses counts what a consumer sends.
@@ -179,7 +178,6 @@ func TestLeaseTakenAfterItsDeletion(t *testing.T) {
 // the open shards, and the lease of the sweeps.
 func TestCostsOfAPass(t *testing.T) {
 	t.Parallel()
-	testsize.NeedsLong(t, "a day passes")
 	synctest.Test(t, func(t *testing.T) {
 		c, engine, sent := consuming(t, embedded.WithStreamShards(4))
 		for range 6 {
