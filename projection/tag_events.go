@@ -28,8 +28,8 @@ type TaggedEvent struct {
 // still: if 100 other entries were added to the lane before another process went on.
 //
 // An event that was deleted or purged is left out, and one that is being deleted may be. If a
-// deletion or a purge was cut short, what it has not removed is found until the next one completes
-// it. To see what one has written, call [WaitFor] before.
+// deletion or a purge was cut short, the events that it has not removed are found until the next
+// one completes it. To see what one has written, call [WaitFor] before.
 //
 // It costs 1 read unit for each event up to 4 KB, 1 for each 4 KB of entries, and at least 1 for
 // each lane. An entry takes about 70 bytes, the persistence id and the tag. The loop takes some

@@ -1,6 +1,10 @@
 package explore
 
-import "github.com/dynajournal/dynajournal/embedded"
+import (
+	"iter"
+
+	"github.com/dynajournal/dynajournal/embedded"
+)
 
 // RequestFaults are the faults that a request can have, in the engine's notation: all its effects.
 // Stale reads are not among them, because they do not concern one request: see StaleFaults.
@@ -39,4 +43,36 @@ func CanHit(f *embedded.Fault, operation string) bool {
 		return operation == "PutItem" || operation == "UpdateItem" || operation == "DeleteItem"
 	}
 	return true
+}
+
+// InjectAll injects faults into the requests of an engine, until remove is called.
+func InjectAll(engine *embedded.Engine, faults []embedded.Fault) (remove func(), err error) {
+	var removes []func()
+	remove = func() {
+		for _, remove := range removes {
+			remove()
+		}
+	}
+	for _, f := range faults {
+		one, err := engine.Inject(f)
+		if err != nil {
+			remove()
+			return nil, err
+		}
+		removes = append(removes, one)
+	}
+	return remove, nil
+}
+
+// Injected returns the faults that requests of an engine have had, in the engine's notation,
+// without how often and how probably they were to occur.
+func Injected(engine *embedded.Engine) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, i := range engine.Injected() {
+			i.Fault.Times, i.Fault.Probability = 0, 0
+			if !yield(i.Fault.String()) {
+				return
+			}
+		}
+	}
 }

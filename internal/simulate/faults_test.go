@@ -291,9 +291,8 @@ func (g *simulation) tell(judge func()) {
 
 // tally counts the faults that an engine has injected.
 func (g *simulation) tally() {
-	for _, i := range g.engine.Injected() {
-		i.Fault.Times, i.Fault.Probability = 0, 0
-		g.sum.injected[i.Fault.String()]++
+	for fault := range explore.Injected(g.engine) {
+		g.sum.injected[fault]++
 	}
 }
 

@@ -102,9 +102,8 @@ func run(t *testing.T, h history, sum *totals) error {
 	}
 	g.finish()
 	_ = g.auditor.Close()
-	for _, i := range engine.Injected() {
-		i.Fault.Times, i.Fault.Probability = 0, 0
-		sum.injected[i.Fault.String()]++
+	for fault := range explore.Injected(engine) {
+		sum.injected[fault]++
 	}
 	sum.histories++
 	return g.oracle.failed()

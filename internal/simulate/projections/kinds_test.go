@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -41,9 +42,9 @@ type handler struct {
 // regard to its context.
 func (h *handler) begin(ctx context.Context, pid string) error {
 	err := h.misbehave(ctx, pid)
-	h.p.wait() // a process that stands still
-	if h.p.dead.Load() {
-		err = errKilled
+	h.p.still.Wait() // a process that stands still
+	if h.p.connection.Killed() {
+		err = explore.ErrKilled
 	}
 	if err != nil {
 		h.p.oracle.failure(h.g, h.kind, pid)

@@ -2,7 +2,6 @@ package projections_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -21,20 +20,16 @@ import (
 type process struct {
 	*simulation
 
-	number  int
-	client  aws.HTTPClient
-	journal *dynajournal.Journal
-	groups  []*projection.Group
+	number     int
+	still      explore.Standstill
+	connection *explore.Connection
+	journal    *dynajournal.Journal
+	groups     []*projection.Group
 	// cancel ends the groups, running are their ends.
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	dead    atomic.Bool
 	// replaced reports that another process takes its place.
 	replaced atomic.Bool
-
-	mu sync.Mutex
-	// still is closed when the process goes on. It is nil while it does not stand still.
-	still chan struct{}
 }
 
 func groupName(g int) string { return fmt.Sprint("g", g) }
@@ -46,8 +41,8 @@ var wrongs = []time.Duration{0, 0, 20 * time.Hour, -20 * time.Hour}
 func (s *simulation) launch(number int) *process {
 	p := &process{simulation: s, number: number}
 	config := s.config(wrongs[s.random(len(wrongs))])
-	p.client = config.AWS.HTTPClient
-	config.AWS.HTTPClient = &http.Client{Transport: p}
+	p.connection = explore.NewConnection(config.AWS.HTTPClient, &p.still)
+	config.AWS.HTTPClient = &http.Client{Transport: p.connection}
 	config.AWS.RetryMaxAttempts = 1
 	for {
 		var err error
@@ -63,7 +58,7 @@ func (s *simulation) launch(number int) *process {
 	}
 	for _, group := range p.groups {
 		p.running.Go(func() {
-			if err := group.Run(ctx); err != nil && !p.dead.Load() {
+			if err := group.Run(ctx); err != nil && !p.connection.Killed() {
 				s.oracle.fail("Run: %v", err)
 			}
 		})
@@ -100,63 +95,15 @@ func (p *process) group(g int, reader *dynamodbstreams.Client) *projection.Group
 	return group
 }
 
-var errKilled = errors.New("the process was killed")
-
-// RoundTrip sends a request, unless the process is dead. While it stands still, neither are
-// requests sent nor responses received, whatever their contexts are.
-func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
-	p.wait()
-	if p.dead.Load() {
-		return nil, errKilled
-	}
-	response, err := p.client.Do(r)
-	p.wait()
-	if err == nil && p.dead.Load() {
-		_ = response.Body.Close()
-		return nil, errKilled
-	}
-	return response, err
-}
-
-// wait returns when the process does not stand still.
-func (p *process) wait() {
-	for {
-		p.mu.Lock()
-		still := p.still
-		p.mu.Unlock()
-		if still == nil {
-			return
-		}
-		<-still
-	}
-}
-
-func (p *process) pause() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.still == nil {
-		p.still = make(chan struct{})
-	}
-}
-
-func (p *process) resume() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.still != nil {
-		close(p.still)
-		p.still = nil
-	}
-}
-
 // kill ends the process without a further request. Its handlers do nothing more.
 func (p *process) kill() {
-	p.dead.Store(true)
+	p.connection.Kill()
 	p.end()
 }
 
 // end ends the groups.
 func (p *process) end() {
-	p.resume()
+	p.still.End()
 	p.cancel()
 	p.running.Wait()
 	_ = p.journal.Close()

@@ -18,6 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
 const (
@@ -95,9 +96,8 @@ func run(t *testing.T, h history, sum *totals) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, i := range engine.Injected() {
-		i.Fault.Times, i.Fault.Probability = 0, 0
-		sum.injected[i.Fault.String()]++
+	for fault := range explore.Injected(engine) {
+		sum.injected[fault]++
 	}
 	sum.histories++
 	return s.oracle.failed()
@@ -170,7 +170,7 @@ func (s *simulation) sleep(number int, d time.Duration) {
 		s.oracle.collect() // what was written long ago is trimmed
 	}
 	for _, p := range s.processes {
-		p.pause()
+		p.still.Begin()
 	}
 	for _, id := range s.stored {
 		s.writeAny(id, rand.New(rand.NewPCG(s.seed, uint64(1000+number*len(odd)+id.number))), 2)
@@ -182,29 +182,24 @@ func (s *simulation) sleep(number int, d time.Duration) {
 		}
 	}
 	for _, p := range s.processes {
-		p.resume()
+		p.still.End()
 	}
 }
 
 // inject injects faults into requests, until remove is called.
 func (s *simulation) inject() (remove func()) {
-	var removes []func()
+	var injected []embedded.Fault
 	for i, f := range faults {
-		if s.rates[i] == 0 {
-			continue
-		}
-		f.Probability = float64(s.rates[i]) / 1000
-		remove, err := s.engine.Inject(f)
-		if err != nil {
-			s.Fatal(err)
-		}
-		removes = append(removes, remove)
-	}
-	return func() {
-		for _, remove := range removes {
-			remove()
+		if s.rates[i] > 0 {
+			f.Probability = float64(s.rates[i]) / 1000
+			injected = append(injected, f)
 		}
 	}
+	remove, err := explore.InjectAll(s.engine, injected)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return remove
 }
 
 func (s *simulation) disturb(d disturbance) {
@@ -224,9 +219,9 @@ func (s *simulation) disturb(d disturbance) {
 		p.end()
 		s.replace(p)
 	case pause:
-		p.pause()
+		p.still.Begin()
 		time.Sleep(d.length)
-		p.resume()
+		p.still.End()
 	case split:
 		if err := s.engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
 			s.oracle.fail("split: %v", err)

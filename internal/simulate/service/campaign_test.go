@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,10 +22,10 @@ import (
 )
 
 var (
-	duration = flag.Duration("simulate.duration", 0, "how long to run histories; 0 is a fixed number of histories")
-	enough   = flag.Int("simulate.operations", 0, "how many operations to run; 0 is no such bound")
-	first    = flag.Uint64("simulate.seed", 1, "the seed of the first history")
-	tracing  = flag.Bool("simulate.trace", false, "print what is done, for a failure")
+	duration   = flag.Duration("simulate.duration", 0, "how long to run histories; 0 is a fixed number of histories")
+	operations = flag.Int("simulate.operations", 0, "how many operations to run; 0 is no such bound")
+	first      = flag.Uint64("simulate.seed", 1, "the seed of the first history")
+	tracing    = flag.Bool("simulate.trace", false, "print what is done, for a failure")
 )
 
 func TestMain(m *testing.M) {
@@ -35,21 +34,22 @@ func TestMain(m *testing.M) {
 }
 
 // fixed is how many histories are run unless a flag says how long to run them.
-var fixed = testsize.Of(3, 60)
+var fixed = testsize.Of[uint64](3, 60)
 
 // TestService runs random histories until one fails, or enough were run. It prints the seed. As
 // many run at the same time as there are processors. Goroutines that are ready at the same time run
 // in any order, so a failure may need several runs to come again.
 func TestService(t *testing.T) {
-	began, sum := time.Now(), &totals{counts: map[string]int{}}
-	var next atomic.Uint64
-	next.Store(*first)
+	sum := &totals{began: time.Now(), next: *first, counts: map[string]int{}}
 	t.Run("histories", func(t *testing.T) {
 		for i := range runtime.GOMAXPROCS(0) {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
-				for !t.Failed() && !sum.over(began) {
-					seed := next.Add(1) - 1
+				for !t.Failed() {
+					seed, more := sum.take()
+					if !more {
+						return
+					}
 					synctest.Test(t, func(t *testing.T) {
 						s := &service{T: t, history: draw(seed), sum: sum}
 						s.run()
@@ -61,25 +61,50 @@ func TestService(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("-simulate.seed from %d to %d: %v", *first, next.Load()-1, sum)
+	t.Logf("-simulate.seed from %d to %d: %v", *first, sum.next-1, sum)
 }
 
 // totals are the totals of all histories.
 type totals struct {
-	mu                    sync.Mutex
+	began time.Time
+
+	mu sync.Mutex
+	// next is the seed of the next history.
+	next                  uint64
 	histories, operations int
 	// counts has everything else by its name.
 	counts map[string]int
 }
 
-// over reports whether enough was run.
-func (s *totals) over(began time.Time) bool {
+// take returns the seed of the next history, or false if enough was run. Without flags it is always
+// the same histories that are run.
+func (s *totals) take() (seed uint64, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if *duration == 0 && *enough == 0 {
-		return s.histories >= fixed
+	enough := s.next >= *first+fixed
+	if *duration > 0 || *operations > 0 {
+		enough = *duration > 0 && time.Since(s.began) > *duration || *operations > 0 && s.operations >= *operations
 	}
-	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && s.operations >= *enough
+	if enough {
+		return 0, false
+	}
+	s.next++
+	return s.next - 1, true
+}
+
+// end notes that a history has ended.
+func (s *totals) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.histories++
+}
+
+// operation notes that an operation begins.
+func (s *totals) operation(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.operations++
+	s.counts[what]++
 }
 
 func (s *totals) count(what string) { s.add(what, 1) }
@@ -99,7 +124,7 @@ func (s *totals) String() string {
 	return b.String()
 }
 
-// history is what is drawn of a random history.
+// history is a random history.
 type history struct {
 	seed uint64
 	// callers are how many use the service, operations how many each of them asks for in a part.

@@ -14,9 +14,9 @@ func (s *service) migrate() {
 	if err := dynajournal.CreateTables(context.Background(), config, dynajournal.TableOptions{}); err != nil {
 		s.Fatal(err)
 	}
-	from, to := s.open(s.config()), s.open(config)
-	defer func() { _, _ = from.Close(), to.Close() }()
-	source := migration.Current{Journal: from}
+	to := s.open(config)
+	defer func() { _ = to.Close() }()
+	source := migration.Current{Journal: s.auditor}
 	summary, err := migration.Run(context.Background(), source, to, migration.Options{})
 	if err != nil {
 		s.fail("migrate: %v: %+v", err, summary)
@@ -27,5 +27,7 @@ func (s *service) migrate() {
 	if err != nil || compared.Different > 0 {
 		s.fail("the copy is not equal: %v: %+v", err, compared)
 	}
-	s.wantStates(to, s.things, "in the copy")
+	h := s.host(to)
+	defer h.close()
+	s.wantStates(h, s.things, "in the copy")
 }

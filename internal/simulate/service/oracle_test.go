@@ -24,31 +24,27 @@ import (
 //   - No persistence id is stuck. The journal's verification finds only what is left over.
 //   - The payloads outside that are left over can be removed.
 
-// look notes what is stored now.
+// look notes which events are stored, and which states a new process shows.
 func (s *service) look() {
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
 	for _, b := range s.things {
-		if err := b.lookAt(j); err != nil {
+		if err := b.lookAt(s.auditor); err != nil {
 			s.fail("%s can't be read: %v", b.pid, err)
 			return
 		}
 	}
-	things, settings := s.host(j)
-	defer func() { _, _ = things.Close(context.Background()), settings.Close(context.Background()) }()
-	for _, each := range [][]*subject{s.things, s.settings} {
-		for _, b := range each {
-			began := time.Now()
-			names, err := viewOf(context.Background(), things, settings, b)
-			if err != nil {
-				s.fail("%s can't be viewed: %v", b.pid, err)
-				return
-			}
-			if why := b.possible(names, began, time.Now()); why != "" {
-				s.fail("%s in the end: %s", b.pid, why)
-			}
-			b.now = names
+	h := s.host(s.auditor)
+	defer h.close()
+	for _, b := range slices.Concat(s.things, s.settings) {
+		began := time.Now()
+		names, err := h.view(b)
+		if err != nil {
+			s.fail("%s can't be viewed: %v", b.pid, err)
+			return
 		}
+		if why := b.possible(names, began, time.Now()); why != "" {
+			s.fail("%s in the end: %s", b.pid, why)
+		}
+		b.now = names
 	}
 }
 
@@ -68,7 +64,7 @@ func (b *subject) lookAt(j *dynajournal.Journal) error {
 	return nil
 }
 
-// judge checks what is stored when everything has settled, but for the projections.
+// judge checks everything except the projections, after all has settled.
 func (s *service) judge() {
 	for _, b := range s.things {
 		stored := make([]string, 0, len(b.visible))
@@ -82,23 +78,17 @@ func (s *service) judge() {
 		if !slices.Equal(stored, want) {
 			s.fail("%s is %v, its events are %v", b.pid, b.now, stored)
 		}
-		for _, p := range s.processes {
-			l := p.now()
-			names, err := viewOf(context.Background(), l.things, l.settings, b)
-			if err != nil || !slices.Equal(names, b.now) {
-				s.fail("%s is %v for process %d, want %v: %v", b.pid, names, p.number, b.now, err)
-			}
-		}
+	}
+	for _, p := range s.processes {
+		s.wantStates(p.now().hosted, s.things, fmt.Sprintf("for process %d", p.number))
 	}
 	s.verify()
 }
 
 // verify verifies the journal.
 func (s *service) verify() {
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
 	for _, b := range slices.Concat(s.things, s.settings) {
-		for f, err := range j.Verify(context.Background(), b.pid, dynajournal.VerifyOptions{}) {
+		for f, err := range s.auditor.Verify(context.Background(), b.pid, dynajournal.VerifyOptions{}) {
 			if f.Kind == dynajournal.FindingOrphanBelowLowMark {
 				continue // a deletion was cut short; the next one finishes it
 			}
@@ -109,7 +99,8 @@ func (s *service) verify() {
 	}
 }
 
-// disagreement returns what a projection does not agree with, empty if all do.
+// disagreement returns in what a projection does not agree with the journal. It is empty if all of
+// them agree.
 func (s *service) disagreement() string {
 	times, names := s.effectsOf()
 	for key, n := range times {
@@ -142,7 +133,7 @@ func (s *service) disagreement() string {
 		}
 	}
 	found, err := s.tagged()
-	// What a deletion that was cut short has not removed is found.
+	// The index also finds the events that a deletion, cut short, has not removed yet.
 	maps.DeleteFunc(found, func(key, _ string) bool { return tags[key] == "" && s.isDeleted(key) })
 	switch {
 	case err != nil:
@@ -158,9 +149,7 @@ func (s *service) disagreement() string {
 
 // tagged returns the events that have the tag, by their keys.
 func (s *service) tagged() (map[string]string, error) {
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
-	index, err := projection.OpenTagIndex(context.Background(), j, tagsTable)
+	index, err := projection.OpenTagIndex(context.Background(), s.auditor, tagsTable)
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +173,12 @@ func (s *service) tagged() (map[string]string, error) {
 
 // isDeleted reports whether the event of a key is below the low mark.
 func (s *service) isDeleted(key string) bool {
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
 	for _, b := range s.things {
 		var seq int64
 		if _, err := fmt.Sscanf(strings.TrimPrefix(key, b.pid), "%d", &seq); err != nil {
 			continue // it is another's
 		}
-		bounds, err := j.Bounds(context.Background(), b.pid)
+		bounds, err := s.auditor.Bounds(context.Background(), b.pid)
 		if err != nil {
 			s.fail("bounds of %s: %v", b.pid, err)
 		}
@@ -202,10 +189,8 @@ func (s *service) isDeleted(key string) bool {
 
 // stuck returns which persistence ids are stuck, and why.
 func (s *service) stuck() map[string]string {
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
 	all := map[string]string{}
-	for stuck, err := range projection.Stuck(context.Background(), j, "", projection.ScanOptions{}) {
+	for stuck, err := range projection.Stuck(context.Background(), s.auditor, "", projection.ScanOptions{}) {
 		if err != nil {
 			s.fail("Stuck: %v", err)
 			break
@@ -218,9 +203,7 @@ func (s *service) stuck() map[string]string {
 // removeLeftovers removes the payloads to which nothing refers. All subjects can be read after it.
 func (s *service) removeLeftovers() {
 	time.Sleep(payloads.DefaultMinAge + time.Hour)
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
-	found, err := payloads.Leftovers(context.Background(), j, s.outside, payloads.Options{})
+	found, err := payloads.Leftovers(context.Background(), s.auditor, s.outside, payloads.Options{})
 	if err != nil {
 		s.fail("leftovers: %v", err)
 		return
@@ -232,15 +215,15 @@ func (s *service) removeLeftovers() {
 			s.fail("%v", err)
 		}
 	}
-	s.wantStates(j, slices.Concat(s.things, s.settings), "without left-over payloads")
+	h := s.host(s.auditor)
+	defer h.close()
+	s.wantStates(h, slices.Concat(s.things, s.settings), "without left-over payloads")
 }
 
-// wantStates checks that some subjects have the states in a journal that were noted last.
-func (s *service) wantStates(j *dynajournal.Journal, of []*subject, where string) {
-	things, settings := s.host(j)
-	defer func() { _, _ = things.Close(context.Background()), settings.Close(context.Background()) }()
+// wantStates checks that a process shows the states of some subjects that were noted last.
+func (s *service) wantStates(h *hosted, of []*subject, where string) {
 	for _, b := range of {
-		names, err := viewOf(context.Background(), things, settings, b)
+		names, err := h.view(b)
 		if err != nil || !slices.Equal(names, b.now) {
 			s.fail("%s is %v %s, want %v: %v", b.pid, names, where, b.now, err)
 		}

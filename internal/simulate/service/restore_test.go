@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/entity"
 )
 
 // restored are the sets of tables that are replaced by older copies of themselves. The last one is
@@ -45,8 +44,9 @@ func (s *service) copyAll() copied {
 	return c
 }
 
-// restore replaces some tables by their older copies, begins a process, and checks that whatever is
-// asked fails or is right: a state is that of before, or that of the copy.
+// restore replaces some tables by their older copies, begins a process, and checks that each view
+// fails or is right: the state of a table that was replaced is that of its copy, and the state of
+// another table has not changed.
 func (s *service) restore(backup copied) {
 	names := restored[s.random(len(restored))]
 	for _, name := range names {
@@ -60,11 +60,11 @@ func (s *service) restore(backup copied) {
 	s.sum.count("replaced " + strings.Join(names, ", "))
 	j := s.open(s.config())
 	defer func() { _ = j.Close() }()
-	things, settings := s.host(j)
-	defer func() { _, _ = things.Close(context.Background()), settings.Close(context.Background()) }()
-	right := map[string][]string{}
+	h := s.host(j)
+	defer h.close()
+	right := map[*subject][]string{}
 	for _, b := range slices.Concat(s.things, s.settings) {
-		seen, err := viewOf(context.Background(), things, settings, b)
+		seen, err := h.view(b)
 		s.trace("%s: %v %v", b.pid, seen, err)
 		if err != nil {
 			s.sum.count("restored: an error")
@@ -84,10 +84,10 @@ func (s *service) restore(backup copied) {
 			return
 		}
 		if isThing(b) {
-			right[b.pid] = want
+			right[b] = want
 		}
 	}
-	s.goOn(things, right)
+	s.goOn(h, right)
 	s.judgeRestored(j, names, right)
 }
 
@@ -114,23 +114,20 @@ func (s *service) replace(table string, items []item) {
 
 // goOn does an operation on each entity that has a state, so that numbers of lost events are used
 // again.
-func (s *service) goOn(things *entity.Entities[Thing, Done], right map[string][]string) {
-	for pid, names := range right {
-		if _, err := things.Update(context.Background(), idOf(pid), func(tx *entity.Tx[Thing, Done]) error {
-			tx.Record(Done{Name: "restored"})
-			return nil
-		}); err != nil {
-			s.trace("%s: %v", pid, err)
-			delete(right, pid)
+func (s *service) goOn(h *hosted, right map[*subject][]string) {
+	for b, names := range right {
+		if err := h.do(context.Background(), b, "restored"); err != nil {
+			s.trace("%s: %v", b.pid, err)
+			delete(right, b)
 			continue
 		}
-		right[pid] = append(slices.Clip(names), "restored")
+		right[b] = append(slices.Clip(names), "restored")
 	}
 }
 
 // judgeRestored lets the projections run. In the end each persistence id is stuck, or can't be
 // read, or its read model is right.
-func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right map[string][]string) {
+func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right map[*subject][]string) {
 	group, err := s.newGroup(j, s.engine.AWSConfig())
 	if err != nil {
 		s.fail("after the restore of %v there is no group: %v", names, err)
@@ -139,8 +136,8 @@ func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right ma
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()
-	for pid := range right {
-		group.Trigger(pid)
+	for b := range right {
+		group.Trigger(b.pid)
 	}
 	for began, pause := time.Now(), time.Minute; ; pause = min(2*pause, 10*time.Minute) {
 		time.Sleep(pause)
@@ -160,14 +157,14 @@ func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right ma
 	s.sum.add("restored: persistence ids stuck", len(s.stuck()))
 }
 
-// misread returns what is wrong in the read model of a persistence id that is not stuck and whose
-// events can be read. It is empty if nothing is.
-func (s *service) misread(j *dynajournal.Journal, right map[string][]string) string {
+// misread returns what is wrong in the read models, or an empty string. It leaves out persistence
+// ids that are stuck, or whose events can't be read.
+func (s *service) misread(j *dynajournal.Journal, right map[*subject][]string) string {
 	stuck := s.stuck()
 	s.told.mu.Lock()
 	defer s.told.mu.Unlock()
-	for _, b := range s.things {
-		if _, judged := right[b.pid]; !judged || stuck[b.pid] != "" || b.lookAt(j) != nil {
+	for b, want := range right {
+		if stuck[b.pid] != "" || b.lookAt(j) != nil {
 			continue
 		}
 		for seq, name := range b.visible {
@@ -176,8 +173,8 @@ func (s *service) misread(j *dynajournal.Journal, right map[string][]string) str
 			}
 		}
 		for seq, name := range s.told.read[b.pid] {
-			if !slices.Contains(right[b.pid], name) {
-				return fmt.Sprintf("the read model has %q at %d of %s, which is %v", name, seq, b.pid, right[b.pid])
+			if !slices.Contains(want, name) {
+				return fmt.Sprintf("the read model has %q at %d of %s, which is %v", name, seq, b.pid, want)
 			}
 		}
 	}

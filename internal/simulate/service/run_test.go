@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,6 +41,7 @@ type service struct {
 
 	engine    *embedded.Engine
 	table     *dynamodb.Client
+	auditor   *dynajournal.Journal // of a process without faults
 	outside   *payloads.Memory
 	processes []*process
 	things    []*subject
@@ -92,11 +92,12 @@ func (s *service) run() {
 	defer func() { _ = s.engine.Close() }()
 	s.table = dynamodb.NewFromConfig(s.engine.AWSConfig())
 	s.makeTables()
+	defer func() { _ = s.auditor.Close() }()
 	for i := range s.entities {
-		s.things = append(s.things, newSubject(fmt.Sprint("thing|t", i)))
+		s.things = append(s.things, &subject{pid: fmt.Sprint("thing|t", i)})
 	}
 	for i := range s.states {
-		s.settings = append(s.settings, newSubject(fmt.Sprint("setting|s", i)))
+		s.settings = append(s.settings, &subject{pid: fmt.Sprint("setting|s", i)})
 	}
 	for i := range s.history.processes {
 		s.processes = append(s.processes, &process{service: s, number: i, machine: explore.NewMachine(time.Now, s.wrongClocks[i], fenceWindow)})
@@ -129,13 +130,10 @@ func (s *service) run() {
 	if s.failed() == nil {
 		s.restore(backup)
 	}
-	for _, i := range s.engine.Injected() {
-		i.Fault.Times, i.Fault.Probability = 0, 0
-		s.sum.count("fault " + i.Fault.String())
+	for fault := range explore.Injected(s.engine) {
+		s.sum.count("fault " + fault)
 	}
-	s.sum.mu.Lock()
-	defer s.sum.mu.Unlock()
-	s.sum.histories++
+	s.sum.end()
 }
 
 func (s *service) config() dynajournal.Config {
@@ -167,9 +165,8 @@ func (s *service) makeTables() {
 	if err := dynajournal.CreateTables(s.Context(), s.config(), dynajournal.TableOptions{Projections: true, Stream: true}); err != nil {
 		s.Fatal(err)
 	}
-	j := s.open(s.config())
-	defer func() { _ = j.Close() }()
-	if err := projection.CreateTagIndex(s.Context(), j, tagsTable, projection.TagIndexOptions{Lanes: 2}); err != nil {
+	s.auditor = s.open(s.config())
+	if err := projection.CreateTagIndex(s.Context(), s.auditor, tagsTable, projection.TagIndexOptions{Lanes: 2}); err != nil {
 		s.Fatal(err)
 	}
 	if _, err := s.table.CreateTable(s.Context(), &dynamodb.CreateTableInput{
@@ -206,24 +203,18 @@ func (s *service) work(part int) {
 
 // inject injects faults into requests, until remove is called.
 func (s *service) inject() (remove func()) {
-	var removes []func()
+	var injected []embedded.Fault
 	for _, f := range faults {
-		if s.rate == 0 {
-			break
-		}
-		fault := f.fault
-		fault.Probability = min(s.rate*f.weight, 0.3)
-		remove, err := s.engine.Inject(fault)
-		if err != nil {
-			s.Fatal(err)
-		}
-		removes = append(removes, remove)
-	}
-	return func() {
-		for _, remove := range removes {
-			remove()
+		if s.rate > 0 {
+			f.fault.Probability = min(s.rate*f.weight, 0.3)
+			injected = append(injected, f.fault)
 		}
 	}
+	remove, err := explore.InjectAll(s.engine, injected)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return remove
 }
 
 // stills are how long a process stands still.
@@ -256,7 +247,7 @@ func (s *service) disturb() {
 	}
 }
 
-// pass lets a fence window pass while no process runs, and removes what has expired.
+// pass lets a fence window pass while no process runs, and removes the items that have expired.
 func (s *service) pass() {
 	for _, p := range s.processes {
 		p.end()
@@ -270,11 +261,11 @@ func (s *service) pass() {
 	}
 }
 
-// settle waits until what is late has arrived, and all projections agree with the journal.
+// settle waits until the late requests have arrived, and all projections agree with the journal.
 func (s *service) settle() {
 	time.Sleep(settled)
 	s.look()
-	if s.swept { // a sweep does not find what was purged and is not used again
+	if s.swept { // no sweep finds a persistence id that was purged and is not used again
 		for _, b := range s.things {
 			s.processes[0].now().group.Trigger(b.pid)
 		}
@@ -305,10 +296,4 @@ func (s *service) items(table string) []item {
 		all = append(all, page.Items...)
 	}
 	return all
-}
-
-// idOf returns the entity's id of a persistence id.
-func idOf(pid string) string {
-	_, id, _ := strings.Cut(pid, "|")
-	return id
 }

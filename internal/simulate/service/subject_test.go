@@ -63,8 +63,6 @@ type subject struct {
 	visible       map[int64]string
 }
 
-func newSubject(pid string) *subject { return &subject{pid: pid} }
-
 // outcome is what a caller knows.
 type outcome int
 
@@ -98,9 +96,6 @@ func (b *subject) end(c *call, o outcome) {
 
 // operate does a random operation.
 func (s *service) operate(r *rand.Rand, name string) {
-	s.sum.mu.Lock()
-	s.sum.operations++
-	s.sum.mu.Unlock()
 	p := s.processes[r.IntN(len(s.processes))]
 	b := s.things[r.IntN(len(s.things))]
 	dice := r.IntN(100)
@@ -109,18 +104,16 @@ func (s *service) operate(r *rand.Rand, name string) {
 	}
 	switch {
 	case dice%20 < 2:
-		s.sum.count("view")
+		s.sum.operation("view")
 		s.view(p, b)
 	case dice%20 == 2 && s.purges:
-		s.sum.count("purge")
+		s.sum.operation("purge")
 		s.purge(p, b)
 	default:
-		s.sum.count("update")
+		s.sum.operation("update")
 		s.update(p, b, r, name)
 	}
 }
-
-func isThing(b *subject) bool { return strings.HasPrefix(b.pid, "thing|") }
 
 // update does an operation, and repeats it with its id until the outcome is known, or a caller
 // loses patience.
@@ -129,18 +122,7 @@ func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
 	known := refused
 	for range 4 {
 		ctx, cancel := context.WithTimeout(context.Background(), []time.Duration{time.Hour, time.Hour, 300 * time.Millisecond}[r.IntN(3)])
-		var err error
-		if l := p.now(); isThing(b) {
-			_, err = l.things.Update(ctx, idOf(b.pid), func(tx *entity.Tx[Thing, Done]) error {
-				tx.Record(done(name))
-				return nil
-			}, entity.CommandID(name))
-		} else {
-			_, err = l.settings.Update(ctx, idOf(b.pid), func(tx *entity.StateTx[Setting]) error {
-				tx.Record(Setting{append(slices.Clip(tx.State().Names), name)})
-				return nil
-			}, entity.CommandID(name))
-		}
+		err := p.now().hosted.do(ctx, b, name)
 		cancel()
 		s.trace("%s of %s on %d: %v", name, b.pid, p.number, err)
 		s.wanted(err)
@@ -160,7 +142,7 @@ func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
 // view looks at a subject.
 func (s *service) view(p *process, b *subject) {
 	began := time.Now()
-	names, err := viewOf(context.Background(), p.now().things, p.now().settings, b)
+	names, err := p.now().hosted.view(b)
 	s.wanted(err)
 	if err == nil {
 		if why := b.possible(names, began, time.Now()); why != "" {
@@ -169,26 +151,16 @@ func (s *service) view(p *process, b *subject) {
 	}
 }
 
-func viewOf(ctx context.Context, things *entity.Entities[Thing, Done], settings *entity.States[Setting], b *subject) (names []string, err error) {
-	if isThing(b) {
-		_, err = things.View(ctx, idOf(b.pid), func(t Thing) error { names = slices.Clone(t.Names); return nil })
-	} else {
-		_, err = settings.View(ctx, idOf(b.pid), func(t Setting) error { names = slices.Clone(t.Names); return nil })
-	}
-	return names, err
-}
-
 func (s *service) purge(p *process, b *subject) {
 	c := b.begin("")
-	var err error
-	if isThing(b) {
-		err = p.now().things.Purge(context.Background(), idOf(b.pid))
-	} else {
-		err = p.now().settings.Purge(context.Background(), idOf(b.pid))
-	}
+	err := p.now().hosted.purge(b)
 	s.trace("purge of %s on %d: %v", b.pid, p.number, err)
 	s.wanted(err)
-	b.end(c, map[bool]outcome{true: acknowledged, false: unknown}[err == nil])
+	if err != nil {
+		b.end(c, unknown)
+		return
+	}
+	b.end(c, acknowledged)
 }
 
 // unwanted are errors to which no fault leads.
@@ -224,7 +196,7 @@ func (b *subject) possible(names []string, began, ended time.Time) string {
 		delete(shown, c.name)
 		switch {
 		case c.name == "":
-		case there && c.outcome == refused && !c.ended.IsZero():
+		case there && c.outcome == refused:
 			return c.name + " was refused, but is there"
 		case there && c.began.After(ended):
 			return c.name + " is there before it was asked for"
@@ -251,6 +223,6 @@ func (b *subject) purgedBetween(after, before time.Time) bool {
 // may be completed at any time after it began.
 func (b *subject) mayBePurged(after, before time.Time) bool {
 	return slices.ContainsFunc(b.calls, func(c *call) bool {
-		return c.name == "" && !c.began.After(before) && (c.outcome != acknowledged || c.ended.IsZero() || !c.ended.Before(after))
+		return c.name == "" && !c.began.After(before) && (c.outcome != acknowledged || !c.ended.Before(after))
 	})
 }

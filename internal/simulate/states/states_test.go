@@ -21,6 +21,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -99,32 +100,10 @@ type history struct {
 type process struct {
 	h *history
 
-	mu      sync.Mutex
-	dead    *atomic.Bool
-	journal *dynajournal.Journal
-	states  *entity.States[State]
-}
-
-// mortal lets requests through until the process is dead.
-type mortal struct {
-	inner interface {
-		Do(r *http.Request) (*http.Response, error)
-	}
-	dead *atomic.Bool
-}
-
-var errDead = errors.New("the process was killed")
-
-func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
-	if m.dead.Load() {
-		return nil, errDead
-	}
-	response, err := m.inner.Do(r)
-	if err == nil && m.dead.Load() {
-		_ = response.Body.Close()
-		return nil, errDead
-	}
-	return response, err
+	mu         sync.Mutex
+	connection *explore.Connection
+	journal    *dynajournal.Journal
+	states     *entity.States[State]
 }
 
 func run(t *testing.T, seed uint64, sum *totals) {
@@ -201,30 +180,25 @@ func (h *history) inject(random *rand.Rand) (remove func()) {
 	if rate == 0 {
 		return func() {}
 	}
-	var removes []func()
-	for _, f := range []embedded.Fault{
+	faults := []embedded.Fault{
 		{Effect: embedded.EffectReset, Applied: true}, {Effect: embedded.EffectReset}, {Effect: embedded.EffectThrottling},
 		{Effect: embedded.EffectInternalError, Applied: true}, {Effect: embedded.EffectSlow, Delay: 2 * time.Second},
 		{Effect: embedded.EffectSlow, Delay: 50 * time.Millisecond}, {Effect: embedded.EffectSlow, Delay: beyond},
-	} {
-		f.Probability = rate
-		remove, err := h.engine.Inject(f)
-		if err != nil {
-			h.Fatal(err)
-		}
-		removes = append(removes, remove)
 	}
-	return func() {
-		for _, remove := range removes {
-			remove()
-		}
+	for i := range faults {
+		faults[i].Probability = rate
 	}
+	remove, err := explore.InjectAll(h.engine, faults)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return remove
 }
 
 func (p *process) begin() {
 	config := p.h.config()
-	p.dead = &atomic.Bool{}
-	config.AWS.HTTPClient = &http.Client{Transport: mortal{config.AWS.HTTPClient, p.dead}}
+	p.connection = explore.NewConnection(config.AWS.HTTPClient, &explore.Standstill{})
+	config.AWS.HTTPClient = &http.Client{Transport: p.connection}
 	for {
 		var err error
 		if p.journal, err = dynajournal.Open(context.Background(), config); err == nil {
@@ -243,11 +217,11 @@ func (p *process) begin() {
 func (p *process) kill() {
 	p.h.sum.kills.Add(1)
 	next := &process{h: p.h}
-	p.dead.Store(true)
+	p.connection.Kill()
 	next.begin()
 	journal, states := p.journal, p.states
 	p.mu.Lock() // never while time has to pass
-	p.dead, p.journal, p.states = next.dead, next.journal, next.states
+	p.connection, p.journal, p.states = next.connection, next.journal, next.states
 	p.mu.Unlock()
 	closeAll(p.h, journal, states)
 }
