@@ -119,13 +119,15 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 }
 
 // SaveSnapshot saves a state, and replaces a snapshot of the same persistence id and sequence
-// number. Config.Serialization encodes the state; a [serialization.Payload] is written as it is. A
+// number. Config.Serialization encodes the state; a [serialization.Payload] is written as it is,
+// and one that refers to a payload of serialization.External must be written within half an hour. A
 // state that does not fit into an item is split over several; a reader finds all of it or nothing.
 // Saving is not fenced: the state of a writer that has ended is right, too, unless the persistence
 // id was purged meanwhile. In a native journal SaveSnapshot looks for that after it has saved,
 // deletes the snapshot again, and returns [ErrPurged].
 //
-// Errors: [ErrRejected] (the state can't be serialized, or is over Config.MaxSnapshotBytes),
+// Errors: [ErrRejected] (the state can't be serialized, or is over Config.MaxSnapshotBytes, or half
+// an hour has passed since its payload was put to the store of serialization.External),
 // [ErrPurged], [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and
 // those of requests. After an error of a request the snapshot may be saved ([MaybeApplied] reports
 // whether). It may be saved again.
@@ -133,7 +135,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if err := j.checkSnapshot(metadata, 1); err != nil {
 		return Cost{}, err
 	}
-	p, err := j.core.Serialization.Encode(ctx, state)
+	p, put, err := j.core.EncodePayload(ctx, state)
 	if err == nil && !layout.IsUTF8(p.Manifest) {
 		err = core.ErrManifestNotText
 	}
@@ -143,22 +145,16 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if metadata.Timestamp.IsZero() {
 		metadata.Timestamp = j.core.Clock.Wall()
 	}
-	var m dynamo.Meter
-	err = j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		err := j.core.SaveSnapshot(ctx, &m, &layout.Snapshot{
-			PersistenceID: metadata.PersistenceID,
-			SequenceNr:    metadata.SequenceNumber,
-			Timestamp:     metadata.Timestamp.UnixMilli(),
-			SerializerID:  p.SerializerID,
-			Manifest:      p.Manifest,
-			Bytes:         p.Bytes,
-		})
-		if errors.Is(err, snapshots.ErrTooLarge) {
-			err = &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
-		}
-		return m.Mark(j.core.SnapshotError("save a snapshot", metadata.PersistenceID, err))
+	cost, err := j.core.SaveSnapshot(ctx, &layout.Snapshot{
+		PersistenceID: metadata.PersistenceID,
+		SequenceNr:    metadata.SequenceNumber,
+		Timestamp:     metadata.Timestamp.UnixMilli(),
+		SerializerID:  p.SerializerID,
+		Manifest:      p.Manifest,
+		Bytes:         p.Bytes,
+		Outside:       put,
 	})
-	return Cost(m.Cost()), err
+	return Cost(cost), err
 }
 
 // checkSnapshot returns an *ArgumentError if the metadata of a snapshot are wrong. lowest is the

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/commandids"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -39,10 +41,11 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
 	err := guard(e.pid, func() error {
-		payload, err := h.encodeState(ctx, at.state, ids)
+		snapshot, err := h.encodeState(ctx, at.state, ids)
 		if err == nil {
-			metadata := dynajournal.SnapshotMetadata{PersistenceID: e.pid, SequenceNumber: version}
-			_, err = h.journal.SaveSnapshot(ctx, metadata, payload)
+			snapshot.PersistenceID, snapshot.SequenceNr = e.pid, version
+			snapshot.Timestamp = h.core.Clock.Wall().UnixMilli()
+			_, err = h.core.SaveSnapshot(ctx, snapshot)
 		}
 		return err
 	})
@@ -127,13 +130,19 @@ func (e *entity[S, E]) removeBefore(
 	return err
 }
 
-// encodeState returns the stored form of a state, with the ids of commands.
-func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandids.Saved) (serialization.Payload, error) {
-	p, err := h.core.Serialization.Encode(ctx, state)
-	if err != nil || len(ids.Done) == 0 {
-		return p, err
+// encodeState returns the snapshot of a state, with the ids of commands.
+func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandids.Saved) (*layout.Snapshot, error) {
+	p, put, err := h.core.EncodePayload(ctx, state)
+	if err == nil && !utf8.ValidString(p.Manifest) {
+		err = errManifestNotText
 	}
-	return commandids.Seal(p, &ids), nil
+	if err != nil {
+		return nil, err
+	}
+	if len(ids.Done) > 0 {
+		p = commandids.Seal(p, &ids)
+	}
+	return &layout.Snapshot{SerializerID: p.SerializerID, Manifest: p.Manifest, Bytes: p.Bytes, Outside: put}, nil
 }
 
 // loadSnapshot begins found with the newest snapshot that can be decoded, if there is one. unread

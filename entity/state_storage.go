@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/commandids"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -22,6 +23,8 @@ type stateStorage[S any] struct{ self states.Writer }
 // command has a payload.
 type recorded struct {
 	payload serialization.Payload
+	// put is that of core.Journal.EncodePayload.
+	put *clock.Moment
 	// hash is that of the command's id if named is set.
 	hash  commandids.Hash
 	named bool
@@ -33,7 +36,7 @@ var errManifestNotText = errors.New("the manifest of its serializer is not valid
 
 func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 	recordings := c.tx.events
-	payload, err := e.host.core.Serialization.Encode(c.ctx, recordings[len(recordings)-1])
+	payload, put, err := e.host.core.EncodePayload(c.ctx, recordings[len(recordings)-1])
 	if err == nil && !utf8.ValidString(payload.Manifest) {
 		err = errManifestNotText
 	}
@@ -52,7 +55,7 @@ func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 	for i := range c.encoded {
 		c.encoded[i].state = &recorded{}
 	}
-	c.encoded[len(recordings)-1].state = &recorded{payload, c.hash, c.options.ID != "", c.tx.Now().UnixMicro()}
+	c.encoded[len(recordings)-1].state = &recorded{payload, put, c.hash, c.options.ID != "", c.tx.Now().UnixMicro()}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/outside"
 	"github.com/dynajournal/dynajournal/internal/states"
 )
 
@@ -39,6 +40,7 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 	next := &layout.State{
 		PersistenceID: e.pid, Time: last.time,
 		SerializerID: last.payload.SerializerID, Manifest: last.payload.Manifest, Bytes: last.payload.Bytes,
+		Outside: last.put,
 	}
 	first := int64(1)
 	if w.base != nil {
@@ -90,12 +92,13 @@ func (w *stateWriter[S]) idsAfter(all []encoded, first int64) *remembered {
 // failed returns the error of Append.
 func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, index int) error {
 	pid := w.entity.pid
+	_, old := errors.AsType[*outside.OldError](err)
 	switch {
 	case errors.Is(err, states.ErrConflict):
 		w.ended = &dynajournal.ConflictError{PersistenceID: pid, SequenceNumber: first}
 	case dynamo.MaybeApplied(err):
 		w.ended = &dynajournal.OutcomeUnknownError{PersistenceID: pid, First: first, Last: next.Version, Err: err}
-	case errors.Is(err, states.ErrTooLarge):
+	case old, errors.Is(err, states.ErrTooLarge):
 		return &dynajournal.RejectedError{PersistenceID: pid, Index: index, Err: err}
 	default:
 		return err

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/payloads"
@@ -73,6 +75,99 @@ func TestPayloadThatHasBecomeTooOldIsRejected(t *testing.T) {
 		}
 		b.append(w, events...)
 		b.want(1, 1) // that of the first attempt
+	})
+}
+
+// sleepy returns a bundle whose machine sleeps once sleeps is set, between the put of a payload and
+// that of the item that refers to it. Meanwhile all leftovers are removed.
+func sleepy(t *testing.T) (b *bundle, sleeps *atomic.Bool) {
+	t.Helper()
+	store := &slowStore{Memory: &payloads.Memory{}}
+	b = setup(t, func(c *dynajournal.Config) {
+		c.Serialization = serialization.NewRegistry(serialization.External(store, 1000))
+	})
+	b.store, sleeps = store.Memory, new(atomic.Bool)
+	store.after = func() {
+		if sleeps.CompareAndSwap(true, false) {
+			time.Sleep(25 * time.Hour)
+			b.remove(b.leftovers())
+		}
+	}
+	return b, sleeps
+}
+
+// The machine sleeps between the put of a payload and that of the snapshot that refers to it. The
+// snapshot is not saved then.
+func TestSnapshotWhosePayloadIsTooOldIsRejected(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b, sleeps := sleepy(t)
+		metadata := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 1}
+		sleeps.Store(true)
+		if _, err := b.journal.SaveSnapshot(t.Context(), metadata, large("x")); !errors.Is(err, dynajournal.ErrRejected) {
+			t.Errorf("error %v, want %v", err, dynajournal.ErrRejected)
+		}
+		if _, ok, err := b.journal.LoadSnapshot(t.Context(), "a", dynajournal.SnapshotCriteria{}); ok || err != nil {
+			t.Errorf("a snapshot is saved, error %v", err)
+		}
+		if _, err := b.journal.SaveSnapshot(t.Context(), metadata, large("x")); err != nil {
+			t.Error(err)
+		}
+		b.want(0, 1)
+	})
+}
+
+// The same holds for a durable state, and its entity continues.
+func TestStateWhosePayloadIsTooOldIsRejected(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b, sleeps := sleepy(t)
+		drafts, err := entity.OpenStates(b.journal, entity.StateType[string]{Name: "draft"}, entity.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add := func(tx *entity.Tx[string, string]) (int, error) {
+			tx.Record(tx.State() + large("x"))
+			return len(tx.State()), nil
+		}
+		sleeps.Store(true)
+		if _, err := entity.Do(t.Context(), drafts, "a", add); !errors.Is(err, dynajournal.ErrRejected) {
+			t.Errorf("error %v, want %v", err, dynajournal.ErrRejected)
+		}
+		if long, err := entity.Do(t.Context(), drafts, "a", add); err != nil || long != len(large("x")) {
+			t.Errorf("the state has %d bytes, %v", long, err)
+		}
+		if err := drafts.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.want(0, 1)
+	})
+}
+
+// An entity deletes the events behind a snapshot, and the machine sleeps while the payload of a
+// snapshot is put. No event is deleted that the state needs.
+func TestEventsBehindASnapshotWhosePayloadIsTooOldAreKept(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b, sleeps := sleepy(t)
+		notes := entity.Type[string, string]{
+			Name: "note", Evolve: func(state, event string) string { return state + event },
+			Snapshots: entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true},
+		}
+		for n := 1; n <= 12; n++ {
+			hosted, err := entity.Open(b.journal, notes, entity.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sleeps.Store(n == 8)
+			long, err := entity.Do(t.Context(), hosted, "a", func(tx *entity.Tx[string, string]) (int, error) {
+				tx.Record(strings.Repeat("x", 500))
+				return len(tx.State()), nil
+			})
+			if err != nil || long != n*500 {
+				t.Fatalf("the state after %d commands has %d bytes, %v", n, long, err)
+			}
+			if err := hosted.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 

@@ -33,9 +33,9 @@ const minItemSize = 4096
 // Options are the options of [Leftovers]. The zero value has the defaults.
 type Options struct {
 	// MinAge is how old a payload must be to be a leftover, by the local clock and by the time of
-	// DynamoDB. What refers to a younger one may still be on its way: an event is not written more
-	// than half an hour after its payload was put. MinAge must be longer than the clock of the
-	// store is off.
+	// DynamoDB. What refers to a younger one may still be on its way: no event, snapshot or state
+	// is written more than half an hour after its payload was put. MinAge must be longer than the
+	// clock of the store is off.
 	//
 	// At least 1 hour ([MinMinAge]). Defaults to 24 hours ([DefaultMinAge]).
 	MinAge time.Duration

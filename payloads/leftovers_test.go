@@ -73,6 +73,12 @@ func (b *bundle) want(leftovers, left int) {
 	if len(found.Leftovers) != leftovers || found.Listed != leftovers+left || found.Young != 0 {
 		b.Errorf("found %+v; want %d leftovers among %d", found, leftovers, leftovers+left)
 	}
+	b.remove(found)
+}
+
+// remove removes leftovers from the store.
+func (b *bundle) remove(found payloads.Found) {
+	b.Helper()
 	for _, stored := range found.Leftovers {
 		if err := b.store.Delete(b.Context(), stored.Key); err != nil {
 			b.Fatal(err)

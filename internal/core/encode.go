@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -61,9 +62,9 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 		stored, manifest, err = j.adapt(e.Value)
 	}
 	var p serialization.Payload
-	began := j.Clock.Now()
+	var put *clock.Moment
 	if err == nil {
-		p, err = j.Serialization.Encode(ctx, stored)
+		p, put, err = j.EncodePayload(ctx, stored)
 	}
 	if err == nil && !layout.IsUTF8(p.Manifest, manifest) {
 		err = ErrManifestNotText
@@ -71,15 +72,23 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 	if err != nil {
 		return nil, j.PublicError(&protocol.RejectedError{PersistenceID: pid, Index: index, Err: err})
 	}
-	encoded := &layout.Event{
+	return &layout.Event{
 		Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest,
-		Metadata: metadata,
+		Metadata: metadata, Outside: put,
+	}, nil
+}
+
+// EncodePayload returns the stored form of a value. If that is a reference to a payload outside of
+// the journal, put is when the payload began to be put there: see package outside. It is nil
+// otherwise.
+func (j *Journal) EncodePayload(ctx context.Context, value any) (p serialization.Payload, put *clock.Moment, err error) {
+	began := j.Clock.Now()
+	p, err = j.Serialization.Encode(ctx, value)
+	if err == nil && p.SerializerID == serialization.IDExternal {
+		at := began // so that only these payloads allocate it
+		put = &at
 	}
-	if p.SerializerID == serialization.IDExternal {
-		at := began // so that only these events allocate it
-		encoded.Outside = &at
-	}
-	return encoded, nil
+	return p, put, err
 }
 
 // EncodeCommand returns the stored form of an event that a command has recorded, and the size of

@@ -146,6 +146,7 @@ func (j *Journal) openStores() {
 	}
 	j.Saved = &snapshots.Store{
 		Client:      j.Client,
+		Clock:       j.Clock,
 		Table:       j.SnapshotTable,
 		Keys:        keys,
 		MaxItemSize: j.MaxItemSize,
@@ -156,6 +157,7 @@ func (j *Journal) openStores() {
 	}
 	j.States = &states.Store{
 		Client:      j.Client,
+		Clock:       j.Clock,
 		Table:       j.SnapshotTable,
 		Keys:        keys,
 		MaxItemSize: j.MaxItemSize,

@@ -9,6 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/outside"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/internal/states"
@@ -43,10 +44,23 @@ func (j *Journal) LoadSnapshot(
 	return loaded, nil
 }
 
-// SaveSnapshot saves a snapshot. A save can land after a purge, and would leave the state of what
-// was purged. So in a native journal SaveSnapshot reads the low mark afterwards: it deletes a
-// snapshot that a purge has taken, and returns a *protocol.PurgedError.
-func (j *Journal) SaveSnapshot(ctx context.Context, m *dynamo.Meter, s *layout.Snapshot) error {
+// SaveSnapshot saves a snapshot, and returns what that has cost. A save can land after a purge, and
+// would leave the state of what was purged. So in a native journal SaveSnapshot reads the low mark
+// afterwards: it deletes a snapshot that a purge has taken, and returns a *protocol.PurgedError.
+func (j *Journal) SaveSnapshot(ctx context.Context, s *layout.Snapshot) (dynamo.Cost, error) {
+	m := &dynamo.Meter{}
+	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		err := j.saveSnapshot(ctx, m, s)
+		_, old := errors.AsType[*outside.OldError](err)
+		if !dynamo.MaybeApplied(err) && (old || errors.Is(err, snapshots.ErrTooLarge)) {
+			err = j.PublicError(&protocol.RejectedError{PersistenceID: s.PersistenceID, Err: err})
+		}
+		return m.Mark(j.SnapshotError("save a snapshot", s.PersistenceID, err))
+	})
+	return m.Cost(), err
+}
+
+func (j *Journal) saveSnapshot(ctx context.Context, m *dynamo.Meter, s *layout.Snapshot) error {
 	if err := j.Saved.Save(ctx, m, s); err != nil || !j.Native() {
 		return err
 	}

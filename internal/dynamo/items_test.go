@@ -31,10 +31,10 @@ func TestDeleteSendsItsConditionAndMayBeApplied(t *testing.T) {
 func TestReplaceReturnsTheReplacedItem(t *testing.T) {
 	s := newScript(ok(`{"Attributes":{"num":{"N":"7"}}}`), ok(`{}`))
 	c := client(t, s)
-	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1)); err != nil || old["num"] == nil {
+	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1), nil); err != nil || old["num"] == nil {
 		t.Errorf("%v, %v", old, err)
 	}
-	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1)); err != nil || old != nil {
+	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1), nil); err != nil || old != nil {
 		t.Errorf("nothing stood there: %v, %v", old, err)
 	}
 }

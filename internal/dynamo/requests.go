@@ -137,15 +137,18 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 	})
 }
 
-// Replace puts one item, and returns the one that it has replaced, nil if there was none.
-func (c *Client) Replace(ctx context.Context, m *Meter, table string, item Attributes) (Attributes, error) {
+// Replace puts one item, and returns the one that it has replaced, nil if there was none. before is
+// that of Put.
+func (c *Client) Replace(
+	ctx context.Context, m *Meter, table string, item Attributes, before func() error,
+) (Attributes, error) {
 	in := &dynamodb.PutItemInput{
 		TableName:              &table,
 		Item:                   item,
 		ReturnValues:           types.ReturnValueAllOld,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
-	r := request{operation: "PutItem", table: table, write: true}
+	r := request{operation: "PutItem", table: table, write: true, before: before}
 	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.PutItem(ctx, in)
 		if err != nil {

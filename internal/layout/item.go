@@ -65,7 +65,8 @@ type Event struct {
 	// Metadata is stored in the split form only.
 	Metadata Metadata
 	// Outside is when the payload began to be put to the store of serialization.External, of an
-	// event that is going to be written and has such a payload. It is nil otherwise.
+	// event that is going to be written and has such a payload. It is nil otherwise: see package
+	// outside.
 	Outside *clock.Moment
 }
 

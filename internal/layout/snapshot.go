@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -40,6 +41,8 @@ type Snapshot struct {
 	SerializerID int32
 	Manifest     string
 	Bytes        []byte
+	// Outside is that of an Event.
+	Outside *clock.Moment
 }
 
 // SplitHead is the item of a snapshot in the split form. Its key is above every number that a

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
 // Attribute names of durable states, which are in the snapshot table. The value has those of a
@@ -42,6 +44,8 @@ type State struct {
 	// Sum their SHA-256.
 	Parts, PartsVersion, Token, Stored int64
 	Sum                                []byte
+	// Outside is that of an Event.
+	Outside *clock.Moment
 }
 
 // neverExpires is the expiry of a purged state, in seconds since 1970: the end of the year 9999.

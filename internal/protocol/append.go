@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/outside"
 )
 
 // Append writes events as one atomic write. Its error shows what became of the write. The caller
@@ -171,13 +171,10 @@ func (a *AtomicWrite) take(e *layout.Event, index int) error {
 	if e.Outside == nil {
 		return nil
 	}
-	age := e.Outside.Until(a.began)
-	if age > payloadLife {
-		return &RejectedError{a.writer.pid, index, 0, 0,
-			fmt.Errorf("its payload was put to the store %v ago, so it may be taken for a leftover: append it again",
-				age.Round(time.Second))}
+	if err := outside.Check(e.Outside, a.began); err != nil {
+		return &RejectedError{a.writer.pid, index, 0, 0, err}
 	}
-	if a.outside == nil || a.outside.Until(a.began) < age {
+	if a.outside == nil || a.outside.Until(a.began) < e.Outside.Until(a.began) {
 		a.outside = e.Outside
 	}
 	return nil

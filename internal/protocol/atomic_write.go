@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/outside"
 )
 
 // AtomicWrite is an atomic write in progress. Its methods must not be used concurrently.
@@ -117,15 +117,10 @@ func (a *AtomicWrite) before(now clock.Moment) error {
 	return a.sending.Send()
 }
 
-// payloadLife is how old a payload outside of the journal may be when the event that refers to it
-// is sent. With the 15 minutes for which the service accepts a signed request, it is less than
-// the least age at which package payloads takes a payload for a leftover.
-const payloadLife = 30 * time.Minute
-
 // checkAge fails if the knowledge that the write relies on is too old, or a payload outside of the
 // journal.
 func (a *AtomicWrite) checkAge(now clock.Moment) error {
-	if a.outside != nil && a.outside.Until(now) > payloadLife {
+	if outside.Check(a.outside, now) != nil {
 		return ErrTooLate
 	}
 	return a.writer.journal.checkAgeAt(a.known, now)

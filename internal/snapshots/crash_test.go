@@ -178,6 +178,25 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
+// A deletion removes parts that have no head, as a save that was killed leaves them.
+func TestDeletionRemovesWhatAKilledSaveHasLeft(t *testing.T) {
+	t.Parallel()
+	b := openBase(t)
+	untilDone(t, func(n int) int {
+		b.empty()
+		w := dying(n, unanswered)
+		saved := snapshot(2, 3*split)
+		_ = b.store(w, nil).Save(t.Context(), &dynamo.Meter{}, &saved)
+		if _, err := b.store(nil, nil).Delete(t.Context(), &dynamo.Meter{}, "a", snapshots.UpTo(2)); err != nil {
+			t.Fatal(err)
+		}
+		if left := b.items(); len(left) > 0 {
+			t.Errorf("killed at request %d and deleted: %d items are left", n, len(left))
+		}
+		return w.sent()
+	})
+}
+
 // If the caller repeats a failed save, nothing of the first one is left for good.
 func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
 	t.Parallel()

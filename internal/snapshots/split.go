@@ -17,6 +17,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/outside"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -105,7 +106,7 @@ func (s *Store) saveSplit(
 			return err
 		}
 	}
-	replaced, err := s.Client.Replace(ctx, m, s.Table, s.Keys.EncodeSplitHead(head))
+	replaced, err := s.Client.Replace(ctx, m, s.Table, s.Keys.EncodeSplitHead(head), outside.Checking(head.Outside, s.Clock))
 	if err == nil && replaced != nil && !s.isHead(replaced, head) {
 		err = s.deleteParts(ctx, m, snapshot.PersistenceID, replaced)
 	}

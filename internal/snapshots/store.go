@@ -13,13 +13,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/outside"
 )
 
 // Store saves and finds snapshots.
 type Store struct {
 	Client *dynamo.Client
+	Clock  *clock.Clock
 	Table  string
 	Keys   layout.Keys
 	// MaxItemSize is the item size above which a snapshot is split, MaxBytes the largest snapshot,
@@ -100,7 +103,7 @@ func (s *Store) save(
 		}
 		if layout.Size(item) <= s.MaxItemSize {
 			// From now on it counts, even if there is a head.
-			return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item})
+			return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: outside.Checking(snapshot.Outside, s.Clock)})
 		}
 	}
 	return s.saveSplit(ctx, m, snapshot, token)

@@ -11,8 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/outside"
 )
 
 var (
@@ -26,6 +28,7 @@ var (
 // Store reads and replaces states.
 type Store struct {
 	Client *dynamo.Client
+	Clock  *clock.Clock
 	Table  string
 	Keys   layout.Keys
 	// MaxItemSize is the item size above which a value is split, MaxBytes the largest value, both
@@ -109,7 +112,7 @@ func writersOf(s *layout.State) []byte {
 
 // putHead puts the head of next in the place of base.
 func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State) error {
-	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next)}
+	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: outside.Checking(next.Outside, s.Clock)}
 	if base == nil {
 		p.Condition = "attribute_not_exists(" + layout.AttrPar + ")"
 	} else {
