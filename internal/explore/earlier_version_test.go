@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
@@ -137,6 +140,82 @@ func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
 				w.Errorf("sealed are %v (%v), want 1 to 4", l.Seals, err)
 			}
 		})
+	}
+}
+
+// A program of an earlier version that stays open during the upgrade puts low marks as it always
+// did: it read the header before. The next tests show what that damages, and docs/operations.md
+// says it.
+
+// putEarlierDeletion puts what a deletion by an earlier version up to a number puts, if only the event
+// at that number is not deleted yet.
+func (w *world) putEarlierDeletion(to int64) {
+	w.Helper()
+	w.put(earlier.EncodeLowMark(pid, layout.LowMark{Seq: to + 1, Removed: to + 1}, nil))
+	w.putExpiring(earlier.EncodeSeal(pid, to))
+}
+
+// Its deletion forgets which numbers a purge has taken.
+func TestDeletionByAnEarlierVersionForgetsThePurge(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2")
+		purge(w, j)
+		r := w.recovered(j)
+		w.append(r, "4")
+		w.append(r, "5")
+		w.wantLife(j, 4, 3)
+		w.putEarlierDeletion(4)
+		w.wantLife(j, 5, 0)
+		w.wantVisible(j, 1, "5")
+		w.append(w.recovered(j), "6")
+		w.wantVisible(j, 1, "5", "6")
+	})
+}
+
+// It forgets which snapshot the journal needs, too: a recovery from an older one lacks events, and
+// nobody notices.
+func TestDeletionByAnEarlierVersionForgetsTheSnapshot(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		r := w.recovered(j)
+		w.append(r, "1")
+		w.append(r, "2")
+		w.append(r, "3")
+		if _, err := r.DeleteCovered(w.Context(), 2); err != nil {
+			w.Fatal(err)
+		}
+		older := dynajournal.RecoverOptions{Snapshot: 1}
+		if _, err := recoverIt(w.Context(), j, older); !errors.Is(err, dynajournal.ErrSnapshotMissing) {
+			w.Errorf("error %v, want %v", err, dynajournal.ErrSnapshotMissing)
+		}
+		w.putEarlierDeletion(2)
+		if r, err := recoverIt(w.Context(), j, older); err != nil || !slices.Equal(r.seen, []string{"3"}) {
+			w.Errorf("the recovery is given %q (%v), want the rest of the events", r.seen, err)
+		}
+	})
+}
+
+// All that its purge leaves expires. If no program of this version recovers the id before, its
+// numbers begin again.
+func TestPurgeByAnEarlierVersionLetsNumbersBeginAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2")
+		purge(w, j)
+		w.append(w.recovered(j), "4")
+		w.putEarlierPurge(4)
+		w.pass(afterExpiry)
+		w.wantNext(j, 1)
+	})
+}
+
+// wantLife checks the low mark, and the highest number that a purge has taken.
+func (w *world) wantLife(j *dynajournal.Journal, low, purged int64) {
+	w.Helper()
+	marks, err := core.Of(j).Store.LowMark(w.Context(), &dynamo.Meter{}, pid)
+	if got := marks.Low; err != nil || got.Seq != low || got.Purged != purged {
+		w.Errorf("the low mark is %d and %d is purged (%v), want %d and %d", got.Seq, got.Purged, err, low, purged)
 	}
 }
 
