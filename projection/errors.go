@@ -51,6 +51,12 @@ var (
 	// [CreateTagIndex].
 	ErrNoTagIndex = errors.New("there is no index of tags")
 
+	// ErrTagIndexRestored: the table of an index of tags is not the one that the index was made in:
+	// it was restored from a backup, or copied. So it may lack entries that its projection does not
+	// add again. Build the index anew in another table, or call [AcceptRestoredTagIndex] if the
+	// projections table was restored with it.
+	ErrTagIndexRestored = errors.New("the table of the index of tags was restored")
+
 	// ErrOtherOffsets: the offsets of a projection are in another place: it was of another kind
 	// before, or is waited for with [WaitFor] although it is one of [SQL].
 	ErrOtherOffsets = errors.New("the offsets of the projection are in another place")

@@ -24,6 +24,7 @@ const (
 	attrJournal = "journal"
 	attrLanes   = "lanes"
 	attrIndexID = "index_id"
+	attrTableID = "table_id"
 )
 
 // tagVersion is the version of the stored form of an index.
@@ -40,6 +41,9 @@ type tagHeader struct {
 	// journal is the name of the journal. id tells the index from others: an offset has it.
 	journal, id string
 	lanes       int
+	// tableID is the id of the table that the index was made in, empty if an earlier version has
+	// made it, or if the table has replicas in other Regions.
+	tableID string
 }
 
 func tagHeaderKey() dynamo.Attributes {
@@ -50,6 +54,9 @@ func (h *tagHeader) item() dynamo.Attributes {
 	item := tagHeaderKey()
 	item[attrVersion], item[attrLanes] = number(tagVersion), number(int64(h.lanes))
 	item[attrJournal], item[attrIndexID] = text(h.journal), text(h.id)
+	if h.tableID != "" {
+		item[attrTableID] = text(h.tableID)
+	}
 	return item
 }
 
@@ -64,6 +71,9 @@ func readTagHeader(ctx context.Context, client *dynamo.Client, table string) (ta
 	d := decoder{table: table, item: item}
 	version, lanes := d.number(attrVersion), d.number(attrLanes)
 	h := tagHeader{journal: d.text(attrJournal), id: d.text(attrIndexID), lanes: int(min(lanes, math.MaxInt32))}
+	if _, ok := item[attrTableID]; ok {
+		h.tableID = d.text(attrTableID)
+	}
 	if version != tagVersion {
 		d.fail(attrVersion, fmt.Errorf("it is %d, and known is %d", version, tagVersion))
 	}

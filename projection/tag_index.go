@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/google/uuid"
-
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -74,7 +72,8 @@ func (o *TagIndexOptions) complete() error {
 //
 // Errors: a *dynajournal.ArgumentError, [dynajournal.ErrTableSchema],
 // [dynajournal.ErrHeaderMismatch] (the index exists, and is of another journal or has another
-// number of lanes), and those of requests. The call may be repeated.
+// number of lanes), [ErrTagIndexRestored], and those of requests. The call may be repeated. If an
+// earlier version has made the index, the call stores what a restored table is known by.
 func CreateTagIndex(ctx context.Context, journal *dynajournal.Journal, table string, opts TagIndexOptions) error {
 	if err := checkTagIndex(journal, table); err != nil {
 		return err
@@ -82,20 +81,29 @@ func CreateTagIndex(ctx context.Context, journal *dynajournal.Journal, table str
 	if err := opts.complete(); err != nil {
 		return err
 	}
-	want := tagHeader{core.Of(journal).Name, uuid.NewString()[:8], opts.Lanes}
+	want := tagHeader{journal: core.Of(journal).Name, id: newIndexID(), lanes: opts.Lanes}
 	var stored tagHeader
 	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		units := provision.Options{ReadUnits: opts.ReadUnits, WriteUnits: opts.WriteUnits}
 		if err := provision.CreateTagIndexTable(ctx, client, table, units); err != nil {
 			return err
 		}
+		var err error
+		if want.tableID, err = provision.TableID(ctx, client, table); err != nil {
+			return err
+		}
 		put := dynamo.Put{Table: table, Item: want.item(), Condition: "attribute_not_exists(" + attrPar + ")"}
-		err := client.Put(ctx, &dynamo.Meter{}, put)
+		err = client.Put(ctx, &dynamo.Meter{}, put)
 		if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
 			return err
 		}
-		stored, err = readTagHeader(ctx, client, table)
-		return err
+		if stored, err = readTagHeader(ctx, client, table); err != nil || stored.journal != want.journal {
+			return err
+		}
+		if err := stored.checkTable(want.tableID); err != nil {
+			return err
+		}
+		return stored.keepTableID(ctx, client, table, want.tableID)
 	})
 	if err == nil && (stored.journal != want.journal || stored.lanes != want.lanes) {
 		err = fmt.Errorf("%w: it is of journal %q and has %d lanes, not %q and %d", dynajournal.ErrHeaderMismatch,
@@ -107,10 +115,12 @@ func CreateTagIndex(ctx context.Context, journal *dynajournal.Journal, table str
 	return nil
 }
 
-// OpenTagIndex opens the index of the tags of a journal that is in a table. It costs 1 read unit.
+// OpenTagIndex opens the index of the tags of a journal that is in a table. It costs 1 read unit,
+// and describes the table.
 //
-// Errors: a *dynajournal.ArgumentError, [ErrNoTagIndex], [dynajournal.ErrHeaderMismatch] (the index
-// is of another journal), [dynajournal.ErrCorruptItem], and those of requests.
+// Errors: a *dynajournal.ArgumentError, [ErrNoTagIndex], [ErrTagIndexRestored],
+// [dynajournal.ErrHeaderMismatch] (the index is of another journal), [dynajournal.ErrCorruptItem],
+// and those of requests.
 func OpenTagIndex(ctx context.Context, journal *dynajournal.Journal, table string) (*TagIndex, error) {
 	if err := checkTagIndex(journal, table); err != nil {
 		return nil, err
@@ -118,9 +128,30 @@ func OpenTagIndex(ctx context.Context, journal *dynajournal.Journal, table strin
 	var header tagHeader
 	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
-		header, err = readTagHeader(ctx, client, table)
-		return err
+		if header, err = headerOf(ctx, client, journal, table); err != nil || header.tableID == "" {
+			return err
+		}
+		id, err := provision.TableID(ctx, client, table)
+		if err != nil {
+			return err
+		}
+		return header.checkTable(id)
 	})
+	if err != nil {
+		return nil, fmt.Errorf("open index of tags %q: %w", table, err)
+	}
+	return &TagIndex{
+		journal: journal, table: table, header: header,
+		keys: layout.Keys{Journal: header.journal, Shards: 1}, // the keys of events have no shard
+		open: map[string]*tagLane{},
+	}, nil
+}
+
+// headerOf reads the header of the index of a journal.
+func headerOf(
+	ctx context.Context, client *dynamo.Client, journal *dynajournal.Journal, table string,
+) (tagHeader, error) {
+	header, err := readTagHeader(ctx, client, table)
 	name := core.Of(journal).Name
 	switch {
 	case errors.Is(err, dynajournal.ErrTableNotFound):
@@ -128,14 +159,7 @@ func OpenTagIndex(ctx context.Context, journal *dynajournal.Journal, table strin
 	case err == nil && header.journal != name:
 		err = fmt.Errorf("%w: it is of journal %q, not %q", dynajournal.ErrHeaderMismatch, header.journal, name)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("open index of tags %q: %w", table, err)
-	}
-	return &TagIndex{
-		journal: journal, table: table, header: header,
-		keys: layout.Keys{Journal: name, Shards: 1}, // the keys of events have no shard
-		open: map[string]*tagLane{},
-	}, nil
+	return header, err
 }
 
 func checkTagIndex(journal *dynajournal.Journal, table string) error {

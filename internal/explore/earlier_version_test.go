@@ -147,8 +147,8 @@ func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
 // did: it read the header before. The next tests show what that damages, and docs/operations.md
 // says it.
 
-// putEarlierDeletion puts what a deletion by an earlier version up to a number puts, if only the event
-// at that number is not deleted yet.
+// putEarlierDeletion puts what a deletion by an earlier version up to a number puts, if only the
+// event at that number is not deleted yet.
 func (w *world) putEarlierDeletion(to int64) {
 	w.Helper()
 	w.put(earlier.EncodeLowMark(pid, layout.LowMark{Seq: to + 1, Removed: to + 1}, nil))

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
 )
 
 // restored are the sets of tables that are replaced by older copies of themselves. The last one is
@@ -21,6 +23,7 @@ var restored = [][]string{
 	{dynajournal.DefaultSnapshotTable},
 	{dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable},
 	{projectionsTable, effectsTable},
+	{tagsTable},
 	{dynajournal.DefaultJournalTable, projectionsTable, tagsTable, effectsTable},
 	{dynajournal.DefaultSnapshotTable, projectionsTable, tagsTable, effectsTable},
 	{dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable, projectionsTable, tagsTable, effectsTable},
@@ -91,8 +94,12 @@ func (s *service) restore(backup copied) {
 	s.judgeRestored(j, names, right)
 }
 
-// replace replaces the items of a table.
+// replace replaces the items of a table. That of the tags is another table then, as after a
+// restore: its id is all that shows that it is older.
 func (s *service) replace(table string, items []item) {
+	if table == tagsTable {
+		s.makeAnew(table)
+	}
 	keys := map[string][]string{
 		dynajournal.DefaultJournalTable: {"par", "num"}, dynajournal.DefaultSnapshotTable: {"par", "seq"},
 		projectionsTable: {"par"}, tagsTable: {"par", "num"}, effectsTable: {"id"},
@@ -112,6 +119,24 @@ func (s *service) replace(table string, items []item) {
 	}
 }
 
+// makeAnew puts an empty table in the place of one.
+func (s *service) makeAnew(table string) {
+	ctx := context.Background()
+	old, err := s.table.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err == nil {
+		_, err = s.table.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
+	}
+	if err == nil {
+		_, err = s.table.CreateTable(ctx, &dynamodb.CreateTableInput{
+			TableName: &table, KeySchema: old.Table.KeySchema, BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: old.Table.AttributeDefinitions,
+		})
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 // goOn does an operation on each entity that has a state, so that numbers of lost events are used
 // again.
 func (s *service) goOn(h *hosted, right map[*subject][]string) {
@@ -126,8 +151,20 @@ func (s *service) goOn(h *hosted, right map[*subject][]string) {
 }
 
 // judgeRestored lets the projections run. In the end each persistence id is stuck, or can't be
-// read, or its read model is right.
+// read, or its read model is right. An index of tags that was restored is refused: an operator
+// accepts one that was restored with the offsets.
 func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right map[*subject][]string) {
+	if slices.Contains(names, tagsTable) {
+		if _, err := projection.OpenTagIndex(context.Background(), j, tagsTable); !errors.Is(err, projection.ErrTagIndexRestored) {
+			s.fail("after the restore of %v the index of tags is opened: %v", names, err)
+		}
+		if !slices.Contains(names, projectionsTable) {
+			return
+		}
+		if err := projection.AcceptRestoredTagIndex(context.Background(), j, tagsTable); err != nil {
+			s.fail("%v", err)
+		}
+	}
 	group, err := s.newGroup(j, s.engine.AWSConfig())
 	if err != nil {
 		s.fail("after the restore of %v there is no group: %v", names, err)
@@ -161,6 +198,10 @@ func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right ma
 // ids that are stuck, or whose events can't be read.
 func (s *service) misread(j *dynajournal.Journal, right map[*subject][]string) string {
 	stuck := s.stuck()
+	tags, err := s.tagged()
+	if err != nil {
+		return fmt.Sprintf("the tags can't be read: %v", err)
+	}
 	s.told.mu.Lock()
 	defer s.told.mu.Unlock()
 	for b, want := range right {
@@ -170,6 +211,9 @@ func (s *service) misread(j *dynajournal.Journal, right map[*subject][]string) s
 		for seq, name := range b.visible {
 			if got := s.told.read[b.pid][seq]; got != name {
 				return fmt.Sprintf("the read model has %q at %d of %s, want %q", got, seq, b.pid, name)
+			}
+			if got := tags[effectKey(b.pid, seq)]; len(tagsOf(Done{Name: name})) > 0 && got != name {
+				return fmt.Sprintf("found by the tag is %q at %d of %s, want %q", got, seq, b.pid, name)
 			}
 		}
 		for seq, name := range s.told.read[b.pid] {

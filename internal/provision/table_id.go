@@ -1,0 +1,23 @@
+package provision
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// TableID returns the id of a table. A restore from a backup makes a new table, which has another
+// id:
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableFromBackup.html
+//
+// It is empty for a table that has replicas in other Regions, as each of these is a table with an
+// id of its own, and for a service that gives tables no id.
+func TableID(ctx context.Context, client *dynamo.Client, table string) (string, error) {
+	d, err := client.DescribeExistingTable(ctx, table)
+	if err != nil || len(d.Replicas) > 0 {
+		return "", err
+	}
+	return aws.ToString(d.TableId), nil
+}

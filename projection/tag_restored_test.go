@@ -1,0 +1,140 @@
+package projection_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// backUp returns the items of a table.
+func (b *bundle) backUp(table string) []map[string]types.AttributeValue {
+	b.Helper()
+	out, err := b.table.Scan(b.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out.Items
+}
+
+// restore puts a new table in the place of one, with the same key and some items.
+func (b *bundle) restore(table string, items []map[string]types.AttributeValue) {
+	b.Helper()
+	old, err := b.table.DescribeTable(b.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := b.table.DeleteTable(b.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := b.table.CreateTable(b.Context(), &dynamodb.CreateTableInput{
+		TableName: &table, KeySchema: old.Table.KeySchema, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: old.Table.AttributeDefinitions,
+	}); err != nil {
+		b.Fatal(err)
+	}
+	for _, item := range items {
+		b.putItem(table, item)
+	}
+}
+
+// indexed indexes the events of a persistence id up to a number.
+func (b *bundle) indexed(pid string, seq int64) {
+	b.Helper()
+	g, stop := b.index(b.journal, fast())
+	g.Trigger(pid)
+	b.await("group/tags", pid, seq)
+	stop()
+}
+
+func (b *bundle) wantRestored() {
+	b.Helper()
+	_, err := projection.OpenTagIndex(b.Context(), b.journal, tagsTable)
+	wantError(b, "open", err, projection.ErrTagIndexRestored)
+	err = projection.CreateTagIndex(b.Context(), b.journal, tagsTable, projection.TagIndexOptions{Lanes: 1})
+	wantError(b, "create", err, projection.ErrTagIndexRestored)
+}
+
+func (b *bundle) accept() {
+	b.Helper()
+	if err := projection.AcceptRestoredTagIndex(b.Context(), b.journal, tagsTable); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// The table of an index is restored to an earlier time than the offsets of its projection: nobody
+// would add what it lacks. So it is refused. Once it is accepted, offsets of before are refused.
+func TestIndexThatWasRestoredIsRefused(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	w := b.write("a", withTags("1", "red"))
+	b.indexed("a", 1)
+	tags, offsets := b.backUp(tagsTable), b.backUp(projectionsTable)
+	b.append(w, withTags("2", "red"))
+	b.indexed("a", 2)
+	_, reached := collect(t, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+
+	b.restore(tagsTable, tags)
+	b.wantRestored()
+
+	b.restore(projectionsTable, offsets)
+	b.accept()
+	b.accept() // which changes nothing
+	b.indexed("a", 2)
+	want(t, "red", b.byTag("red"), "a 1", "a 2")
+	err := failure(b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), "red", reached[0]))
+	if _, ok := errors.AsType[*dynajournal.ArgumentError](err); !ok {
+		t.Errorf("an offset of before: error %v", err)
+	}
+}
+
+// The header of an index that an earlier version has made does not name the table. CreateTagIndex
+// stores it.
+func TestIndexOfAnEarlierVersionGetsTheIDOfItsTable(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	header := b.backUp(tagsTable)[0]
+	delete(header, "table_id")
+	b.restore(tagsTable, []map[string]types.AttributeValue{header})
+	index := b.openTagIndex(b.journal, tagsTable)
+	b.createTagIndex(tagsTable, 1)
+	if _, err := index.Remove(t.Context(), "a"); err != nil { // it is the same index
+		t.Error(err)
+	}
+	after := b.backUp(tagsTable)
+	if index := after[0]["index_id"].(*types.AttributeValueMemberS).Value; index != header["index_id"].(*types.AttributeValueMemberS).Value {
+		t.Errorf("the id of the index is %s", index)
+	}
+	b.restore(tagsTable, after)
+	b.wantRestored()
+}
+
+// Each replica of a table has an id of its own, so an index that is replicated is opened anywhere.
+func TestReplicatedIndexIsOpened(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	b.restore(tagsTable, b.backUp(tagsTable))
+	if _, err := b.table.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName: aws.String(tagsTable),
+		ReplicaUpdates: []types.ReplicationGroupUpdate{{
+			Create: &types.CreateReplicationGroupMemberAction{RegionName: aws.String("eu-west-1")},
+		}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.openTagIndex(b.journal, tagsTable)
+	b.accept()
+	b.createTagIndex(tagsTable, 1)
+}
+
+func TestAcceptingNeedsAnIndexOfTheJournal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	wantError(t, "no table", projection.AcceptRestoredTagIndex(t.Context(), b.journal, tagsTable), projection.ErrNoTagIndex)
+	wantError(t, "no name", projection.AcceptRestoredTagIndex(t.Context(), b.journal, ""), dynajournal.ErrInvalidArgument)
+}
