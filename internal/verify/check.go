@@ -424,11 +424,16 @@ func (k *check) below(s layout.Slot, item layout.Attributes) error {
 	seq := s.SequenceNr
 	switch {
 	case s.Event != nil:
-		return k.found(Finding{
+		f := Finding{
 			Kind: OrphanBelowLowMark, SequenceNr: seq, Option: RemoveOrphans,
 			Detail: fmt.Sprintf("the low mark is %d; no reader sees it", k.marks.Low.Seq),
 			repair: func(ctx context.Context, m *Mender) (bool, error) { return k.entomb(ctx, m, seq, item) },
-		})
+		}
+		if seq >= k.marks.Low.Removed {
+			f.Severity = LeftOver
+			f.Detail += "; a deletion or purge was cut short before it has removed it, and the next one removes it"
+		}
+		return k.found(f)
 	case s.Expires != 0:
 		return k.expired(s)
 	}

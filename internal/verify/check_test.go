@@ -353,6 +353,12 @@ func TestSeverityOfWhatAPurgeLeaves(t *testing.T) {
 			func(j *journal) { j.put(j.keys.EncodePurgeFence(pid, 4, 5)) },
 			[]verify.Severity{verify.LeftOver},
 		},
+		"events that it has not removed": {
+			func(j *journal) {
+				j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 2, Purged: 3}, nil))
+			},
+			[]verify.Severity{verify.Damage, verify.LeftOver, verify.LeftOver},
+		},
 		"a tombstone without its low mark": {
 			func(j *journal) { j.tombstones(5, 5) },
 			[]verify.Severity{verify.Damage, verify.Damage},
