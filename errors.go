@@ -52,12 +52,11 @@ var (
 	// No event was written.
 	ErrPurged = protocol.ErrPurged
 
-	// ErrSnapshotAhead: the snapshot is newer than a journal that still has something of the
-	// persistence id. Probably only the journal table was restored to an earlier time, or one of
-	// the tables is the wrong one. Restore the journal to the time of the snapshot, delete the
-	// snapshots after the highest number, or purge the persistence id. If the events are lost for
-	// good, recover once with RecoverOptions.JournalLost. The error is a *SnapshotAheadError. No
-	// event was written.
+	// ErrSnapshotAhead: the snapshot is newer than the journal. Probably only the journal table was
+	// restored to an earlier time, or one of the tables is the wrong one. Restore the journal to
+	// the time of the snapshot, delete the snapshots after the highest number, or purge the
+	// persistence id. If the events are lost for good, recover once with
+	// RecoverOptions.JournalLost. The error is a *SnapshotAheadError. No event was written.
 	ErrSnapshotAhead = protocol.ErrSnapshotAhead
 
 	// ErrSkipped: AppendEach did not write the event, because an event before it had failed.

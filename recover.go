@@ -20,13 +20,12 @@ type RecoverOptions struct {
 
 	// Snapshot is the sequence number of the snapshot from which the state was loaded. Replay
 	// begins after it, as with After. If it is above the journal's highest sequence number, Recover
-	// returns [ErrSnapshotAhead], and writes nothing. A journal that has nothing of the persistence
-	// id was lost: the writer continues after the snapshot. If events after the snapshot were
-	// deleted because of a newer one ([Writer.DeleteCovered]), Recover returns
-	// [ErrSnapshotMissing]. If After is also set, both must be the same.
+	// returns [ErrSnapshotAhead], and writes nothing. If events after the snapshot were deleted
+	// because of a newer one ([Writer.DeleteCovered]), Recover returns [ErrSnapshotMissing]. If
+	// After is also set, both must be the same.
 	//
 	// In a journal that is shared with a JVM, only a stored event is a reason for
-	// [ErrSnapshotAhead].
+	// [ErrSnapshotAhead]. Without one the writer continues after the snapshot.
 	//
 	// Defaults to no snapshot.
 	Snapshot int64

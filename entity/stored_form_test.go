@@ -8,8 +8,10 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// All events are gone, and the snapshot is all there is: the state and the version are its.
-func TestEntityGoesOnAfterASnapshotThatIsNewerThanTheJournal(t *testing.T) {
+// All events are gone, and the snapshot is all there is. That is an error, as the journal table may
+// be the wrong one, until somebody says that the journal is lost. Then the state and the version
+// are those of the snapshot.
+func TestEntityOfALostJournalContinuesAfterItsSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	j := b.Journal()
@@ -19,6 +21,12 @@ func TestEntityGoesOnAfterASnapshotThatIsNewerThanTheJournal(t *testing.T) {
 	}
 	kind := accountType()
 	kind.Snapshots.Every = 100
+	_, err := entity.Do(t.Context(), b.open(j, kind, entity.Options{}), "anna", deposit(1))
+	wantError(t, "Do", err, dynajournal.ErrSnapshotAhead)
+	lost := dynajournal.RecoverOptions{Snapshot: 41, JournalLost: true}
+	if _, err := j.Recover(t.Context(), metadata.PersistenceID, lost, nil); err != nil {
+		t.Fatal(err)
+	}
 	if got, version := view(t, b.open(j, kind, entity.Options{}), "anna"); got != 7 || version != 41 {
 		t.Errorf("the balance is %d at %d, want 7 at 41", got, version)
 	}

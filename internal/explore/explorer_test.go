@@ -291,7 +291,7 @@ func (x *explorer) run(choose func(step, n int) int, from, used int) {
 func (r *run) begin() {
 	r.net.Hold("auditor")
 	done := do(func() (*dynajournal.Writer, error) {
-		return r.auditor.Recover(r.Context(), r.pid, dynajournal.RecoverOptions{Snapshot: r.base}, nil)
+		return r.auditor.Recover(r.Context(), r.pid, dynajournal.RecoverOptions{Snapshot: r.base, JournalLost: true}, nil)
 	})
 	r.serve("auditor")
 	if _, err := done(); err != nil {

@@ -23,8 +23,8 @@ var errBatchWhole = errors.New("a batch has become whole")
 // up to Result.Highest is closed when Replay returns: no event can appear there later that was not
 // handed out or outside of the window.
 //
-// After a snapshot that is ahead of the journal it fails with a *SnapshotAheadError, unless nothing
-// is left of the journal, or Request.JournalLost is set.
+// After a snapshot that is ahead of the journal it fails with a *SnapshotAheadError, unless
+// Request.JournalLost is set, or the journal is shared and has no event.
 func (s *Store) Replay(
 	ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error,
 ) (Result, error) {

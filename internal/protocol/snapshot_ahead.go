@@ -36,16 +36,18 @@ func (s *Store) replayAfterSnapshot(
 	}
 }
 
-// isOlder reports whether a journal that ends at highest shows that it is older than a snapshot. A
-// journal that has nothing of the persistence id shows nothing: it was lost, or its id was purged.
-// If the last number has the fence of a recovery after the same snapshot, that recovery has decided
-// to continue after it.
+// isOlder reports whether a journal that ends at highest is older than a snapshot. If the last
+// number has the fence of a recovery after the same snapshot, that recovery has decided to continue
+// after it.
 //
-// In a shared journal only an event shows it. Two JVMs that delete at the same time can leave a low
-// mark below the snapshot, and none of the events.
+// In a shared journal only an event shows it. A purge leaves nothing there, and two JVMs that
+// delete at the same time can leave a low mark below the snapshot, and none of the events.
 func (s *Store) isOlder(ctx context.Context, m *dynamo.Meter, pid string, snapshot, highest int64) (bool, error) {
-	if highest < 1 || highest >= snapshot {
+	if highest >= snapshot {
 		return false, nil
+	}
+	if highest < 1 {
+		return !s.Shared(), nil // there is no fence
 	}
 	slots, err := s.Span(ctx, m, pid, highest, highest)
 	if err != nil {

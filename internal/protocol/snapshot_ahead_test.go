@@ -25,7 +25,7 @@ func TestSnapshotAheadOfTheJournal(t *testing.T) {
 		highest        int64
 		native, shared bool
 	}{
-		"nothing":                       {nil, 0, false, false},
+		"nothing":                       {nil, 0, true, false},
 		"events":                        {events(3), 3, true, true},
 		"events in another partition":   {events(120), 120, true, true},
 		"events, and a seal after them": {append(events(3), keys.EncodeSeal(pid, 4)), 4, true, true},

@@ -174,7 +174,7 @@ func (c *copies) extend(s *source, size int) {
 	if s.ever == nil && size%4 == 0 {
 		after = int64(g.used)
 	}
-	w, err := c.origin.Recover(g.Context(), s.id, dynajournal.RecoverOptions{Snapshot: after}, nil)
+	w, err := c.origin.Recover(g.Context(), s.id, dynajournal.RecoverOptions{Snapshot: after, JournalLost: after > 0}, nil)
 	if err != nil {
 		g.Fatal(err)
 	}

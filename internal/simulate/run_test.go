@@ -218,7 +218,7 @@ func (g *simulation) useUp() {
 			continue
 		}
 		g.serving("auditor", func() error {
-			_, err := g.auditor.Recover(g.Context(), pid(e), dynajournal.RecoverOptions{Snapshot: int64(g.used)}, nil)
+			_, err := g.auditor.Recover(g.Context(), pid(e), dynajournal.RecoverOptions{Snapshot: int64(g.used), JournalLost: true}, nil)
 			return err
 		})
 	}

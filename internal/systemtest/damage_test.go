@@ -138,6 +138,10 @@ func damages() []storedDamage {
 		}, want: only(hole, 7)},
 		{name: "a deleted event that is still there", make: func(d *damaged) { d.write(6, false); d.deleteTo(4); d.event(2, "w") },
 			want: only(orphan, 2), option: dynajournal.OptionRemoveOrphans, archived: 1},
+		{name: "what a deletion that was cut short has not removed", only: "native", make: func(d *damaged) {
+			d.write(6, false)
+			d.lowMark(4, map[string]any{"removed": 2})
+		}, want: []foundAt{{orphan, 1, false}, {orphan, 2, false}, {orphan, 3, false}}, option: dynajournal.OptionRemoveOrphans, archived: 3},
 		{name: "what a deletion by an earlier version left", only: "shared", make: func(d *damaged) {
 			d.write(5, false)
 			d.deleteTo(5)

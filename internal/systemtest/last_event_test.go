@@ -59,7 +59,7 @@ func (e *lastEvent) begin() {
 		return
 	}
 	e.last = base
-	e.recoverWith(dynajournal.RecoverOptions{Snapshot: base}, "after a lost journal")
+	e.recoverWith(dynajournal.RecoverOptions{Snapshot: base, JournalLost: true}, "after a lost journal")
 }
 
 // recoverWith checks the number of the last event that a new writer returns.

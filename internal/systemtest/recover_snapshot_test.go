@@ -228,7 +228,7 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 				got := map[int64]bool{}
 				highest := slices.Max(append(p.numbers(), 0))
 				opts := dynajournal.RecoverOptions{Snapshot: after, SkipMissing: true}
-				if 0 < highest && highest < after {
+				if highest < after && (highest > 0 || !options.SharedWithJVM) {
 					if _, err := j.Recover(t.Context(), pid, opts, nil); !errors.Is(err, dynajournal.ErrSnapshotAhead) {
 						r.Errorf("the journal ends before the snapshot: %v, want %v", err, dynajournal.ErrSnapshotAhead)
 					}

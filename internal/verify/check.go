@@ -580,7 +580,7 @@ func (k *check) snapshots(ctx context.Context) error {
 			return nil
 		}
 	}
-	if highest == 0 {
+	if highest == 0 && k.Store.Shared() {
 		return k.foundf(SnapshotBeyondJournal, newest,
 			"nothing is left of the journal; the next recovery after the snapshot continues after it")
 	}
