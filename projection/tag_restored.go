@@ -58,8 +58,8 @@ func (h *tagHeader) update(ctx context.Context, client *dynamo.Client, table str
 // Then the projection adds what the index lacks. Otherwise events stay missing: build the index
 // anew in another table, with [CreateTagIndex].
 //
-// Processes that have the index open must open it again. If the index is where it was made, nothing
-// changes. The call may be repeated. It costs 1 read unit and 1 write unit.
+// Processes that have the index open must open it again. If the index names the table that it is
+// in, nothing changes. The call may be repeated. It costs 1 read unit and 1 write unit.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoTagIndex], [dynajournal.ErrHeaderMismatch] (the index
 // is of another journal), [dynajournal.ErrCorruptItem], and those of requests.
