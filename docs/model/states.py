@@ -27,7 +27,8 @@ Claims, in every reachable state:
 """
 import sys
 import time
-from collections import deque
+
+from breadth import Broken, Explorer, Report, scenario as w
 
 # rule: (what it says, the scenarios in which it is needed)
 RULES = {
@@ -45,18 +46,6 @@ RULES = {
 }
 ALL = frozenset(RULES)
 MOST = 2  # how many writers a head names
-
-
-class Broken(Exception):
-    pass
-
-
-def history(trace):
-    lines = []
-    while trace:
-        trace, what = trace
-        lines.append(" ".join(map(str, what)))
-    return lines[::-1]
 
 
 def writers_of(head):
@@ -81,10 +70,7 @@ def wrote(head, put):
     return False, len(writers) < MOST or writers[-1][2] < put[2]
 
 
-class Explorer:
-    def __init__(self, scenario, R, limit):
-        self.s, self.R, self.limit = scenario, R, limit
-
+class Model(Explorer):
     # state: head, parts, procs, flying, acked, denied, used, budget (crashes, timeouts), dirty
     #   proc (pc, writer, phase); acked {(command, version)}; used {(version, put)}
     def start(self):
@@ -112,20 +98,6 @@ class Explorer:
     def purged(self, st):
         """The highest version that a purge has stored."""
         return max([v for v, what in st[6] if what[1] == "purge"], default=0)
-
-    def run(self):
-        first = self.start()
-        seen, todo = {first}, deque([(first, None)])
-        while todo:
-            st, trace = todo.popleft()
-            for what, nst in self.steps(st, trace):
-                if nst not in seen:
-                    seen.add(nst)
-                    self.check(nst, (trace, what))
-                    todo.append((nst, (trace, what)))
-            if len(seen) >= self.limit:
-                return len(seen), False
-        return len(seen), True
 
     def steps(self, st, trace):
         head, parts, procs, flying, acked, denied, used, budget, dirty = st
@@ -221,9 +193,9 @@ class Explorer:
                 crash(("head", known, new))
                 after = put_head(known, new)
                 if after:
-                    step("puts", new[0], self.acknowledge(to, state, i, pc, base, new, acked, after))
+                    step("puts", new[0], self.acknowledge(to, pc, base, new, acked, after))
                 elif wrote(head, new[1][0])[0]:
-                    step("finds its put", self.acknowledge(to, state, i, pc, base, new, acked, {}))
+                    step("finds its put", self.acknowledge(to, pc, base, new, acked, {}))
                 else:
                     step("conflicts", command, to(("abandon", new), denied=denied | {command}))
             elif kind == "lost":
@@ -233,7 +205,7 @@ class Explorer:
                 if "looked" not in R:
                     step("gives up", command, to(("new",), pc=pc + 1, me=self.writer(i, me[1] + 1), denied=denied | {command}))
                 elif stored:
-                    step("finds its put", self.acknowledge(to, state, i, pc, base, new, acked, {}))
+                    step("finds its put", self.acknowledge(to, pc, base, new, acked, {}))
                 elif not known and "known" in R:
                     step("can't know", command, to(("new",), pc=pc + 1, me=self.writer(i, me[1] + 1), dirty=True))
                 elif "fenced" not in R:
@@ -265,11 +237,9 @@ class Explorer:
                 step("deletes parts", what, to(("new",) if now is None else ("ready", now), parts=parts - self.deleted(parts, what), dirty=bool(dirty and left)))
         return out
 
-    def acknowledge(self, to, state, i, pc, base, new, acked, after):
+    def acknowledge(self, to, pc, base, new, acked, after):
         """The command is acknowledged. Then what it has replaced is deleted."""
         kw = {**after, "acked": acked | {(new[2][-1], new[0])}}
-        if "parts_first" not in self.R and new[4]:
-            return to(("parts2", new), pc=pc + 1, **kw)
         if not new[4] and not (base and base[4]):
             return to(("ready", new), pc=pc + 1, **kw)
         what = ("upto", new[0], new[4]) if "swept" in self.R else ("these", frozenset([(base[0], base[4])] if base else []))
@@ -283,10 +253,6 @@ class Explorer:
             return frozenset(p for p in parts if p[:2] in what[1])
         _, version, token = what
         return frozenset(p for p in parts if (p[0] <= version or "swept_up_to" not in self.R) and p[:2] != (version, token))
-
-
-def w(programs, **kw):
-    return dict(programs=[p.split() for p in programs], **kw)
 
 
 SCENARIOS = {
@@ -305,42 +271,17 @@ SCENARIOS = {
 }
 
 
-def explore(name, R, limit):
-    return Explorer(SCENARIOS[name], R, limit).run()
-
-
 def main():
     args = sys.argv[1:]
     limit = int(args[args.index("--limit") + 1]) if "--limit" in args else 300_000
+    report = Report(Model, RULES, SCENARIOS)
     if "--off" in args:
-        rule = args[args.index("--off") + 1]
-        for name in RULES[rule][1]:
-            try:
-                n, end = explore(name, ALL - {rule}, limit)
-                print("%-26s without %s: nothing breaks in %s%d states" % (name, rule, "all " if end else "the first ", n))
-            except Broken as b:
-                print("%-26s without %s: %s" % (name, rule, b.args[0]), *history(b.args[1]), sep="\n    ")
+        report.without(args[args.index("--off") + 1], ALL, limit)
         return 0
-    wrong, began = 0, time.time()
-    for name in SCENARIOS:
-        try:
-            n, end = explore(name, ALL, limit)
-            print("%-26s holds in %s%d states" % (name, "all " if end else "the first ", n), flush=True)
-        except Broken as b:
-            wrong += 1
-            print("%-26s BROKEN %s" % (name, b.args[0]), *history(b.args[1]), sep="\n    ", flush=True)
-    if "--scenarios" in args:
-        return 1 if wrong else 0
-    for rule, (_, names) in RULES.items():
-        found = ""
-        for name in names:
-            try:
-                explore(name, ALL - {rule}, limit)
-            except Broken as b:
-                found = "%s: %s" % (name, b.args[0])
-                break
-        wrong += not found
-        print("without %-13s %s" % (rule, found or "NOT CAUGHT in %s" % (names,)), flush=True)
+    began = time.time()
+    wrong = report.scenarios(list(SCENARIOS), ALL, limit)
+    if "--scenarios" not in args:
+        wrong += report.switched_off(ALL, limit)
     print("done in %.0f s" % (time.time() - began))
     return 1 if wrong else 0
 
