@@ -136,9 +136,6 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		return Cost{}, err
 	}
 	p, put, err := j.core.EncodePayload(ctx, state)
-	if err == nil && !layout.IsUTF8(p.Manifest) {
-		err = core.ErrManifestNotText
-	}
 	if err != nil {
 		return Cost{}, &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
 	}

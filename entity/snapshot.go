@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/commandids"
@@ -133,9 +132,6 @@ func (e *entity[S, E]) removeBefore(
 // encodeState returns the snapshot of a state, with the ids of commands.
 func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandids.Saved) (*layout.Snapshot, error) {
 	p, put, err := h.core.EncodePayload(ctx, state)
-	if err == nil && !utf8.ValidString(p.Manifest) {
-		err = errManifestNotText
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type stateStorage[S any] struct{ self states.Writer }
 // command has a payload.
 type recorded struct {
 	payload serialization.Payload
-	// put is that of core.Journal.EncodePayload.
+	// put is when the payload began to be put outside of the journal, nil if it is not there.
 	put *clock.Moment
 	// hash is that of the command's id if named is set.
 	hash  commandids.Hash

@@ -78,8 +78,8 @@ func TestPayloadThatHasBecomeTooOldIsRejected(t *testing.T) {
 	})
 }
 
-// sleepy returns a bundle whose machine sleeps once sleeps is set, between the put of a payload and
-// that of the item that refers to it. Meanwhile all leftovers are removed.
+// sleepy returns a bundle whose machine sleeps once sleeps is set, after a payload was put and
+// before the item is put that refers to it. Meanwhile all leftovers are removed.
 func sleepy(t *testing.T) (b *bundle, sleeps *atomic.Bool) {
 	t.Helper()
 	store := &slowStore{Memory: &payloads.Memory{}}
@@ -96,7 +96,7 @@ func sleepy(t *testing.T) (b *bundle, sleeps *atomic.Bool) {
 	return b, sleeps
 }
 
-// The machine sleeps between the put of a payload and that of the snapshot that refers to it. The
+// The machine sleeps after a payload was put and before the snapshot is put that refers to it. The
 // snapshot is not saved then.
 func TestSnapshotWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	virtual(t, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -89,14 +88,10 @@ func failure(events iter.Seq2[projection.TaggedEvent, error]) error {
 // tagItems returns the stored entries of an index, by lane and number.
 func (b *bundle) tagItems(table string) []map[string]types.AttributeValue {
 	b.Helper()
-	out, err := b.table.Scan(b.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		b.Fatal(err)
-	}
 	par := func(item map[string]types.AttributeValue) string {
 		return item["par"].(*types.AttributeValueMemberS).Value
 	}
-	entries := slices.DeleteFunc(out.Items, func(item map[string]types.AttributeValue) bool { return par(item) == "header" })
+	entries := slices.DeleteFunc(b.backUp(table), func(item map[string]types.AttributeValue) bool { return par(item) == "header" })
 	slices.SortFunc(entries, func(x, y map[string]types.AttributeValue) int {
 		if c := strings.Compare(par(x), par(y)); c != 0 {
 			return c

@@ -85,11 +85,8 @@ func CreateTagIndex(ctx context.Context, journal *dynajournal.Journal, table str
 	var stored tagHeader
 	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		units := provision.Options{ReadUnits: opts.ReadUnits, WriteUnits: opts.WriteUnits}
-		if err := provision.CreateTagIndexTable(ctx, client, table, units); err != nil {
-			return err
-		}
 		var err error
-		if want.tableID, err = provision.TableID(ctx, client, table); err != nil {
+		if want.tableID, err = provision.CreateTagIndexTable(ctx, client, table, units); err != nil {
 			return err
 		}
 		put := dynamo.Put{Table: table, Item: want.item(), Condition: "attribute_not_exists(" + attrPar + ")"}

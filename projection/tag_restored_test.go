@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/enginetest"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -22,25 +23,10 @@ func (b *bundle) backUp(table string) []map[string]types.AttributeValue {
 	return out.Items
 }
 
-// restore puts a new table in the place of one, with the same key and some items.
+// restore puts a new table with some items in the place of one.
 func (b *bundle) restore(table string, items []map[string]types.AttributeValue) {
 	b.Helper()
-	old, err := b.table.DescribeTable(b.Context(), &dynamodb.DescribeTableInput{TableName: &table})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := b.table.DeleteTable(b.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := b.table.CreateTable(b.Context(), &dynamodb.CreateTableInput{
-		TableName: &table, KeySchema: old.Table.KeySchema, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: old.Table.AttributeDefinitions,
-	}); err != nil {
-		b.Fatal(err)
-	}
-	for _, item := range items {
-		b.putItem(table, item)
-	}
+	enginetest.Restore(b, b.table, table, items)
 }
 
 // indexed indexes the events of a persistence id up to a number.

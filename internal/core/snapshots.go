@@ -48,12 +48,18 @@ func (j *Journal) LoadSnapshot(
 // would leave the state of what was purged. So in a native journal SaveSnapshot reads the low mark
 // afterwards: it deletes a snapshot that a purge has taken, and returns a *protocol.PurgedError.
 func (j *Journal) SaveSnapshot(ctx context.Context, s *layout.Snapshot) (dynamo.Cost, error) {
+	rejected := func(err error) error {
+		return j.PublicError(&protocol.RejectedError{PersistenceID: s.PersistenceID, Err: err})
+	}
+	if !layout.IsUTF8(s.Manifest) {
+		return dynamo.Cost{}, rejected(ErrManifestNotText)
+	}
 	m := &dynamo.Meter{}
 	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
 		err := j.saveSnapshot(ctx, m, s)
 		_, old := errors.AsType[*outside.OldError](err)
 		if !dynamo.MaybeApplied(err) && (old || errors.Is(err, snapshots.ErrTooLarge)) {
-			err = j.PublicError(&protocol.RejectedError{PersistenceID: s.PersistenceID, Err: err})
+			err = rejected(err)
 		}
 		return m.Mark(j.SnapshotError("save a snapshot", s.PersistenceID, err))
 	})

@@ -137,8 +137,8 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 	})
 }
 
-// Replace puts one item, and returns the one that it has replaced, nil if there was none. before is
-// that of Put.
+// Replace puts one item, and returns the one that it has replaced, nil if there was none. It calls
+// before as Put calls Put.Before.
 func (c *Client) Replace(
 	ctx context.Context, m *Meter, table string, item Attributes, before func() error,
 ) (Attributes, error) {

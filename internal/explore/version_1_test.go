@@ -16,7 +16,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
-	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
 // version1 is the folder of an engine with a native journal of format version 1, as commit ad3b6df
@@ -57,7 +56,7 @@ func unpack(t *testing.T, archive string) (folder string) {
 	}
 }
 
-// former is what is to be found of a persistence id of that journal.
+// former is what a persistence id of that journal has.
 type former struct {
 	events []string
 	// next is the number after the events, and late where all has expired that expires.
@@ -132,8 +131,7 @@ func updated(t *testing.T, folder string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close() })
-	w := &world{T: t, engine: engine, net: explore.NewNetwork(engine.Transport())}
-	w.config = dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1}
+	w := newWorld(t, engine)
 	if _, err := dynajournal.Open(t.Context(), w.config); !errors.Is(err, dynajournal.ErrHeaderMismatch) {
 		t.Errorf("before the update: %v", err)
 	}

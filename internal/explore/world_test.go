@@ -62,13 +62,20 @@ func inBubble(t *testing.T, tables dynajournal.TableOptions, test func(w *world)
 			t.Fatal(err)
 		}
 		defer func() { _ = engine.Close() }()
-		w := &world{T: t, engine: engine, net: explore.NewNetwork(engine.Transport())}
-		w.config = dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1}
+		w := newWorld(t, engine)
 		if err := dynajournal.CreateTables(t.Context(), w.config, tables); err != nil {
 			t.Fatal(err)
 		}
 		test(w)
 	})
+}
+
+// newWorld returns a world with an engine.
+func newWorld(t *testing.T, engine *embedded.Engine) *world {
+	t.Helper()
+	w := &world{T: t, engine: engine, net: explore.NewNetwork(engine.Transport())}
+	w.config = dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1}
+	return w
 }
 
 // journal opens the journal in a process of its own.

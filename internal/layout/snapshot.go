@@ -41,7 +41,7 @@ type Snapshot struct {
 	SerializerID int32
 	Manifest     string
 	Bytes        []byte
-	// Outside is that of an Event.
+	// Outside is when the payload began to be put outside of the journal, as in an Event.
 	Outside *clock.Moment
 }
 

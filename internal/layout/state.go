@@ -44,7 +44,7 @@ type State struct {
 	// Sum their SHA-256.
 	Parts, PartsVersion, Token, Stored int64
 	Sum                                []byte
-	// Outside is that of an Event.
+	// Outside is when the payload began to be put outside of the journal, as in an Event.
 	Outside *clock.Moment
 }
 

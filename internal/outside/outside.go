@@ -23,7 +23,7 @@ func (e *OldError) Error() string {
 }
 
 // Check returns an *OldError if a payload that began to be put to the store at a moment is older
-// than MaxAge now. A nil moment is that of a payload that is not outside.
+// than MaxAge now. The moment is nil if the payload is not in the store: then there is no error.
 func Check(put *clock.Moment, now clock.Moment) error {
 	if put == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
@@ -16,8 +17,15 @@ import (
 // id of its own, and for a service that gives tables no id.
 func TableID(ctx context.Context, client *dynamo.Client, table string) (string, error) {
 	d, err := client.DescribeExistingTable(ctx, table)
-	if err != nil || len(d.Replicas) > 0 {
+	if err != nil {
 		return "", err
 	}
-	return aws.ToString(d.TableId), nil
+	return tableID(d), nil
+}
+
+func tableID(d *types.TableDescription) string {
+	if len(d.Replicas) > 0 {
+		return ""
+	}
+	return aws.ToString(d.TableId)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// CreateTagIndexTable creates a table for an index of tags, or checks the existing one. Its key is
-// that of the journal table. The capacity of opts counts.
-func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string, opts Options) error {
+// CreateTagIndexTable creates a table for an index of tags, or checks the existing one, and returns
+// its TableID. Its key is that of the journal table. The capacity of opts counts.
+func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string, opts Options) (string, error) {
 	in := &dynamodb.CreateTableInput{
 		TableName: &name,
 		KeySchema: keySchema(layout.AttrPar, layout.AttrNum),
@@ -30,13 +30,13 @@ func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string
 	}
 	_, table, err := client.CreateTable(ctx, in)
 	if err != nil {
-		return err
+		return "", err
 	}
 	keys := newTable(name, table).Keys
 	if len(keys) == 2 && keys[0] == (KeyAttribute{layout.AttrPar, string(types.ScalarAttributeTypeS)}) &&
 		keys[1] == (KeyAttribute{layout.AttrNum, string(types.ScalarAttributeTypeN)}) {
-		return nil
+		return tableID(table), nil
 	}
-	return fmt.Errorf("%w: table %q needs hash key %s (S) and range key %s (N), it has %s",
+	return "", fmt.Errorf("%w: table %q needs hash key %s (S) and range key %s (N), it has %s",
 		ErrTableSchema, name, layout.AttrPar, layout.AttrNum, describeSchema(table))
 }

@@ -1,0 +1,32 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Restore puts a table with some items in the place of one, as a restore from a backup does: it is
+// a new table, with the same name and key.
+func Restore(tb testing.TB, client *dynamodb.Client, table string, items []map[string]types.AttributeValue) {
+	tb.Helper()
+	old, err := client.DescribeTable(tb.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := client.DeleteTable(tb.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := client.CreateTable(tb.Context(), &dynamodb.CreateTableInput{
+		TableName: &table, KeySchema: old.Table.KeySchema, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: old.Table.AttributeDefinitions,
+	}); err != nil {
+		tb.Fatal(err)
+	}
+	for _, item := range items {
+		if _, err := client.PutItem(tb.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
