@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -111,24 +109,4 @@ func (c *change) count(attempts int64) {
 	}
 	c.set[attrAttempts] = number(attempts)
 	c.removed = slices.DeleteFunc(c.removed, func(name string) bool { return name == attrAttempts })
-}
-
-// claimSlack is how long after the end of an invocation its claims are still respected, as clocks
-// differ.
-const claimSlack = 5 * time.Second
-
-// claimUntil returns the token of a run whose process is killed at a time.
-func claimUntil(token string, end time.Time) string {
-	return token + "@" + strconv.FormatInt(end.Unix()+1, 10)
-}
-
-// claimOver reports whether a claim is of an invocation that was ended. Lambda kills the process at
-// the deadline of the invocation, so that nobody needs to watch the claim until then.
-func claimOver(claim string, now time.Time) bool {
-	_, end, ok := strings.Cut(claim, "@")
-	if !ok {
-		return false
-	}
-	seconds, err := strconv.ParseInt(end, 10, 64)
-	return err == nil && now.Unix() > seconds+int64(claimSlack/time.Second)
 }

@@ -137,13 +137,11 @@ func (g *Group) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind, er
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	a := &auditor{journal: g.journal, table: g.table, opts: opts, offsets: map[string]*offsets{}}
+	a := &auditor{journal: g.journal, table: g.table, opts: opts, offsets: map[string]offsetStore{}}
 	var names []string
 	for _, of := range g.members {
 		names = append(names, of.name)
-		if of.offsets != nil {
-			a.offsets[of.name] = of.offsets
-		}
+		a.offsets[of.name] = of.offsets
 	}
 	var err error
 	if a.infos, err = g.table.infos(ctx, names); err != nil {
@@ -185,8 +183,8 @@ type auditor struct {
 	table   *table
 	infos   []Info
 	opts    AuditOptions
-	// offsets has the offsets of each projection of SQL, by its name.
-	offsets map[string]*offsets
+	// offsets is where the projections of a group store their offsets, by name.
+	offsets map[string]offsetStore
 }
 
 func audit(

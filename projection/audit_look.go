@@ -74,14 +74,12 @@ func (a *auditor) rows(ctx context.Context, pid string, infos []Info) ([]audited
 		if of == nil || states[i].err != nil {
 			continue
 		}
-		now, err := of.read(ctx, pid)
-		switch {
-		case errors.As(err, new(*damagedError)):
-			states[i].err = err
-		case err != nil:
+		err := of.lookUp(ctx, pid, &states[i].row)
+		if errors.As(err, new(*damagedError)) {
+			states[i].err, err = err, nil
+		}
+		if err != nil {
 			return nil, err
-		case now.begun:
-			states[i].exists, states[i].begun, states[i].offset = true, true, now.offset
 		}
 	}
 	return states, nil

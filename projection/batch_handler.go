@@ -21,8 +21,8 @@ type BatchHandler interface {
 }
 
 // together returns how many of the next steps one call of the handler gets.
-func (r *run) together(steps []step) int {
-	if _, ok := r.of.handler.(BatchHandler); !ok {
+func (k *atLeastOnce) together(steps []step) int {
+	if _, ok := k.handler.(BatchHandler); !ok {
 		return 1
 	}
 	n := 0

@@ -70,8 +70,8 @@ func sendAgain(ctx context.Context, journal *dynajournal.Journal, projection, id
 // carried out stays for the next look.
 func (a *attendant) carryOutSending(ctx context.Context, request string, of *member, id string) {
 	var err error
-	if of.outbox != nil { // else it was an outbox before
-		err = a.sendLetter(ctx, of, id)
+	if o, ok := of.kind.(*outbox); ok { // else it was an outbox before
+		err = a.sendLetter(ctx, of, o.target, id)
 	}
 	if err == nil {
 		err = a.remove(ctx, attrSendAgain, request)
@@ -85,7 +85,7 @@ func (a *attendant) carryOutSending(ctx context.Context, request string, of *mem
 
 // sendLetter sends a dead letter again, and deletes it when the target has it. An error means that
 // the request stays.
-func (a *attendant) sendLetter(ctx context.Context, of *member, id string) error {
+func (a *attendant) sendLetter(ctx context.Context, of *member, target Target, id string) error {
 	letter, err := a.table.deadLetter(ctx, of.name, id)
 	if errors.Is(err, ErrNoDeadLetter) {
 		return nil // it was discarded, or another process has sent it
@@ -97,7 +97,7 @@ func (a *attendant) sendLetter(ctx context.Context, of *member, id string) error
 		return err
 	}
 	err = protect(ctx, a.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
-		return of.outbox.target.Send(ctx, letter.Message)
+		return target.Send(ctx, letter.Message)
 	})
 	if err == nil {
 		if err := a.table.deleteDeadLetter(ctx, of.name, id); err != nil && !errors.Is(err, errAgain) {

@@ -158,11 +158,6 @@ func (e *StuckError) Is(target error) bool { return target == ErrStuck }
 // errAgain reports that a row has changed since it was read: the run begins again at the row.
 var errAgain = errors.New("the row has changed")
 
-// claimedError reports that another run has claimed the row.
-type claimedError struct{ claim string }
-
-func (e *claimedError) Error() string { return "claimed by " + e.claim }
-
 // passes reports whether a request may succeed later without a change of anything.
 func passes(err error) bool {
 	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable)

@@ -49,8 +49,9 @@ type SweepEstimate struct {
 	Sampled int
 	// Events is how many events are handled, each once for each projection.
 	Events int64
-	// Cost is what the sweep uses: see [SweepCount.Cost]. What handlers send is not among it, so
-	// for a projection that is [Transactional] add the units of its items.
+	// Cost is what the sweep uses: see [SweepCount.Cost]. It does not contain what handlers send.
+	// For a [Transactional] projection add the units of its items, and for an [Outbox] with
+	// [MakeOnce] the writes that store messages.
 	Cost dynajournal.Cost
 	// EventsMargin and CostMargin are two standard errors of Events and Cost: in 19 of 20 estimates
 	// the truth is not further away. They are 0 if all persistence ids were read. They say too

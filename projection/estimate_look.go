@@ -69,16 +69,7 @@ func (e *estimator) page(of *member, pid string, reading dynamo.Cost, steps []st
 			found.events++
 		}
 	}
-	writes, units := 0, 0
-	switch {
-	case of.offsets != nil: // in a database
-	case left[0].leftOut && len(left) == 1:
-		writes, units = 1, 1
-	case of.handler != nil:
-		writes, units = 2, 2 // the claim, and its release with the offset
-	default:
-		writes, units = len(left), len(left)+int(found.events) // a transaction costs twice as much
-	}
+	writes, units := of.effect.writes(left)
 	found.cost.Requests += writes
 	found.cost.WriteUnits += float64(units) * row
 	return found

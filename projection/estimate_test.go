@@ -71,6 +71,10 @@ func TestEstimateIsWhatASweepUses(t *testing.T) {
 		"transactional": func(e *effects) []projection.Projection {
 			return []projection.Projection{projection.Transactional("all", e)}
 		},
+		"outbox": func(*effects) []projection.Projection {
+			send := func(context.Context, projection.Message) error { return nil }
+			return []projection.Projection{projection.Outbox("all", projection.TargetFunc(send), oneEach)}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -41,8 +41,9 @@ type member struct {
 	// paused, how many sweeps are owed, and how many were owed so far.
 	paused       atomic.Bool
 	owed, sweeps atomic.Int64
-	// offsets are the offsets of a projection of SQL, nil for others.
-	offsets *offsets
+	// effect is what it does with steps, and offsets is where it stores offsets.
+	effect  effect
+	offsets offsetStore
 	// becameStuck is how many persistence ids have become stuck in this process.
 	becameStuck atomic.Int64
 	// outage is when the log was last told that something can't be reached, in nanoseconds.
@@ -78,12 +79,13 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 			return nil, argument("the name of a projection", p.name, "the group has another of that name")
 		}
 		known[p.name] = true
-		g.members = append(g.members, &member{Projection: p, name: config.Name + "/" + p.name})
+		of := &member{Projection: p, name: config.Name + "/" + p.name}
+		of.effect, of.offsets = p.kind.open(g, of)
+		g.members = append(g.members, of)
 	}
 	if len(g.members) == 0 {
 		return nil, argument("projections", 0, "there must be at least one")
 	}
-	g.openOffsets()
 	return g, nil
 }
 
@@ -134,7 +136,7 @@ func (g *Group) Run(ctx context.Context) error {
 	}
 	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
 	work.Go(func() error { s.watch(workCtx); return nil })
-	work.Go(func() error { return g.prepareOffsets(workCtx) })
+	work.Go(func() error { return g.prepare(workCtx) })
 	work.Go(func() error { return g.attend(workCtx, worker) })
 	if err := work.Wait(); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))

@@ -99,12 +99,9 @@ type TransactionalPurgeHandler interface {
 // Projection is a name and a handler.
 type Projection struct {
 	name string
-	// One of these is not nil: what the projection does with events.
-	handler       Handler
-	transactional TransactionalHandler
-	sql           *target
-	outbox        *outbox
-	only          filter
+	// kind has the handler. It is nil in the zero value.
+	kind kind
+	only filter
 	// makeOnce reports whether an outbox stores messages before it sends them.
 	makeOnce bool
 	// fromNow reports whether it begins behind the events that there are.
@@ -117,13 +114,13 @@ type Projection struct {
 //
 // If h also is a [GapHandler] or a [PurgeHandler], it is told of gaps and purges.
 func AtLeastOnce(name string, h Handler, opts ...Option) Projection {
-	return Projection{name: name, handler: h}.with(opts)
+	return Projection{name: name, kind: &atLeastOnce{h}}.with(opts)
 }
 
 // Transactional returns a projection whose effects are items of DynamoDB tables, each once. Name is
 // that of AtLeastOnce. Each event costs 2 write units for the row beside the items.
 func Transactional(name string, h TransactionalHandler, opts ...Option) Projection {
-	return Projection{name: name, transactional: h}.with(opts)
+	return Projection{name: name, kind: &transactional{h}}.with(opts)
 }
 
 // check checks the name and the handler.
@@ -131,15 +128,19 @@ func (p Projection) check() error {
 	if err := checkName("the name of a projection", p.name); err != nil {
 		return err
 	}
-	if err := p.checkOutbox(); err != nil {
+	if p.kind == nil {
+		return noHandler(p.name)
+	}
+	if _, sends := p.kind.(*outbox); p.makeOnce && !sends {
+		return argument("projection "+p.name, nil, "MakeOnce is an option of Outbox")
+	}
+	if err := p.kind.check(p.name); err != nil {
 		return err
 	}
-	if p.sql != nil {
-		if err := p.sql.check(p.name); err != nil {
-			return err
-		}
-	} else if p.handler == nil && p.transactional == nil && p.outbox == nil {
-		return argument("projection "+p.name, nil, "it needs a handler")
-	}
 	return p.only.check(p.name)
+}
+
+// noHandler is the error of a projection without a handler.
+func noHandler(projection string) error {
+	return argument("projection "+projection, nil, "it needs a handler")
 }

@@ -70,7 +70,7 @@ type outbox struct {
 // After a crash the function is called again for an event. If it may then return something else,
 // use [MakeOnce].
 func Outbox(name string, target Target, messages MessageFunc, opts ...Option) Projection {
-	return Projection{name: name, outbox: &outbox{target, messages}}.with(opts)
+	return Projection{name: name, kind: &outbox{target, messages}}.with(opts)
 }
 
 // MakeOnce is an option of [Outbox] with which the messages of an event are stored before the first
@@ -79,15 +79,33 @@ func Outbox(name string, target Target, messages MessageFunc, opts ...Option) Pr
 // for each KB of the row with the messages, at least one; the other writes of the row cost as much.
 func MakeOnce() Option { return func(p *Projection) { p.makeOnce = true } }
 
-// checkOutbox checks what an Outbox has beside its name.
-func (p Projection) checkOutbox() error {
+func (*outbox) delivery() string { return kindAtLeastOnce }
+
+func (o *outbox) check(projection string) error {
 	switch {
-	case p.outbox == nil && p.makeOnce:
-		return argument("projection "+p.name, nil, "MakeOnce is an option of Outbox")
-	case p.outbox != nil && p.outbox.target == nil:
-		return argument("projection "+p.name, nil, "it needs a target")
-	case p.outbox != nil && p.outbox.make == nil:
-		return argument("projection "+p.name, nil, "it needs a function that makes messages")
+	case o.target == nil:
+		return argument("projection "+projection, nil, "it needs a target")
+	case o.make == nil:
+		return argument("projection "+projection, nil, "it needs a function that makes messages")
 	}
 	return nil
+}
+
+func (o *outbox) open(*Group, *member) (effect, offsetStore) { return o, rowOffsets{} }
+
+func (o *outbox) apply(ctx context.Context, r *run, state *row, steps []step) (bool, error) {
+	return r.underClaim(ctx, o, state, steps)
+}
+
+func (*outbox) writes(steps []step) (requests, units int) { return claimWrites(steps) }
+
+// together returns 1: the messages of an event are sent before those of the next event are made.
+func (*outbox) together([]step) int { return 1 }
+
+// handle sends the messages of a step. Gaps and purges have none.
+func (o *outbox) handle(ctx context.Context, r *run, steps []step, state *row, before offset) error {
+	if steps[0].event == nil {
+		return nil
+	}
+	return o.send(ctx, r, &steps[0], state, before)
 }

@@ -69,13 +69,13 @@ func (r *row) removeMade(left []step, c *change) {
 
 // send sends the messages of an event, one after the other. Before it is the offset that the row
 // would get now.
-func (r *run) send(ctx context.Context, s *step, state *row, before offset) error {
-	messages, err := r.messages(ctx, s, state, before)
+func (o *outbox) send(ctx context.Context, r *run, s *step, state *row, before offset) error {
+	messages, err := o.messages(ctx, r, s, state, before)
 	if err != nil {
 		return err
 	}
 	for i := range messages {
-		if err := r.sendOne(ctx, &messages[i]); err != nil {
+		if err := o.sendOne(ctx, r, &messages[i]); err != nil {
 			return fmt.Errorf("send message %d of event %d: %w", i, s.event.SequenceNumber, err)
 		}
 	}
@@ -83,8 +83,8 @@ func (r *run) send(ctx context.Context, s *step, state *row, before offset) erro
 }
 
 // sendOne sends a message, or stores it as a dead letter if the target refuses it.
-func (r *run) sendOne(ctx context.Context, m *Message) error {
-	err := r.of.outbox.target.Send(ctx, *m)
+func (o *outbox) sendOne(ctx context.Context, r *run, m *Message) error {
+	err := o.target.Send(ctx, *m)
 	switch {
 	case err == nil:
 		return nil
@@ -97,11 +97,11 @@ func (r *run) sendOne(ctx context.Context, m *Message) error {
 // messages returns the messages of an event: those that are stored, or what the function makes.
 // The write that stores messages replaces those of an earlier event, so it moves the offset behind
 // that.
-func (r *run) messages(ctx context.Context, s *step, state *row, before offset) ([]Message, error) {
+func (o *outbox) messages(ctx context.Context, r *run, s *step, state *row, before offset) ([]Message, error) {
 	if state.made.isOf(s) {
 		return state.made.messages, nil
 	}
-	messages, encoded, err := r.of.outbox.of(ctx, r, s)
+	messages, encoded, err := o.of(ctx, r, s)
 	if err != nil || len(messages) == 0 || !r.of.makeOnce {
 		return messages, err
 	}

@@ -212,7 +212,7 @@ func (g *Group) present(ctx context.Context, worker string) error {
 		now := g.now()
 		values := func() dynamo.Attributes {
 			all := dynamo.Attributes{
-				":kind": text(of.kind()), ":found": text(source), ":set": text(g.setID()),
+				":kind": text(of.kind.delivery()), ":found": text(source), ":set": text(g.setID()),
 				":said":  number(time.Now().UnixMilli()),
 				":until": number(now.Add(g.counts()).UnixMilli()),
 				":me":    &types.AttributeValueMemberSS{Value: []string{worker}},
@@ -286,15 +286,4 @@ func names(members []*member) []string {
 		all[i] = of.name
 	}
 	return all
-}
-
-// kind returns the kind of the handler.
-func (p Projection) kind() string {
-	switch {
-	case p.handler != nil, p.outbox != nil:
-		return kindAtLeastOnce
-	case p.sql != nil:
-		return kindSQL
-	}
-	return kindTransactional
 }

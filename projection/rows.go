@@ -119,19 +119,6 @@ func (r *row) unchanged() condition {
 	return only
 }
 
-// sameClaim returns the condition that the claim of a row is still what was read.
-func (r *row) sameClaim() condition {
-	if r.claim == "" {
-		return condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}
-	}
-	return claimedBy(r.claim)
-}
-
-// claimedBy returns the condition that a run has the claim.
-func claimedBy(claim string) condition {
-	return condition{attrClaim + " = :oldclaim", dynamo.Attributes{":oldclaim": text(claim)}}
-}
-
 // sameStuck returns the condition that no trigger has come since a stuck row was read.
 func (r *row) sameStuck() condition {
 	if r.stuck == 0 {

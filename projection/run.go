@@ -108,10 +108,8 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if state.claim != "" && state.claim != r.token && state.claim != r.takeOver {
 		return false, &claimedError{state.claim}
 	}
-	if r.of.offsets != nil {
-		if err := r.locate(ctx, &state); err != nil {
-			return false, err
-		}
+	if err := r.of.offsets.locate(ctx, r, &state); err != nil {
+		return false, err
 	}
 	f, err := r.find(ctx, &state)
 	if err != nil {
@@ -133,16 +131,7 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	}
 	r.opening = opening(steps)
 	steps = r.of.only.leaveOut(steps)
-	handle := r.exactlyOnce
-	switch {
-	case r.of.offsets != nil:
-		handle = r.onceInSQL
-	case steps[0].leftOut && len(steps) == 1:
-		handle = r.passOver
-	case r.of.handler != nil, r.of.outbox != nil:
-		handle = r.atLeastOnce
-	}
-	all, err := handle(ctx, &state, steps)
+	all, err := r.of.effect.apply(ctx, r, &state, steps)
 	if err != nil {
 		return false, err
 	}
@@ -198,15 +187,6 @@ func (r *run) plan(ctx context.Context, state *row, page core.Page, began time.T
 	r.state, r.passed = state, p.passed
 	r.notePassed(ctx, p.open, p.passed)
 	return p
-}
-
-// release gives back a claim of this run, or one that it may take over, where there is nothing to
-// handle.
-func (r *run) release(ctx context.Context, state *row) error {
-	if state.claim == "" {
-		return nil
-	}
-	return r.group.table.update(ctx, r.key, change{removed: []string{attrClaim}}, state.sameClaim())
 }
 
 // unreadable returns the error of a reading. One that does not pass by itself counts as a failure

@@ -197,7 +197,7 @@ func (s *schedule) work(ctx context.Context, begin func()) error {
 		r := s.group.newRun(t.of, t.pid)
 		r.records, r.worker, r.count = inOrder(covered), w, counted(covered)
 		r.within(s.invocation)
-		if t.of.offsets == nil { // else the offset is not in the row
+		if t.of.offsets.inRows() {
 			r.rows = s.rows
 		}
 		r.takeOver, r.earlier = s.dead(t), t.failures

@@ -64,16 +64,39 @@ type target struct {
 // A database that was restored from a backup has the effects and the offsets of the same time: the
 // events since then are handled again. To wait for such a projection, use [WaitForSQL].
 func SQL(name string, db *sql.DB, dialect Dialect, h SQLHandler, opts ...Option) Projection {
-	return Projection{name: name, sql: &target{db, dialect, h}}.with(opts)
+	return Projection{name: name, kind: &target{db, dialect, h}}.with(opts)
 }
 
-// check checks the database and the handler of a projection.
-func (t *target) check(name string) error {
+func (*target) delivery() string { return kindSQL }
+
+func (t *target) check(projection string) error {
 	switch {
 	case t.db == nil:
-		return argument("projection "+name, nil, "it needs a database")
+		return argument("projection "+projection, nil, "it needs a database")
 	case t.handler == nil:
-		return argument("projection "+name, nil, "it needs a handler")
+		return noHandler(projection)
 	}
 	return t.dialect.check()
+}
+
+func (t *target) open(g *Group, of *member) (effect, offsetStore) {
+	o := &sqlOffsets{
+		target: t, table: g.table, journal: g.table.journalName, name: of.name,
+		limit: g.config.ClaimTimeout / handlerShare,
+	}
+	if t.dialect == SQLite {
+		o.turn = g.sqliteTurn(t.db)
+	}
+	return o, o
+}
+
+// sqliteTurn returns the turn of the transactions of a SQLite database, which has one writer at a
+// time.
+func (g *Group) sqliteTurn(db *sql.DB) chan struct{} {
+	for _, of := range g.members {
+		if o, ok := of.offsets.(*sqlOffsets); ok && o.db == db {
+			return o.turn
+		}
+	}
+	return make(chan struct{}, 1)
 }

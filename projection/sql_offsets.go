@@ -5,17 +5,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// offsets are the offsets of a projection in a SQL database.
-type offsets struct {
+// sqlOffsets are the offsets of a projection in a SQL database.
+type sqlOffsets struct {
 	*target
 
+	// table is the projections table. It is nil for a program that does not run the projection.
+	table *table
 	// journal and name are the names of the journal, and of the group and the projection.
 	journal, name string
 	// limit bounds a statement.
@@ -26,58 +27,19 @@ type offsets struct {
 	ready atomic.Bool
 }
 
-// openOffsets gives the projections of SQL of a group their offsets.
-func (g *Group) openOffsets() {
-	turns := map[*sql.DB]chan struct{}{}
-	for _, of := range g.members {
-		if of.sql == nil {
-			continue
-		}
-		of.offsets = &offsets{
-			target: of.sql, journal: g.table.journalName, name: of.name, limit: g.config.ClaimTimeout / handlerShare,
-		}
-		if of.sql.dialect != SQLite {
-			continue
-		}
-		if turns[of.sql.db] == nil {
-			turns[of.sql.db] = make(chan struct{}, 1)
-		}
-		of.offsets.turn = turns[of.sql.db]
-	}
-}
+func (*sqlOffsets) inRows() bool { return false }
 
-// prepareOffsets makes the tables of the offsets that do not exist. The error is one after which
-// the group can't go on. Others are logged: each run tries again.
-func (g *Group) prepareOffsets(ctx context.Context) error {
-	for _, of := range g.members {
-		if of.offsets == nil {
-			continue
-		}
-		err := g.prepare(ctx, of)
-		switch {
-		case err == nil || ctx.Err() != nil:
-		case ends(err):
-			return err
-		default:
-			g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the offsets of a projection can't be reached",
-				slog.String("projection", of.name), slog.Any("error", err))
-		}
-	}
-	return nil
-}
-
-// prepare makes the table of the offsets of a projection if it does not exist, and then notes in
-// the projections table that the offsets are not there.
-func (g *Group) prepare(ctx context.Context, of *member) error {
-	o := of.offsets
+// prepare creates the table of the offsets if it does not exist, and then records in the
+// projections table that the offsets are not there.
+func (o *sqlOffsets) prepare(ctx context.Context) error {
 	if o.ready.Load() {
 		return nil
 	}
 	if err := o.create(ctx); err != nil {
 		return err
 	}
-	err := g.table.send(ctx, dynamo.Update{
-		Table: g.table.name, Key: kindKey(g.table.journalName, of.name),
+	err := o.table.send(ctx, dynamo.Update{
+		Table: o.table.name, Key: kindKey(o.journal, o.name),
 		Expression: "SET " + attrOffsets + " = :sql", Condition: always,
 		Values: dynamo.Attributes{":sql": text(offsetsInSQL)},
 	})
@@ -89,7 +51,7 @@ func (g *Group) prepare(ctx context.Context, of *member) error {
 
 // create makes the table if it does not exist. Others may do so at the same time, which makes the
 // statement of one of them fail: so the table is looked at again.
-func (o *offsets) create(ctx context.Context) error {
+func (o *sqlOffsets) create(ctx context.Context) error {
 	_, err := o.read(ctx, "")
 	if !o.dialect.missing(err) {
 		return err
@@ -111,7 +73,7 @@ type stored struct {
 }
 
 // read reads the offset of a persistence id.
-func (o *offsets) read(ctx context.Context, pid string) (stored, error) {
+func (o *sqlOffsets) read(ctx context.Context, pid string) (stored, error) {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	var seq, writer any
@@ -138,7 +100,7 @@ func (e *damagedError) Error() string {
 }
 
 // failed returns the error of a statement on the table.
-func (o *offsets) failed(err error) error {
+func (o *sqlOffsets) failed(err error) error {
 	if o.dialect.refuses(err) {
 		return fmt.Errorf("projection %s: %w: %w", o.name, ErrNoOffsetsTable, err)
 	}
@@ -149,21 +111,29 @@ func (o *offsets) failed(err error) error {
 // alone counts. Where there is none, one in the projections table is where the projection begins,
 // as FromNow has put it there. Without FromNow any other is of a projection of another kind. With
 // it that can't be told: rows of v0.1.0 have no attrBegins.
-func (r *run) locate(ctx context.Context, state *row) error {
+func (o *sqlOffsets) locate(ctx context.Context, r *run, state *row) error {
 	put := state.begins > 0 && state.begins == state.seq
 	if state.begun && !put && !r.of.fromNow {
 		return fmt.Errorf("projection %s of SQL: %w in the projections table", r.of.name, ErrOtherOffsets)
 	}
-	if err := r.group.prepare(ctx, r.of); err != nil {
+	if err := o.prepare(ctx); err != nil {
 		return err
 	}
 	state.inSQL = true
-	now, err := r.of.offsets.read(ctx, r.pid)
+	now, err := o.read(ctx, r.pid)
 	if damaged := new(damagedError); errors.As(err, &damaged) || begins(stateOf(err), "22") {
 		return r.unreadable(ctx, state, err)
 	}
 	if state.begun = now.begun; now.begun {
 		state.offset, state.exists = now.offset, true
+	}
+	return err
+}
+
+func (o *sqlOffsets) lookUp(ctx context.Context, persistenceID string, state *row) error {
+	now, err := o.read(ctx, persistenceID)
+	if err == nil && now.begun {
+		state.exists, state.begun, state.offset = true, true, now.offset
 	}
 	return err
 }

@@ -19,20 +19,23 @@ type refusal struct {
 
 func (e *refusal) Error() string { return fmt.Sprintf("step %d: %v", e.good+1, e.err) }
 
-// onceInSQL calls the handler for several steps in a transaction that also stores the offset, under
-// the condition that the offset is what was read. It reports whether it has handled all: it stops
-// when a third of Config.ClaimTimeout is over. If a step fails, those before it are done in a
+// writes returns 0: the offset is in the database.
+func (*sqlOffsets) writes([]step) (requests, units int) { return 0, 0 }
+
+// apply calls the handler for several steps in a transaction that also stores the offset, under the
+// condition that the offset is what was read. It reports whether it has handled all: it stops when
+// a third of Config.ClaimTimeout is over. If a step fails, those before it are done in a
 // transaction without it, and then the failure counts.
 //
 // Where the outcome of a commit is unknown, the next run reads it from the row.
-func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, error) {
+func (o *sqlOffsets) apply(ctx context.Context, r *run, state *row, steps []step) (bool, error) {
 	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
 	at, n := stored{state.offset, state.begun}, len(steps)
 	var failed error
 	for {
-		done, err := r.commit(ctx, at, steps[:n])
+		done, err := o.commit(ctx, r, at, steps[:n])
 		if err == nil {
 			r.count.handled(steps[:done])
 			err = r.noteHoles(ctx, state, steps[done-1].to)
@@ -43,11 +46,11 @@ func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, er
 			n, failed = refused.good, refused.err
 			continue
 		case errors.As(err, &refused):
-			return false, r.refused(ctx, state, at, &steps[0], refused.err)
+			return false, o.refused(ctx, r, state, at, &steps[0], refused.err)
 		case err != nil:
 			return false, err
 		case done == n && failed != nil:
-			return false, r.refused(ctx, state, stored{steps[n-1].to, true}, &steps[n], failed)
+			return false, o.refused(ctx, r, state, stored{steps[n-1].to, true}, &steps[n], failed)
 		}
 		return done == len(steps), nil
 	}
@@ -55,7 +58,7 @@ func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, er
 
 // refused does what follows from a failure of the handler behind an offset. The failure is stored
 // elsewhere than the offset, so the offset is read again: another process may have come further.
-func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err error) error {
+func (o *sqlOffsets) refused(ctx context.Context, r *run, state *row, at stored, s *step, err error) error {
 	failure, attempt := r.failure(s, err), int64(1)
 	if at.offset == state.offset {
 		attempt = r.attempt(state)
@@ -63,7 +66,7 @@ func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err e
 	if !r.lastAttempt(at.offset, attempt) {
 		return r.countFailure(ctx, failure, attempt, state.unchanged())
 	}
-	now, err := r.of.offsets.read(ctx, r.pid)
+	now, err := o.read(ctx, r.pid)
 	switch {
 	case err != nil:
 		return err
@@ -89,8 +92,7 @@ func (r *run) noteHoles(ctx context.Context, state *row, to offset) error {
 // commit does steps and stores the offset in one transaction. It returns how many. If a step has
 // failed, nothing is stored, and the error is a *refusal; if something else has, nothing may be
 // stored, or all.
-func (r *run) commit(ctx context.Context, at stored, steps []step) (int, error) {
-	o := r.of.offsets
+func (o *sqlOffsets) commit(ctx context.Context, r *run, at stored, steps []step) (int, error) {
 	// One part each for the lock, the steps, a last call of the handler, and the commit.
 	const parts = 4
 	if err := o.take(ctx); err != nil {

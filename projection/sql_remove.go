@@ -39,7 +39,7 @@ func RemoveSQLOffsets(
 	if err != nil {
 		return 0, fmt.Errorf("remove the offsets of projection %s: %w", projection, err)
 	}
-	o := &offsets{target: &target{db: db, dialect: dialect}, journal: t.journalName, name: projection, limit: sqlLook}
+	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.journalName, name: projection, limit: sqlLook}
 	var removed int64
 	for {
 		some, err := o.removeSome(ctx)
@@ -54,7 +54,7 @@ func RemoveSQLOffsets(
 }
 
 // removeSome deletes some of the offsets, and returns how many: 0 if there are none.
-func (o *offsets) removeSome(ctx context.Context) (int64, error) {
+func (o *sqlOffsets) removeSome(ctx context.Context) (int64, error) {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	result, err := o.db.ExecContext(within, o.dialect.statement(removeOffsets), o.journal, o.name, o.journal, o.name)

@@ -11,7 +11,7 @@ import (
 
 // transaction is a transaction that has locked the row of an offset.
 type transaction struct {
-	*offsets
+	*sqlOffsets
 
 	conn *sql.Conn
 	tx   *sql.Tx
@@ -21,7 +21,7 @@ type transaction struct {
 }
 
 // take waits until a transaction may begin.
-func (o *offsets) take(ctx context.Context) error {
+func (o *sqlOffsets) take(ctx context.Context) error {
 	if o.turn == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (o *offsets) take(ctx context.Context) error {
 }
 
 // give lets the next transaction begin.
-func (o *offsets) give() {
+func (o *sqlOffsets) give() {
 	if o.turn != nil {
 		<-o.turn
 	}
@@ -47,10 +47,10 @@ func (o *offsets) give() {
 // ended, and then compare, whatever the isolation level. So also what a lost connection has left
 // behind is waited for. In SQLite the transaction so begins by writing, and can't meet a writer
 // later.
-func (o *offsets) begin(ctx context.Context, pid string, at stored) (*transaction, error) {
+func (o *sqlOffsets) begin(ctx context.Context, pid string, at stored) (*transaction, error) {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
-	t := &transaction{offsets: o, pid: pid, run: uuid.NewString()}
+	t := &transaction{sqlOffsets: o, pid: pid, run: uuid.NewString()}
 	err := t.open(ctx, within, at)
 	if err != nil {
 		t.end()

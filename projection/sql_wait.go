@@ -32,7 +32,7 @@ func WaitForSQL(
 	}
 	t := openTable(journal)
 	key := rowKey(t.journalName, projection, persistenceID)
-	o := &offsets{target: &target{db: db, dialect: dialect}, journal: t.journalName, name: projection, limit: sqlLook}
+	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.journalName, name: projection, limit: sqlLook}
 	look := func() (row, error) {
 		now, err := o.read(ctx, persistenceID)
 		if err != nil && !dialect.passes(err) && !dialect.missing(err) {

@@ -185,7 +185,7 @@ func (t *table) progress(of *member, now *standing, to string) types.TransactWri
 func (t *table) marked(of *member, pid string, end offset) types.TransactWriteItem {
 	expression := "SET " + attrSeq + " = if_not_exists(" + attrSeq + ", :seq), " +
 		attrWriter + " = if_not_exists(" + attrWriter + ", :writer)"
-	if of.sql != nil {
+	if !of.offsets.inRows() {
 		expression += ", " + attrBegins + " = if_not_exists(" + attrBegins + ", :seq)"
 	}
 	return types.TransactWriteItem{Update: &types.Update{

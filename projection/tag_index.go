@@ -189,7 +189,7 @@ func checkTagIndex(journal *dynajournal.Journal, table string) error {
 func (x *TagIndex) Projection(name string, opts ...Option) Projection {
 	p := AtLeastOnce(name, nil, opts...)
 	p.only.anyTag = true
-	p.handler = &tagHandler{x, p.only.tags}
+	p.kind = &atLeastOnce{&tagHandler{x, p.only.tags}}
 	return p
 }
 

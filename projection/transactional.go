@@ -14,17 +14,47 @@ import (
 // maxItems is how many items a handler may return: a transaction has 100, and one is the row.
 const maxItems = 99
 
-// exactlyOnce writes for each step the items of the handler and the offset in one transaction,
-// under the condition that the offset is the one before. It reports whether it has written all.
-// Where the outcome of a transaction is unknown, the row shows it to the next run.
-func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, error) {
+// transactional writes the items of a handler and the offset in one transaction.
+type transactional struct{ handler TransactionalHandler }
+
+func (*transactional) delivery() string { return kindTransactional }
+
+func (k *transactional) check(projection string) error {
+	if k.handler == nil {
+		return noHandler(projection)
+	}
+	return nil
+}
+
+func (k *transactional) open(*Group, *member) (effect, offsetStore) { return k, rowOffsets{} }
+
+// writes returns a request for each step. A transaction uses twice the units of a write.
+func (*transactional) writes(steps []step) (requests, units int) {
+	if allLeftOut(steps) {
+		return 1, 1
+	}
+	for i := range steps {
+		if units++; steps[i].event != nil {
+			units++
+		}
+	}
+	return len(steps), units
+}
+
+// apply writes for each step the items of the handler and the offset in one transaction, under the
+// condition that the offset is the one before. It reports whether it has written all. If the
+// outcome of a transaction is unknown, the row shows it to the next run.
+func (k *transactional) apply(ctx context.Context, r *run, state *row, steps []step) (bool, error) {
+	if allLeftOut(steps) {
+		return r.passOver(ctx, state, steps)
+	}
 	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
 	at := *state
 	for i := range steps {
 		s := &steps[i]
-		items, err := r.items(ctx, s, state)
+		items, err := k.items(ctx, r, s, state)
 		if err == nil {
 			err = r.write(ctx, &at, s.to, items)
 			if err == nil {
@@ -67,11 +97,11 @@ func (r *run) write(ctx context.Context, at *row, to offset, items []types.Trans
 }
 
 // items returns what the handler makes of a step.
-func (r *run) items(ctx context.Context, s *step, state *row) ([]types.TransactWriteItem, error) {
+func (k *transactional) items(ctx context.Context, r *run, s *step, state *row) ([]types.TransactWriteItem, error) {
 	var items []types.TransactWriteItem
 	err := r.call(ctx, r.group.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
 		var err error
-		items, err = r.produce(ctx, s, state)
+		items, err = k.produce(ctx, r, s, state)
 		return err
 	})
 	if err == nil && len(items) > maxItems {
@@ -81,24 +111,24 @@ func (r *run) items(ctx context.Context, s *step, state *row) ([]types.TransactW
 }
 
 // produce calls the handler.
-func (r *run) produce(ctx context.Context, s *step, state *row) ([]types.TransactWriteItem, error) {
+func (k *transactional) produce(ctx context.Context, r *run, s *step, state *row) ([]types.TransactWriteItem, error) {
 	switch {
 	case s.purge:
-		if h, ok := r.of.transactional.(TransactionalPurgeHandler); ok {
+		if h, ok := k.handler.(TransactionalPurgeHandler); ok {
 			return h.HandlePurge(ctx, Purge{r.pid, state.seq, s.to.seq})
 		}
 		return nil, nil
 	case s.leftOut:
 		return nil, nil
 	case s.event == nil:
-		if h, ok := r.of.transactional.(TransactionalGapHandler); ok {
+		if h, ok := k.handler.(TransactionalGapHandler); ok {
 			return h.HandleGap(ctx, Gap{r.pid, s.first, s.last})
 		}
 		return nil, nil
 	}
 	var all []types.TransactWriteItem
 	err := r.eachEvent(ctx, s, func(event dynajournal.Event) error {
-		items, err := r.of.transactional.Handle(ctx, event)
+		items, err := k.handler.Handle(ctx, event)
 		all = slices.Concat(all, items)
 		return err
 	})
