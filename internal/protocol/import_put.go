@@ -158,7 +158,10 @@ func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
 		last = min(last, layout.HighestBlock(in.low.Seq-1)-1)
 	}
 	missing, err := in.notTaken(ctx, first, last)
-	if err != nil {
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if err := in.journal.CheckClock(in.began); err != nil {
 		return err
 	}
 	r := &remover{journal: in.journal, pid: in.pid, next: in.low.Seq}

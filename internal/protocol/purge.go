@@ -44,7 +44,7 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 		return 0, err
 	}
 	if last <= w.low.Purged {
-		return w.purgeAgain(ctx, m)
+		return w.purgeAgain(ctx, m, began)
 	}
 	return w.retire(ctx, m, began, last)
 }
@@ -85,7 +85,7 @@ func (w *Writer) lastTrace(ctx context.Context, m *dynamo.Meter, torn int64) (in
 
 // purgeAgain removes what is left of an earlier purge. The persistence id has nothing else. As
 // nothing is fenced, purgeAgain looks whether another writer has written since.
-func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter) (int64, error) {
+func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	first, err := w.journal.Store.Stored(ctx, m, w.pid, w.next)
 	if err != nil {
 		return 0, err
@@ -95,6 +95,9 @@ func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter) (int64, error)
 	}
 	if w.low.Seq == 0 {
 		return 0, nil
+	}
+	if err := w.journal.CheckClock(began); err != nil {
+		return 0, err
 	}
 	w.lowSeen = w.active
 	return w.removePurged(ctx, m, Span{1, w.low.Purged}, w.low.Purged)

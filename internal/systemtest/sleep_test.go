@@ -436,6 +436,67 @@ func TestDeletionWithAClockThatIsOffWritesNothing(t *testing.T) {
 	}
 }
 
+// A purge of a persistence id that was purged before removes what the first one has left.
+func TestSecondPurgeWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	purge := func(j *dynajournal.Journal) error {
+		w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Purge(t.Context(), dynajournal.PurgeOptions{})
+		return err
+	}
+	written(t, s.other, "a", 3)
+	if err := purge(s.other); err != nil {
+		t.Fatal(err)
+	}
+	s.local.Add(int64(25 * time.Hour))
+	if err := purge(s.journal); !errors.Is(err, dynajournal.ErrClock) {
+		t.Errorf("a clock that is off: %v", err)
+	}
+	s.local.Add(-int64(25 * time.Hour))
+	if err := purge(s.journal); err != nil {
+		t.Errorf("the right clock: %v", err)
+	}
+}
+
+// A copy that is repeated after the tombstones of the first one have expired puts them again.
+func TestSecondCopyWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	records := []dynajournal.Record{
+		{Kind: dynajournal.RecordLowMark, SequenceNumber: 4},
+		{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 3},
+	}
+	copied := func(j *dynajournal.Journal) error {
+		_, err := j.PutRecords(t.Context(), "a", func(yield func(dynajournal.Record, error) bool) {
+			for _, r := range records {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}, dynajournal.PutRecordsOptions{})
+		return err
+	}
+	if err := copied(s.other); err != nil {
+		t.Fatal(err)
+	}
+	s.sleep(25 * time.Hour)
+	s.local.Add(int64(25 * time.Hour))
+	if err := copied(s.journal); !errors.Is(err, dynajournal.ErrClock) {
+		t.Errorf("a clock that is off: %v", err)
+	}
+	if l, err := s.other.List(t.Context(), "a"); err != nil || len(l.Tombstones) > 0 {
+		t.Errorf("there is %+v, %v", l, err)
+	}
+	s.local.Add(-int64(25 * time.Hour))
+	if err := copied(s.journal); err != nil {
+		t.Errorf("the right clock: %v", err)
+	}
+}
+
 // A tombstone that is put by a clock that is off would keep its number taken for too long, or not
 // for long enough.
 func TestRepairWithAClockThatIsOffPutsNoTombstone(t *testing.T) {

@@ -39,7 +39,8 @@ type stored struct {
 	// in the same life. A projection that has handled nothing before is not told of them.
 	purges []int64
 	// fresh reports that the life has begun since the last round, as everything was erased. Then
-	// nothing is deleted or purged: beyond the offset of the life before, that hides the erasure.
+	// nothing is deleted, purged or erased: beyond the offset of the life before, that hides the
+	// erasure, as an erasure does that is cut short.
 	fresh bool
 }
 
@@ -84,13 +85,13 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 		id.deletedTo = max(id.deletedTo, id.last-int64(random.IntN(6)))
 		_, err := w.DeleteTo(ctx, id.deletedTo)
 		return err == nil
-	case dice == 4 || dice == 5 && s.shared: // where each removes everything at once
+	case !id.fresh && (dice == 4 || dice == 5 && s.shared): // where each removes everything at once
 		id.purgeTried[id.life] = true
 		time.Sleep(unused) // no request of a writer is in flight
 		_, _ = w.Purge(ctx, dynajournal.PurgeOptions{Now: true})
 		time.Sleep(unused)
 		return false
-	case dice == 5 && !id.fresh:
+	case !id.fresh && dice == 5:
 		id.purgeTried[id.life] = true
 		if next, err := w.NextSequenceNumber(ctx); err == nil {
 			id.deletedTo = next // which the purge takes
