@@ -45,7 +45,7 @@ func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []l
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
 	}
-	return s.decodeMarks(pid, items)
+	return s.DecodeMarks(pid, items)
 }
 
 // marksAndItem reads the marks at keys, and the item of a number, in one request. The item is nil
@@ -72,12 +72,12 @@ func (s *Store) marksAndItem(
 		item = found
 		return true
 	})
-	marks, err := s.decodeMarks(pid, items)
+	marks, err := s.DecodeMarks(pid, items)
 	return marks, item, err
 }
 
-// decodeMarks decodes marks.
-func (s *Store) decodeMarks(pid string, items []layout.Attributes) (layout.Marks, error) {
+// DecodeMarks decodes marks. In a shared journal a purge leaves no low mark: none names one there.
+func (s *Store) DecodeMarks(pid string, items []layout.Attributes) (layout.Marks, error) {
 	marks, err := s.Keys.DecodeMarks(pid, items)
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)

@@ -145,7 +145,7 @@ func (k *check) marksOf(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k.marks, err = k.Store.Keys.DecodeMarks(k.pid, items); err != nil {
+	if k.marks, err = k.Store.DecodeMarks(k.pid, items); err != nil {
 		return err
 	}
 	k.want, k.purged = k.marks.Low.First(), k.marks.Low.Purged
@@ -215,7 +215,7 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 		key, seq, err := layout.DecodeMark(item)
 		var mark layout.Marks
 		if err == nil {
-			mark, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item})
+			mark, err = k.Store.DecodeMarks(k.pid, []layout.Attributes{item})
 		}
 		if err != nil {
 			if err = k.itemFound(err, 0, &findings); err != nil {
