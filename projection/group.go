@@ -230,13 +230,13 @@ func (g *Group) Lag() []Lag {
 	for _, t := range s.tasks {
 		lag := place[t.of.name]
 		lag.IDs++
-		if t.undecided {
+		if t.last == endUndecided {
 			lag.Missing++
 		}
 		if t.failures.count > 0 {
 			lag.Failing++
 		}
-		if t.delayed {
+		if t.last == endUnreachable {
 			lag.Delayed++
 		}
 		lag.Oldest = max(lag.Oldest, time.Since(t.received))
@@ -262,15 +262,14 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 		for {
 			r := g.newRun(of, persistenceID)
 			r.resume = true
-			r.takeOver = (&schedule{group: g}).dead(t)
-			err := r.execute(ctx)
-			claimed, other := err.(*claimedError) //nolint:errorlint // it is never wrapped
-			_, undecided := err.(*undecidedError) //nolint:errorlint // it is never wrapped
-			if !other && !undecided {
-				return err
-			}
-			if other && t.claim != claimed.claim {
-				t.claim, t.claimSeen = claimed.claim, time.Now()
+			r.takeOver = t.dead(g.config.ClaimTimeout)
+			o := r.execute(ctx)
+			switch o.ending {
+			case endClaimed:
+				t.claimed(o.claim)
+			case endUndecided:
+			default:
+				return o.err
 			}
 			if err := backoff.Wait(ctx, g.config.RetryShortest); err != nil {
 				return err

@@ -142,7 +142,7 @@ func (s *schedule) look(ctx context.Context) error {
 			done = append(done, p.covered...)
 			if len(p.waiting) == 0 {
 				delete(s.parked, p.task)
-				delete(s.tasks, taskKey{p.of.name, p.pid})
+				delete(s.tasks, p.key())
 				continue
 			}
 		} else {
@@ -167,6 +167,7 @@ func (of *member) see(now standing) (continued bool) {
 
 // park puts a task of a paused projection aside. The caller holds the lock.
 func (s *schedule) park(t *task) {
+	t.state = taskParked
 	s.parked[t] = true
 	s.signalParked()
 }

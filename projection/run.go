@@ -65,11 +65,14 @@ func (g *Group) newRun(of *member, pid string) *run {
 // mostAgain is how often a run begins again at a row that others change meanwhile.
 const mostAgain = 20
 
-// execute reads and handles page after page. Errors are: a *claimedError if another run has the
-// claim, errPaused, an *undecidedError if an event is behind a missing number that may still come,
-// a *HandlerError if the handler has failed, and those of requests. If the persistence id has
-// become stuck, that is stored, and the error is a *stuckNowError.
-func (r *run) execute(ctx context.Context) error {
+// execute reads and handles page after page.
+func (r *run) execute(ctx context.Context) outcome { return outcomeOf(r.pages(ctx)) }
+
+// pages reads and handles page after page. Errors are: a *claimedError if another run has the
+// claim, errPaused, an *undecidedError if an event follows a missing number that may still come, a
+// *HandlerError if the handler has failed, and errors of requests. If the persistence id has become
+// stuck, that is stored, and the error is a *stuckNowError.
+func (r *run) pages(ctx context.Context) error {
 	if err := r.stillMissing(ctx); err != nil {
 		return err
 	}

@@ -2,48 +2,11 @@ package projection
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
 )
-
-// task is the work on one persistence id of one projection. Its runs follow each other.
-type task struct {
-	of  *member
-	pid string
-	// waiting are called when a run that begins from now on has done the task. received is when the
-	// first trigger came that is not done.
-	waiting  []trigger
-	received time.Time
-	// running reports that a run is under way, queued that one is to begin.
-	running, queued bool
-	// failures are those of the handler, pauses is how often the task was put off in a row.
-	failures failures
-	pauses   int
-	// claim is the claim that is waited for, seen since claimSeen.
-	claim     string
-	claimSeen time.Time
-	// undecided reports that the task was put off because numbers are missing, delayed that it was
-	// as something that it needs could not be reached.
-	undecided, delayed bool
-	// lost is the claim of an earlier run whose end is unknown.
-	lost string
-}
-
-// trigger is a trigger of a task. A trigger without records makes the run read.
-type trigger struct {
-	records []record
-	done    func()
-	// each, if set, is called when one of the projections has done the trigger, before done.
-	each func(*member)
-	// count is that of the sweep which the trigger is of, nil if it is of none.
-	count *sweepCount
-}
-
-// taskKey names a task.
-type taskKey struct{ name, pid string }
 
 // schedule has the tasks of a group that runs. A task exists while a trigger of it is not done.
 type schedule struct {
@@ -126,10 +89,11 @@ func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
 			s.tasks[key] = t
 		}
 		t.waiting = append(t.waiting, trigger{records: by.records, done: func() { one(of) }, count: by.count})
-		if timer := s.timers[t]; t.undecided && timer != nil && timer.Stop() {
+		switch {
+		case t.state == taskNew:
+			s.enqueue(t)
+		case t.state == taskPutOff && t.last == endUndecided && s.timers[t].Stop():
 			delete(s.timers, t) // the trigger may be of what is missing
-		}
-		if !t.running && s.timers[t] == nil && !s.parked[t] {
 			s.enqueue(t)
 		}
 	}
@@ -137,10 +101,7 @@ func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
 
 // enqueue makes a task run. The caller holds the lock.
 func (s *schedule) enqueue(t *task) {
-	if t.queued {
-		return
-	}
-	t.queued = true
+	t.state = taskQueued
 	s.queue = append(s.queue, t)
 	s.signal()
 }
@@ -159,13 +120,12 @@ func (s *schedule) next(ctx context.Context) *task {
 		if len(s.queue) > 0 {
 			t := s.queue[0]
 			s.queue = s.queue[1:]
-			t.queued = false
 			if t.of.paused.Load() {
 				s.park(t)
 				s.mu.Unlock()
 				continue
 			}
-			t.running = true
+			t.state = taskRunning
 			if len(s.queue) > 0 {
 				s.signal() // for the next worker
 			}
@@ -200,79 +160,59 @@ func (s *schedule) work(ctx context.Context, begin func()) error {
 		if t.of.offsets.inRows() {
 			r.rows = s.rows
 		}
-		r.takeOver, r.earlier = s.dead(t), t.failures
+		r.takeOver, r.earlier = t.dead(s.group.config.ClaimTimeout), t.failures
 		s.mu.Unlock()
-		err := r.execute(r.count.within(ctx))
+		o := r.execute(r.count.within(ctx))
 		if ctx.Err() != nil {
 			return nil // that is how a group ends
 		}
-		if ends(err) {
-			return err
+		if o.ending == endFatal {
+			return o.err
 		}
-		s.settle(ctx, t, r, covered, err)
+		s.finish(ctx, t, r, covered, o)
 		if s.group.overdue.lost(w) { // another worker has its place
 			return nil
 		}
 	}
 }
 
-// dead returns the claim that the next run of a task may take over. The caller holds the lock.
-func (s *schedule) dead(t *task) string {
-	if t.lost != "" {
-		return t.lost
-	}
-	stands := t.claim != "" && time.Since(t.claimSeen) >= s.group.config.ClaimTimeout
-	if stands {
-		return t.claim
-	}
-	return ""
-}
-
-// settle does what follows from the end of a run. covered were the triggers before it began.
-func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigger, err error) {
-	s.log(ctx, t, err)
+// finish decides what follows after a run: the task is removed, queued again, or put off. covered
+// were the triggers before the run began.
+func (s *schedule) finish(ctx context.Context, t *task, r *run, covered []trigger, o outcome) {
+	s.log(ctx, t, o)
 	s.mu.Lock()
 	if t.lost = ""; r.claimed {
 		t.lost = r.token
 	}
-	t.running = false
-	undecided, missing := errors.AsType[*undecidedError](err)
-	t.undecided = missing
-	claimed, other := errors.AsType[*claimedError](err)
-	stuck := new(stuckNowError)
-	done := err == nil || errors.As(err, &stuck)
-	t.delayed = false
-	if done && err != nil {
-		t.of.becameStuck.Add(1)
-	}
-	switch {
-	case done:
+	t.last = o.ending
+	switch o.ending {
+	case endDone, endStuck:
+		if o.ending == endStuck {
+			t.of.becameStuck.Add(1)
+		}
 		t.failures, t.pauses, t.claim = failures{}, 0, ""
-		s.goOn(t)
-	case errors.Is(err, errPaused):
+		s.runAgain(t)
+	case endPaused:
 		t.waiting = append(covered, t.waiting...)
 		s.enqueue(t)
-	case other:
-		if t.claim != claimed.claim {
-			t.claim, t.claimSeen, t.pauses = claimed.claim, time.Now(), 0
-		}
+	case endClaimed:
+		t.claimed(o.claim)
 		if s.invocation != nil {
-			s.group.lambda.see(taskKey{t.of.name, t.pid}, t.claim, t.claimSeen)
+			s.group.lambda.see(t.key(), t.claim, t.claimSeen)
 		}
 		s.putOff(t, covered, s.untilDead(t))
-	case missing:
-		s.putOff(t, covered, max(min(s.pause(t), undecided.left), time.Millisecond))
-	default:
-		failure := new(HandlerError)
-		if t.delayed = !errors.As(err, &failure); !t.delayed {
-			if t.failures = r.failed; t.failures.count == 1 {
-				t.pauses = 0
-			}
+	case endUndecided:
+		s.putOff(t, covered, max(min(s.pause(t), o.left), time.Millisecond))
+	case endFailed:
+		if t.failures = r.failed; t.failures.count == 1 {
+			t.pauses = 0
 		}
+		s.putOff(t, covered, s.pause(t))
+	default:
 		s.putOff(t, covered, s.pause(t))
 	}
 	s.mu.Unlock()
-	if !done {
+	if !o.done() {
 		return
 	}
 	for _, t := range covered {
@@ -280,11 +220,11 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 	}
 }
 
-// goOn makes a task run again if triggers have come since its run began, and else ends it. The
-// caller holds the lock.
-func (s *schedule) goOn(t *task) {
+// runAgain queues a task if triggers have come since its run began, and else removes it. The caller
+// holds the lock.
+func (s *schedule) runAgain(t *task) {
 	if len(t.waiting) == 0 {
-		delete(s.tasks, taskKey{t.of.name, t.pid})
+		delete(s.tasks, t.key())
 		return
 	}
 	t.received = time.Now()
@@ -294,6 +234,7 @@ func (s *schedule) goOn(t *task) {
 // putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
 func (s *schedule) putOff(t *task, covered []trigger, pause time.Duration) {
 	t.pauses++
+	t.state = taskPutOff
 	t.waiting = append(covered, t.waiting...)
 	if s.ended {
 		return
@@ -332,21 +273,20 @@ func (s *schedule) end() {
 	}
 }
 
-// log logs the error of a run.
-func (s *schedule) log(ctx context.Context, t *task, err error) {
-	if claimed := new(claimedError); err == nil || errors.As(err, &claimed) || errors.Is(err, errPaused) {
-		return
-	}
-	if undecided := new(undecidedError); errors.As(err, &undecided) {
-		return
-	}
-	if failure := new(HandlerError); !errors.As(err, &failure) && !t.of.outageDue() {
-		return
-	}
+// log logs an outcome that an operator should know of.
+func (s *schedule) log(ctx context.Context, t *task, o outcome) {
 	level, text := slog.LevelWarn, "a projection tries again"
-	if stuck := new(stuckNowError); errors.As(err, &stuck) {
+	switch o.ending {
+	case endStuck:
 		level, text = slog.LevelError, "a persistence id of a projection is stuck"
+	case endFailed:
+	case endUnreachable:
+		if !t.of.outageDue() {
+			return
+		}
+	default:
+		return
 	}
 	s.group.config.Logger.LogAttrs(ctx, level, text, slog.String("projection", t.of.name),
-		slog.String("persistence_id", t.pid), slog.Any("error", err))
+		slog.String("persistence_id", t.pid), slog.Any("error", o.err))
 }
