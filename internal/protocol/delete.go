@@ -62,53 +62,68 @@ func (w *Writer) raiseLowMark(
 	ctx context.Context, m *dynamo.Meter, target, behind int64, began clock.Moment,
 ) (int64, error) {
 	for {
-		seen := w.journal.Clock.Now()
-		marks, err := w.journal.Store.LowMark(ctx, m, w.pid)
+		marks, err := w.readLowMark(ctx, m, began)
 		if err != nil {
 			return 0, err
 		}
-		if err := w.journal.CheckClock(began); err != nil {
-			return 0, err
-		}
-		w.lowSeen = seen
-		low := marks.Low
-		before := max(low.Removed, 1)
-		if low.Purged != w.low.Purged {
-			return 0, w.endOvertaken()
-		}
-		if w.low = low; target <= low.First() {
+		before := max(w.low.Removed, 1)
+		if target <= w.low.First() {
 			return before, nil
 		}
-		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(low), Purged: low.Purged}
+		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(w.low), Purged: w.low.Purged}
 		if behind != nothingBehind {
-			raised.Behind = max(low.Behind, behind)
+			raised.Behind = max(w.low.Behind, behind)
 		}
-		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
-			return 0, err
+		err = w.putRaised(ctx, m, raised, marks)
+		if !errors.Is(err, ErrMarkMoved) {
+			return before, err
 		}
-		if w.journal.Store.Shared() && !raised.Cut.IsBatch() {
-			// That no whole batch is cut holds only for the low mark that was read before: a JVM
-			// may have removed members since.
-			again, err := w.journal.Store.LowMark(ctx, m, w.pid)
-			if err != nil {
-				return 0, err
-			}
-			if again.Low.Seq != low.Seq {
-				continue
-			}
-			marks = again
-		}
-		raised = w.journal.Store.LowMarkAt(raised, marks, w.next-1)
-		seen = w.journal.Clock.Now()
-		switch err = w.putLowMark(ctx, m, low, raised); {
-		case errors.Is(err, ErrMarkMoved):
-			continue
-		case err != nil:
-			return 0, fmt.Errorf("put the low mark: %w", err)
-		}
-		w.low, w.lowSeen = raised, seen
-		return before, nil
 	}
+}
+
+// readLowMark reads the low mark, and ends the writer if the persistence id was purged since. It
+// fails if the clock is off by the responses since began.
+func (w *Writer) readLowMark(ctx context.Context, m *dynamo.Meter, began clock.Moment) (layout.Marks, error) {
+	seen := w.journal.Clock.Now()
+	marks, err := w.journal.Store.LowMark(ctx, m, w.pid)
+	if err != nil {
+		return layout.Marks{}, err
+	}
+	if err := w.journal.CheckClock(began); err != nil {
+		return layout.Marks{}, err
+	}
+	w.lowSeen = seen
+	if marks.Low.Purged != w.low.Purged {
+		return layout.Marks{}, w.endOvertaken()
+	}
+	w.low = marks.Low
+	return marks, nil
+}
+
+// putRaised puts a raised low mark in the place of the one that was read, with the batch that it
+// cuts. The error is ErrMarkMoved if another one is there.
+func (w *Writer) putRaised(ctx context.Context, m *dynamo.Meter, raised layout.LowMark, marks layout.Marks) error {
+	var err error
+	if raised.Cut, err = w.cut(ctx, m, raised.Seq-1, w.low); err != nil {
+		return err
+	}
+	if w.journal.Store.Shared() && !raised.Cut.IsBatch() {
+		// That no whole batch is cut holds only for the low mark that was read before: a JVM may
+		// have removed members since.
+		if marks, err = w.journal.Store.LowMark(ctx, m, w.pid); err != nil {
+			return err
+		}
+		if marks.Low.Seq != w.low.Seq {
+			return ErrMarkMoved
+		}
+	}
+	raised = w.journal.Store.LowMarkAt(raised, marks, w.next-1)
+	seen := w.journal.Clock.Now()
+	if err := w.putLowMark(ctx, m, w.low, raised); err != nil {
+		return fmt.Errorf("put the low mark: %w", err)
+	}
+	w.low, w.lowSeen = raised, seen
+	return nil
 }
 
 // removalBegin returns where the removal after a low mark begins. In a shared journal the last

@@ -39,46 +39,60 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 		return removed, err
 	}
 	err = j.Store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
-		if err := w.checkErasing(ctx, m); err != nil {
-			return false, err
-		}
-		slots, err := j.Store.Partition(ctx, m, w.pid, p)
-		if err != nil {
-			return false, err
-		}
-		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
-		for i, s := range slots {
-			keys[i] = j.Store.Keys.Event(w.pid, s.SequenceNr).Attributes()
-			// A deletion has removed other items below this number.
-			if s.Event != nil || s.SequenceNr >= before {
-				counted++
-			}
-		}
-		if err := j.Store.Client.BatchDelete(ctx, m, j.Store.Table, keys, j.fresh(w.lowSeen)); err != nil {
-			return true, fmt.Errorf("erase partition %d: %w", p, err)
-		}
+		there, counted, err := w.erasePartition(ctx, m, p, before)
 		removed += counted
-		return len(slots) > 0, nil
+		return there, err
 	})
 	if err != nil {
 		return removed, err
 	}
-	// A JVM that starts now continues after the high mark, which leads it to its own events later.
-	// A low mark alone would not.
-	marksLeft := [][]layout.Key{j.Store.Keys.LowMarks(w.pid), j.Store.Keys.HighMarks(w.pid)}
+	return removed, w.eraseMarks(ctx, m)
+}
+
+// erasePartition deletes the items of a partition. It reports whether there were some, and counts
+// the events, and the other items from the number before on: a deletion has removed those below.
+func (w *Writer) erasePartition(
+	ctx context.Context, m *dynamo.Meter, p, before int64,
+) (there bool, counted int64, err error) {
 	if err := w.checkErasing(ctx, m); err != nil {
-		return removed, err
+		return false, 0, err
+	}
+	store := w.journal.Store
+	slots, err := store.Partition(ctx, m, w.pid, p)
+	if err != nil {
+		return false, 0, err
+	}
+	keys := make([]dynamo.Attributes, len(slots))
+	for i, s := range slots {
+		keys[i] = store.Keys.Event(w.pid, s.SequenceNr).Attributes()
+		if s.Event != nil || s.SequenceNr >= before {
+			counted++
+		}
+	}
+	if err := store.Client.BatchDelete(ctx, m, store.Table, keys, w.journal.fresh(w.lowSeen)); err != nil {
+		return true, 0, fmt.Errorf("erase partition %d: %w", p, err)
+	}
+	return len(slots) > 0, counted, nil
+}
+
+// eraseMarks deletes the low marks, and then the high marks. A JVM that starts in between continues
+// after the high mark, which leads it to its own events later. A low mark alone would not.
+func (w *Writer) eraseMarks(ctx context.Context, m *dynamo.Meter) error {
+	store := w.journal.Store
+	marksLeft := [][]layout.Key{store.Keys.LowMarks(w.pid), store.Keys.HighMarks(w.pid)}
+	if err := w.checkErasing(ctx, m); err != nil {
+		return err
 	}
 	for _, left := range marksLeft {
 		keys := make([]dynamo.Attributes, len(left))
 		for i, key := range left {
 			keys[i] = key.Attributes()
 		}
-		if err := j.Store.Client.BatchDelete(ctx, m, j.Store.Table, keys, j.fresh(w.lowSeen)); err != nil {
-			return removed, fmt.Errorf("erase the marks: %w", err)
+		if err := store.Client.BatchDelete(ctx, m, store.Table, keys, w.journal.fresh(w.lowSeen)); err != nil {
+			return fmt.Errorf("erase the marks: %w", err)
 		}
 	}
-	return removed, nil
+	return nil
 }
 
 // leadToEmptyBlock raises the high mark to the block after that of the highest number, in a shared

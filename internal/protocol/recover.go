@@ -30,49 +30,69 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 		j.Logger.WarnContext(ctx, "sealed numbers at which events are missing",
 			"persistence_id", w.pid, "first", span.First, "last", span.Last)
 	}
-	if err := req.checkLife(found.Marks.Low); err != nil {
+	if err := w.checkFound(req, &found); err != nil {
 		return nil, err
 	}
-	if newest := req.From - 1; req.Snapshot && newest < found.Marks.Low.Behind {
-		return nil, &SnapshotMissingError{w.pid, found.Marks.Low.Behind, newest}
-	}
-	if before := req.From - 1; before > found.Highest && !req.Snapshot {
-		return nil, &VersionError{w.pid, before, w.Last()}
-	}
-	if req.Expect != nil {
-		if err := w.CheckLast(*req.Expect); err != nil {
-			return nil, err
-		}
-	}
-	if mark := layout.HighestBlock(found.Highest); mark > j.Store.Leads(found.Marks) {
-		// The handler may have taken long.
-		if err := w.refresh(ctx, &w.recovery); err != nil {
-			return nil, err
-		}
-		if err := w.raiseHighMark(ctx, &w.recovery, found.Highest); err != nil {
-			return nil, err
-		}
+	if err := w.leadToHighest(ctx, &found); err != nil {
+		return nil, err
 	}
 	w.deletedTo = max(found.Marks.Low.Seq-1, 0)
 	if !req.Latest {
 		w.logDeleted(ctx, req.From-1)
 	}
-	switch snapshot := req.From - 1; {
-	case snapshot > found.Highest:
-		j.Logger.Log(ctx, slog.LevelWarn, "the journal ends before the snapshot: continued after the snapshot",
-			"persistence_id", w.pid, "snapshot", snapshot, "highest", found.Highest)
-		if err := w.refresh(ctx, &w.recovery); err != nil {
-			return nil, err
-		}
-		if err := w.goOnAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
-			return nil, err
-		}
-	case req.Snapshot && snapshot == found.Highest && found.Last == "" && found.Marks.Low.Seq <= snapshot && j.Store.Shared():
-		if err := w.finishSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
-			return nil, err
-		}
+	if err := w.reachSnapshot(ctx, req, &found); err != nil {
+		return nil, err
 	}
 	return w, nil
+}
+
+// checkFound checks that the journal belongs to the state that the request continues from, and ends
+// where the request expects.
+func (w *Writer) checkFound(req *Request, found *Result) error {
+	if err := req.checkLife(found.Marks.Low); err != nil {
+		return err
+	}
+	before := req.From - 1
+	switch {
+	case req.Snapshot && before < found.Marks.Low.Behind:
+		return &SnapshotMissingError{w.pid, found.Marks.Low.Behind, before}
+	case !req.Snapshot && before > found.Highest:
+		return &VersionError{w.pid, before, w.Last()}
+	case req.Expect != nil:
+		return w.CheckLast(*req.Expect)
+	}
+	return nil
+}
+
+// leadToHighest raises the high mark if no mark leads to the block of the highest number.
+func (w *Writer) leadToHighest(ctx context.Context, found *Result) error {
+	if layout.HighestBlock(found.Highest) <= w.journal.Store.Leads(found.Marks) {
+		return nil
+	}
+	// The handler may have taken long.
+	if err := w.refresh(ctx, &w.recovery); err != nil {
+		return err
+	}
+	return w.raiseHighMark(ctx, &w.recovery, found.Highest)
+}
+
+// reachSnapshot makes the journal reach the snapshot of the request, if it ends before the snapshot
+// or an earlier recovery has begun to do so.
+func (w *Writer) reachSnapshot(ctx context.Context, req *Request, found *Result) error {
+	snapshot := req.From - 1
+	if snapshot > found.Highest {
+		w.journal.Logger.Log(ctx, slog.LevelWarn, "the journal ends before the snapshot: continued after the snapshot",
+			"persistence_id", w.pid, "snapshot", snapshot, "highest", found.Highest)
+		if err := w.refresh(ctx, &w.recovery); err != nil {
+			return err
+		}
+		return w.goOnAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks)
+	}
+	sealed := snapshot == found.Highest && found.Last == "" && found.Marks.Low.Seq <= snapshot
+	if req.Snapshot && sealed && w.journal.Store.Shared() {
+		return w.finishSnapshot(ctx, &w.recovery, snapshot, found.Marks)
+	}
+	return nil
 }
 
 // find returns what a recovery finds.

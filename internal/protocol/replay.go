@@ -241,31 +241,41 @@ func (r *replay) pass(ctx context.Context) error {
 		if err := r.checkUnfinished(ctx, slot); err != nil {
 			return err
 		}
-		r.noteEnd(slot)
-		r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
-		if slot.Event != nil && slot.SequenceNr >= r.written {
-			r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
-			r.time = max(r.time, slot.Event.Metadata.Time)
-		}
-		switch {
-		case slot.SequenceNr < r.want:
+		r.noteHighest(slot)
+		if slot.SequenceNr < r.want {
 			r.noteBefore(slot)
 			continue
-		case slot.SequenceNr > r.want && r.coversMissing(slot):
-			err = r.decideDeleted(ctx, slot) // the numbers missing before it were deleted, too
-		case slot.SequenceNr > r.want:
-			err = r.closeGap(ctx, slot)
-		default:
-			r.want++
-			err = r.decide(ctx, slot)
 		}
-		if err == nil && r.satisfied() {
-			err = ErrStop
-		}
-		if err != nil {
+		if err := r.decideNext(ctx, slot); err != nil {
 			return err
 		}
+		if r.satisfied() {
+			return ErrStop
+		}
 	}
+}
+
+// noteHighest notes a slot that was read, the highest number, and the last event.
+func (r *replay) noteHighest(slot readSlot) {
+	r.noteEnd(slot)
+	r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
+	if slot.Event != nil && slot.SequenceNr >= r.written {
+		r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
+		r.time = max(r.time, slot.Event.Metadata.Time)
+	}
+}
+
+// decideNext decides on a slot at the next number or after it, and on the numbers that are missing
+// before the slot.
+func (r *replay) decideNext(ctx context.Context, slot readSlot) error {
+	switch {
+	case slot.SequenceNr > r.want && r.coversMissing(slot):
+		return r.decideDeleted(ctx, slot) // the numbers missing before it were deleted, too
+	case slot.SequenceNr > r.want:
+		return r.closeGap(ctx, slot)
+	}
+	r.want++
+	return r.decide(ctx, slot)
 }
 
 // next returns the next slot, of the queue or of the next page.
