@@ -48,6 +48,10 @@ type found[S any] struct {
 	began  moment
 }
 
+// lacksDeleted reports whether events of the present life are deleted that neither the snapshot nor
+// the events have.
+func (f *found[S]) lacksDeleted() bool { return f.deletedTo > max(f.snapshot, f.purged) }
+
 var (
 	// errReplaced: the journal holds other events than those that the state contains.
 	errReplaced = errors.New("the entity was purged and written anew")
@@ -210,37 +214,53 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 	var before error
 	for tries := 1; ; tries++ {
 		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
-			got, err := e.fromSnapshot(ctx, how, snapshots, observe)
-			if errors.Is(err, dynajournal.ErrPurged) || err == nil && got.snapshot > 0 && got.snapshot <= got.purged {
-				// The newest snapshot is of before the purge, which has not removed it yet.
-				got, err = e.fromSnapshot(ctx, how, false, observe)
-			}
-			if err == nil && got.deletedTo > max(got.snapshot, got.purged) {
-				// A snapshot that was saved since may have what is deleted. If the type saves none,
-				// another version of the program may have.
-				snapshots = true
-				err = e.wantNoneAfter(ctx, max(got.snapshot, got.purged))
-			}
-			if err == nil && got.behind > got.snapshot {
-				err = &dynajournal.SnapshotMissingError{PersistenceID: e.pid, DeletedTo: got.behind, Newest: got.snapshot}
-			}
-			if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
-				// An erasure, or a purge by an earlier version, deletes more than any snapshot has;
-				// this one was saved after it.
-				got, err = e.fromSnapshot(ctx, how, false, observe)
-			}
-			return got, err
+			return e.fromNewest(ctx, how, snapshots, observe)
 		})
 		doubt := errors.Is(err, dynajournal.ErrSnapshotMissing) || errors.Is(err, dynajournal.ErrSnapshotAhead)
 		if doubt && (before == nil || before.Error() != err.Error()) && tries < mostLoadings {
 			// Another process may have saved it, or purged the entity, between the reads.
-			before, snapshots = err, true
-			continue
-		}
-		if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
+			before = err
+		} else if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
 			return got, err
 		}
+		// If the type saves no snapshots, another version of the program may have saved one.
+		snapshots = true
 	}
+}
+
+// fromNewest finds the state from the newest snapshot of the present life, and from the first event
+// if there is none.
+func (e *entity[S, E]) fromNewest(
+	ctx context.Context, how mode, snapshots bool, observe func(*layout.Event),
+) (*found[S], error) {
+	got, err := e.fromSnapshot(ctx, how, snapshots, observe)
+	if errors.Is(err, dynajournal.ErrPurged) || err == nil && got.snapshot > 0 && got.snapshot <= got.purged {
+		// The newest snapshot is of before the purge, which has not removed it yet.
+		got, err = e.fromSnapshot(ctx, how, false, observe)
+	}
+	if err == nil {
+		err = e.checkSnapshot(ctx, got)
+	}
+	if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
+		// An erasure, or a purge by an earlier version, deletes more than any snapshot has; this one
+		// was saved after it.
+		return e.fromSnapshot(ctx, how, false, observe)
+	}
+	return got, err
+}
+
+// checkSnapshot checks that what was found has everything that was deleted: no newer snapshot has
+// it, and the low mark relies on none.
+func (e *entity[S, E]) checkSnapshot(ctx context.Context, got *found[S]) error {
+	if got.lacksDeleted() {
+		if err := e.wantNoneAfter(ctx, max(got.snapshot, got.purged)); err != nil {
+			return err
+		}
+	}
+	if got.behind > got.snapshot {
+		return &dynajournal.SnapshotMissingError{PersistenceID: e.pid, DeletedTo: got.behind, Newest: got.snapshot}
+	}
+	return nil
 }
 
 // wantNoneAfter returns ErrDeletedMeanwhile if there is a snapshot after a number.
@@ -268,7 +288,7 @@ func (e *entity[S, E]) fromSnapshot(
 	err := e.replay(ctx, how, core.After(e.pid, got.snapshot, got.snapshot > 0), got, func(event *layout.Event) error {
 		return replay.apply(ctx, event)
 	})
-	needed := err == nil && got.deletedTo > max(got.snapshot, got.purged) || errors.Is(err, dynajournal.ErrSnapshotMissing)
+	needed := err == nil && got.lacksDeleted() || errors.Is(err, dynajournal.ErrSnapshotMissing)
 	if unread != nil && needed {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}

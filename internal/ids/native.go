@@ -69,12 +69,7 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 		}
 	}
 	for {
-		var least *shardIDs
-		for _, source := range sources {
-			if source.left() && (least == nil || source.ids[0] < least.ids[0]) {
-				least = source
-			}
-		}
+		least := leastOf(sources)
 		if least == nil {
 			return nil
 		}
@@ -90,6 +85,17 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 			return err
 		}
 	}
+}
+
+// leastOf returns the shard whose next id is the least. It returns nil if no shard has any left.
+func leastOf(shards []*shardIDs) *shardIDs {
+	var least *shardIDs
+	for _, s := range shards {
+		if s.left() && (least == nil || s.ids[0] < least.ids[0]) {
+			least = s
+		}
+	}
+	return least
 }
 
 type idsPage struct {

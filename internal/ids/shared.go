@@ -256,17 +256,9 @@ func (s *Store) pages(
 		if err != nil {
 			return false, err
 		}
-		entries := make([]idItem, 0, len(page.Items))
-		for _, item := range page.Items {
-			key, err := layout.DecodeKey(item)
-			if err != nil {
-				return false, fmt.Errorf("table %q: %w", s.Table, err)
-			}
-			if e, ok := s.idItemOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
-				_, e.tombstone = item[layout.AttrExpires]
-				e.lifeBegin = s.lifeBegin(item, e.pid)
-				entries = append(entries, e)
-			}
+		entries, err := s.entriesOf(page, w, known)
+		if err != nil {
+			return false, err
 		}
 		pids, err := s.resolve(ctx, m, entries)
 		if err != nil {
@@ -282,6 +274,23 @@ func (s *Store) pages(
 			next = s.readAhead(ctx, &reader, read)
 		}
 	}
+}
+
+// entriesOf returns the items of a page that can list an id of the window, without the known ids.
+func (s *Store) entriesOf(page dynamo.Page, w Window, known map[string]bool) ([]idItem, error) {
+	entries := make([]idItem, 0, len(page.Items))
+	for _, item := range page.Items {
+		key, err := layout.DecodeKey(item)
+		if err != nil {
+			return nil, fmt.Errorf("table %q: %w", s.Table, err)
+		}
+		if e, ok := s.idItemOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
+			_, e.tombstone = item[layout.AttrExpires]
+			e.lifeBegin = s.lifeBegin(item, e.pid)
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
 }
 
 // readAhead reads a page while the previous one is being processed. Its read ends with ctx, and is
@@ -321,27 +330,11 @@ func (s *Store) readAhead(
 // at once: first the items at the keys that decide, then the low marks of the numbers 1 that do not
 // decide themselves, then the first numbers after a purge.
 func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) ([]string, error) {
-	there := items{}
-	var deciding []layout.Key
-	for _, e := range entries {
-		if e.ambiguous {
-			deciding = append(deciding, e.key)
-		}
-		if e.shard >= 0 {
-			deciding = append(deciding, s.Keys.Event(e.pid, 1))
-			deciding = append(deciding, s.Keys.LowMarks(e.pid)[:e.shard]...)
-		}
-	}
+	there, deciding := items{}, s.decidingKeys(entries)
 	if err := s.lookUp(ctx, m, there, deciding); err != nil {
 		return nil, err
 	}
-	var marks []layout.Key
-	for _, e := range entries {
-		if e.shard < 0 && !there.lists(e) {
-			marks = append(marks, s.Keys.LowMarks(e.pid)...)
-		}
-	}
-	if err := s.lookUp(ctx, m, there, marks); err != nil {
+	if err := s.lookUp(ctx, m, there, s.undecidedMarks(there, entries)); err != nil {
 		return nil, err
 	}
 	if err := s.lookUp(ctx, m, there, s.lifeBeginKeys(there, entries)); err != nil {
@@ -366,6 +359,32 @@ func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) 
 		}
 	}
 	return pids, nil
+}
+
+// decidingKeys returns the keys of the items that decide whether entries list their ids.
+func (s *Store) decidingKeys(entries []idItem) []layout.Key {
+	var keys []layout.Key
+	for _, e := range entries {
+		if e.ambiguous {
+			keys = append(keys, e.key)
+		}
+		if e.shard >= 0 {
+			keys = append(keys, s.Keys.Event(e.pid, 1))
+			keys = append(keys, s.Keys.LowMarks(e.pid)[:e.shard]...)
+		}
+	}
+	return keys
+}
+
+// undecidedMarks returns the keys of the low marks of those numbers 1 that do not decide themselves.
+func (s *Store) undecidedMarks(there items, entries []idItem) []layout.Key {
+	var keys []layout.Key
+	for _, e := range entries {
+		if e.shard < 0 && !there.lists(e) {
+			keys = append(keys, s.Keys.LowMarks(e.pid)...)
+		}
+	}
+	return keys
 }
 
 // lists reports whether an entry is the one that lists its id.

@@ -294,13 +294,7 @@ func (s *Store) merge(
 	}
 	wholes, heads, err := s.begin(ctx, m, pid, c, first)
 	for more := true; err == nil && more && (wholes.item != nil || heads.item != nil); {
-		from, hidden := wholes, false
-		if heads.item != nil {
-			hidden = wholes.item != nil && wholes.seq == heads.seq
-			if hidden || wholes.item == nil || heads.seq > wholes.seq {
-				from = heads
-			}
-		}
+		from, hidden := newer(wholes, heads)
 		if _, dated := layout.SnapshotTimestamp(from.item); !hidden && (!dated || c.meetsTime(from.item)) {
 			var f *hit
 			if f, err = s.decode(pid, from); err == nil {
@@ -315,6 +309,20 @@ func (s *Store) merge(
 		return fmt.Errorf("read the snapshots of %q: %w", pid, err)
 	}
 	return nil
+}
+
+// newer returns the search at the higher number, and whether the whole snapshot hides the head that
+// it is at.
+func newer(wholes, heads *search) (from *search, hidden bool) {
+	switch {
+	case heads.item == nil:
+		return wholes, false
+	case wholes.item == nil:
+		return heads, false
+	case wholes.seq > heads.seq:
+		return wholes, false
+	}
+	return heads, wholes.seq == heads.seq
 }
 
 // begin opens the searches for whole snapshots and for heads. Heads are above all whole ones, so
