@@ -13,8 +13,26 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// run brings a projection of one persistence id up to the end of the journal. Its reading begins
-// after it was made, so what was received before is done when it ends without an error.
+// run brings a projection of one persistence id up to the end of the journal, page after page. It
+// begins to read after it was made, so what was received before is done when it ends without an
+// error. A page of a run goes this way:
+//
+//	read the row ───────────▶ it has the claim of another run: endClaimed
+//	     │                    it is stuck: count the trigger, endDone
+//	     ▼
+//	locate the offset
+//	     ▼
+//	find the steps ─────────▶ none, and a number is missing that may still come: endUndecided
+//	     │                    none: release the claim, endDone
+//	     ▼
+//	leave out events that the projection does not take
+//	     ▼
+//	apply the steps ────────▶ the handler has failed: endFailed, or endStuck after the last attempt
+//	     │                    the row has changed: read it again
+//	     ▼
+//	another page, or endDone
+//
+// Each request can fail: endUnreachable, or endFatal if the group can't continue.
 type run struct {
 	group *Group
 	of    *member
