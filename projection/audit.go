@@ -225,52 +225,71 @@ const auditedAtOnce = 8
 
 // all looks at all persistence ids, in their order, until found returns false.
 func (a *auditor) all(ctx context.Context, found func(Finding) bool) error {
-	limit := rate.NewLimiter(rate.Inf, 1)
-	if a.opts.PerSecond > 0 {
-		limit = rate.NewLimiter(rate.Limit(a.opts.PerSecond), auditedAtOnce)
-	}
-	var pids []string
 	seen := 0
-	flush := func() (bool, error) {
-		findings := make([][]Finding, len(pids))
-		group, ctx := errgroup.WithContext(ctx)
-		for i, pid := range pids {
-			group.Go(func() error {
-				var err error
-				findings[i], err = a.one(ctx, pid)
-				return err
-			})
+	for pids, err := range a.chunks(ctx) {
+		if err != nil {
+			return err
 		}
-		if err := group.Wait(); err != nil {
-			return false, err
+		findings, err := a.together(ctx, pids)
+		if err != nil {
+			return err
 		}
-		for i := range pids {
-			for _, f := range findings[i] {
+		for _, ofID := range findings {
+			for _, f := range ofID {
 				if !found(f) {
-					return false, nil
+					return nil
 				}
 			}
 			if seen++; a.opts.Progress != nil {
 				a.opts.Progress(seen)
 			}
 		}
-		pids = pids[:0]
-		return true, nil
 	}
-	for pid, err := range a.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{}) {
-		if err != nil {
-			return err
+	return nil
+}
+
+// chunks lists the persistence ids of the journal, auditedAtOnce at a time, and keeps to the limit
+// PerSecond. A chunk is valid until the next one. After an error the sequence ends.
+func (a *auditor) chunks(ctx context.Context) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		limit := rate.NewLimiter(rate.Inf, 1)
+		if a.opts.PerSecond > 0 {
+			limit = rate.NewLimiter(rate.Limit(a.opts.PerSecond), auditedAtOnce)
 		}
-		if err := limit.Wait(ctx); err != nil {
-			return fmt.Errorf("look at %q: %w", pid, err)
+		var pids []string
+		for pid, err := range a.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if err := limit.Wait(ctx); err != nil {
+				yield(nil, fmt.Errorf("look at %q: %w", pid, err))
+				return
+			}
+			if pids = append(pids, pid); len(pids) < auditedAtOnce {
+				continue
+			}
+			if !yield(pids, nil) {
+				return
+			}
+			pids = pids[:0]
 		}
-		if pids = append(pids, pid); len(pids) < auditedAtOnce {
-			continue
-		}
-		if on, err := flush(); err != nil || !on {
-			return err
+		if len(pids) > 0 {
+			yield(pids, nil)
 		}
 	}
-	_, err := flush()
-	return err
+}
+
+// together looks at persistence ids at the same time, and returns the findings of each.
+func (a *auditor) together(ctx context.Context, pids []string) ([][]Finding, error) {
+	findings := make([][]Finding, len(pids))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, pid := range pids {
+		group.Go(func() error {
+			var err error
+			findings[i], err = a.one(ctx, pid)
+			return err
+		})
+	}
+	return findings, group.Wait()
 }
