@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -12,42 +11,49 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// one looks at a persistence id for all projections. What it finds is looked at again, until the
-// row is the same twice: otherwise it may have been handled between the row and the journal.
+// one looks at a persistence id for all projections.
 func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
-	infos := slices.Collect(func(yield func(Info) bool) {
-		for _, info := range a.infos {
-			if info.takes(pid) && !yield(info) {
-				return
-			}
+	var infos []Info
+	for _, info := range a.infos {
+		if info.takes(pid) {
+			infos = append(infos, info)
 		}
-	})
+	}
 	states, err := a.rows(ctx, pid, infos)
 	if err != nil {
 		return nil, err
 	}
 	var all []Finding
 	for i, info := range infos {
-		for again := 0; ; again++ {
-			f, err := a.look(ctx, info, pid, states[i])
-			if err != nil {
-				return nil, err
-			}
-			if f == nil {
-				break
-			}
-			now, err := a.rows(ctx, pid, []Info{info})
-			if err != nil {
-				return nil, err
-			}
-			if now[0].offset == states[i].offset && now[0].stuck == states[i].stuck || again == mostAgain {
-				all = append(all, *f)
-				break
-			}
-			states[i] = now[0]
+		f, err := a.confirm(ctx, info, pid, states[i])
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			all = append(all, *f)
 		}
 	}
 	return all, nil
+}
+
+// confirm looks at a persistence id for a projection. What it finds is looked at again, until the
+// row is the same twice: otherwise it may have been handled between the row and the journal.
+func (a *auditor) confirm(ctx context.Context, info Info, pid string, state auditedRow) (*Finding, error) {
+	for again := 0; ; again++ {
+		f, err := a.look(ctx, info, pid, state)
+		if err != nil || f == nil {
+			return nil, err
+		}
+		now, err := a.rows(ctx, pid, []Info{info})
+		if err != nil {
+			return nil, err
+		}
+		same := now[0].offset == state.offset && now[0].stuck == state.stuck
+		if same || again == mostAgain {
+			return f, nil
+		}
+		state = now[0]
+	}
 }
 
 // auditedRow is a row, or why it can't be read.
