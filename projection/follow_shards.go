@@ -282,17 +282,7 @@ func (r *followedReader) run(ctx context.Context) error {
 		}
 		if err == nil {
 			r.fresh = asked
-		}
-		if err == nil && r.latest {
-			// LATEST may be determined by the first GetRecords: what the API reference says of
-			// GetShardIterator does not exclude it.
-			r.latest = false
-			if err := send(ctx, r.positioned, struct{}{}); err != nil {
-				return err
-			}
-		}
-		if len(records) > 0 {
-			if err := send(ctx, r.pages, records); err != nil {
+			if err := r.handOn(ctx, records); err != nil {
 				return err
 			}
 		}
@@ -305,6 +295,23 @@ func (r *followedReader) run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// handOn hands the records of an answer to the follower. If the shard is read from its end on, the
+// follower learns before that the first answer has come.
+func (r *followedReader) handOn(ctx context.Context, records []types.Record) error {
+	if r.latest {
+		// LATEST may be determined by the first GetRecords: what the API reference says of
+		// GetShardIterator does not exclude it.
+		r.latest = false
+		if err := send(ctx, r.positioned, struct{}{}); err != nil {
+			return err
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	return send(ctx, r.pages, records)
 }
 
 // page returns the next records, and whether the shard has ended behind them.
