@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -24,19 +25,18 @@ type planned struct {
 // Members of an incomplete atomic write are no events of the page. Its missing members are missing
 // before the next event, if there is one.
 func planShared(at offset, page core.Page, age func(*hole) time.Duration, wait time.Duration) planned {
-	var p planned
 	low := page.Low
 	anchored := at.seq == 0 || low > at.seq
-	from := at
+	if !anchored && !hasEventAt(page.Events, at) {
+		return planned{steps: []step{{purge: true}}}
+	}
+	var p planned
 	if low-1 > at.seq {
+		p.steps = append(p.steps, step{to: offset{seq: low - 1}, first: at.seq + 1, last: low - 1})
 		at = offset{seq: low - 1}
-		p.steps = append(p.steps, step{to: at, first: from.seq + 1, last: low - 1})
 	}
 	for i := range page.Events {
 		e := &page.Events[i]
-		if e.SequenceNumber == from.seq && e.Writer == from.writer {
-			anchored = true
-		}
 		if e.SequenceNumber <= at.seq {
 			continue
 		}
@@ -59,15 +59,19 @@ func planShared(at offset, page core.Page, age func(*hole) time.Duration, wait t
 		at = offset{e.SequenceNumber, e.Writer}
 		p.steps = append(p.steps, step{to: at, event: e})
 	}
-	if !anchored {
-		return planned{steps: []step{{purge: true}}}
-	}
 	p.open = p.open[:min(len(p.open), mostHoles)]
 	return p
 }
 
 // mostHoles is how many holes of a persistence id are waited for at the same time at most.
 const mostHoles = 50
+
+// hasEventAt reports whether events include the event of an offset, of the same writer.
+func hasEventAt(events []core.StoredEvent, at offset) bool {
+	return slices.ContainsFunc(events, func(e core.StoredEvent) bool {
+		return e.SequenceNumber == at.seq && e.Writer == at.writer
+	})
+}
 
 // missingFrom returns the missing numbers before an event, from a number on.
 func missingFrom(e *core.StoredEvent, first int64) []core.Span {
