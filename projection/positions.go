@@ -75,14 +75,9 @@ func positions(
 			arn: arn, set: t.journalName + "\x00" + group + "\x00" + info.set,
 		}
 		if shards == nil {
-			listed, err := c.shards(ctx)
-			if errors.Is(err, errStreamOver) {
-				return nil, ErrNoStream
-			}
-			if err != nil {
+			if shards, err = c.shardNames(ctx); err != nil {
 				return nil, err
 			}
-			shards = slices.Sorted(maps.Keys(listed))
 		}
 		read, known := of[c.set]
 		if !known {
@@ -92,11 +87,7 @@ func positions(
 			of[c.set] = read
 		}
 		for _, p := range read {
-			p.Projection = info.Projection
-			if p.progress != nil {
-				p.Behind = c.since(p.progress.of(info.Projection))
-			}
-			all = append(all, p.Position)
+			all = append(all, c.positionOf(info.Projection, p))
 		}
 	}
 	return all, nil
@@ -108,6 +99,29 @@ type shardPosition struct {
 	Position
 
 	progress *progress
+}
+
+// positionOf returns the position of a projection in a shard that its group reads.
+func (c *consumer) positionOf(projection string, read shardPosition) Position {
+	p := read.Position
+	p.Projection = projection
+	if read.progress != nil {
+		p.Behind = c.since(read.progress.of(projection))
+	}
+	return p
+}
+
+// shardNames returns the names of the shards of the stream, sorted. The error is ErrNoStream if the
+// stream is disabled or does not exist.
+func (c *consumer) shardNames(ctx context.Context) ([]string, error) {
+	listed, err := c.shards(ctx)
+	if errors.Is(err, errStreamOver) {
+		return nil, ErrNoStream
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(listed)), nil
 }
 
 // since returns how long ago a time was, in seconds since 1970.
