@@ -45,13 +45,7 @@ func (t *table) scan(ctx context.Context, in dynamodb.ScanInput, opts ScanOption
 			limit = rate.NewLimiter(rate.Limit(opts.ReadUnitsPerSecond), max(int(opts.ReadUnitsPerSecond), 1))
 		}
 		for {
-			var page dynamo.Page
-			var meter dynamo.Meter
-			err := core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
-				var err error
-				page, err = client.Scan(ctx, &meter, &in)
-				return err
-			})
+			page, cost, err := t.scanPage(ctx, &in)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -64,14 +58,33 @@ func (t *table) scan(ctx context.Context, in dynamodb.ScanInput, opts ScanOption
 			if in.ExclusiveStartKey = page.Next; page.Next == nil {
 				return
 			}
-			for units := int(meter.Cost().ReadUnits); units > 0; units -= limit.Burst() {
-				if err := limit.WaitN(ctx, min(units, limit.Burst())); err != nil {
-					yield(nil, fmt.Errorf("pace a scan: %w", err))
-					return
-				}
+			if err := waitForUnits(ctx, limit, int(cost.ReadUnits)); err != nil {
+				yield(nil, fmt.Errorf("pace a scan: %w", err))
+				return
 			}
 		}
 	}
+}
+
+// scanPage reads one page of a scan, and returns what it has cost.
+func (t *table) scanPage(ctx context.Context, in *dynamodb.ScanInput) (page dynamo.Page, cost dynamo.Cost, err error) {
+	var meter dynamo.Meter
+	err = core.Of(t.journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		page, err = client.Scan(ctx, &meter, in)
+		return err
+	})
+	return page, meter.Cost(), err
+}
+
+// waitForUnits waits until a limit permits read units, which may be more than its burst.
+func waitForUnits(ctx context.Context, limit *rate.Limiter, units int) error {
+	for ; units > 0; units -= limit.Burst() {
+		if err := limit.WaitN(ctx, min(units, limit.Burst())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StuckID is a persistence id that is stuck in a projection.
