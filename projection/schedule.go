@@ -79,15 +79,7 @@ func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
 		return
 	}
 	for _, of := range members {
-		key := taskKey{of.name, pid}
-		t := s.tasks[key]
-		if t == nil {
-			t = &task{of: of, pid: pid, received: time.Now()}
-			if s.invocation != nil {
-				t.claim, t.claimSeen = s.group.lambda.seen(key)
-			}
-			s.tasks[key] = t
-		}
+		t := s.taskOf(of, pid)
 		t.waiting = append(t.waiting, trigger{records: by.records, done: func() { one(of) }, count: by.count})
 		switch {
 		case t.state == taskNew:
@@ -97,6 +89,21 @@ func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
 			s.enqueue(t)
 		}
 	}
+}
+
+// taskOf returns the task of a projection on a persistence id. It makes the task if there is none.
+// The caller holds the lock.
+func (s *schedule) taskOf(of *member, pid string) *task {
+	key := taskKey{of.name, pid}
+	if t := s.tasks[key]; t != nil {
+		return t
+	}
+	t := &task{of: of, pid: pid, received: time.Now()}
+	if s.invocation != nil {
+		t.claim, t.claimSeen = s.group.lambda.seen(key)
+	}
+	s.tasks[key] = t
+	return t
 }
 
 // enqueue makes a task run. The caller holds the lock.
