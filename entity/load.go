@@ -242,8 +242,8 @@ func (e *entity[S, E]) fromNewest(
 		err = e.checkSnapshot(ctx, got)
 	}
 	if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
-		// An erasure, or a purge by an earlier version, deletes more than any snapshot has; this one
-		// was saved after it.
+		// An erasure, or a purge by an earlier version, deletes more than any snapshot has; this
+		// one was saved after it.
 		return e.fromSnapshot(ctx, how, false, observe)
 	}
 	return got, err

@@ -27,7 +27,7 @@ import (
 //	     ▼
 //	leave out events that the projection does not take
 //	     ▼
-//	apply the steps ────────▶ the handler has failed: endFailed, or endStuck after the last attempt
+//	apply the steps ────────▶ the handler has failed: endFailed, at last endStuck
 //	     │                    the row has changed: read it again
 //	     ▼
 //	another page, or endDone

@@ -376,7 +376,8 @@ func (s *Store) decidingKeys(entries []idItem) []layout.Key {
 	return keys
 }
 
-// undecidedMarks returns the keys of the low marks of those numbers 1 that do not decide themselves.
+// undecidedMarks returns the keys of the low marks of those numbers 1 that do not decide
+// themselves.
 func (s *Store) undecidedMarks(there items, entries []idItem) []layout.Key {
 	var keys []layout.Key
 	for _, e := range entries {
