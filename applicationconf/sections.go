@@ -101,30 +101,35 @@ func (f *file) plugin(kind string) (plugin, error) {
 		if found = (plugin{p, key, section}); ofHost(found) && kind == "snapshot-store" || f.Has(section) {
 			continue
 		}
-		if err := f.notAnObject(section); err != nil {
-			return found, err
-		}
-		of := ofJournal
-		if kind == "snapshot-store" {
-			of = ofSnapshots
-		}
-		if err := f.checkPlugin(p, of, section, key); err != nil {
-			return found, err
-		}
-		names := []string{usualJournal, usualSnapshots}
-		if top, err := f.Keys(""); err == nil {
-			for _, k := range top {
-				names = append(names, hocon.Join(k.Name))
-			}
-		}
-		names = slices.DeleteFunc(names, func(name string) bool { return name == section })
-		help := didYouMean(nearest(section, names, len(section)/3))
-		if help == "" {
-			help = ": if it is another plug-in's, it is not supported: only Akka's until 1.x and Pekko's are"
-		}
-		return found, f.wrong(key, "%s is %q, but %w of that name%s", key, section, ErrNoSection, help)
+		return found, f.notFound(kind, found)
 	}
 	return found, nil
+}
+
+// notFound returns the error of a plug-in whose section is not in the file.
+func (f *file) notFound(kind string, p plugin) error {
+	if err := f.notAnObject(p.section); err != nil {
+		return err
+	}
+	of := ofJournal
+	if kind == "snapshot-store" {
+		of = ofSnapshots
+	}
+	if err := f.checkPlugin(p.product, of, p.section, p.key); err != nil {
+		return err
+	}
+	names := []string{usualJournal, usualSnapshots}
+	if top, err := f.Keys(""); err == nil {
+		for _, k := range top {
+			names = append(names, hocon.Join(k.Name))
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == p.section })
+	help := didYouMean(nearest(p.section, names, len(p.section)/3))
+	if help == "" {
+		help = ": if it is another plug-in's, it is not supported: only Akka's until 1.x and Pekko's are"
+	}
+	return f.wrong(p.key, "%s is %q, but %w of that name%s", p.key, p.section, ErrNoSection, help)
 }
 
 // ofHost reports whether a snapshot store is one of the host: none at all, or not DynamoDB.
