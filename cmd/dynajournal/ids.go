@@ -31,37 +31,51 @@ func (r idResult) text() string { return printable(r.PersistenceID) }
 
 // Run runs the command.
 func (c *idsCommand) Run(ctx context.Context, s *session) error {
-	if c.Segments < 1 {
-		return usagef("--segments must be at least 1")
+	if err := c.usage(s.location); err != nil {
+		return err
 	}
 	opts := dynajournal.IDsOptions{After: c.After, Prefix: c.Prefix, Sorted: c.Sorted, Scan: c.Scan,
 		Segments: c.Segments}
 	if c.Limit != nil {
-		if *c.Limit < 0 {
-			return usagef("--limit must not be negative")
-		}
 		opts.Limit = *c.Limit
-	}
-	if s.location.isLegacy() && (c.After != "" || c.Prefix != "" || c.Sorted) {
-		return usagef("--layout %s lists its persistence ids by a scan, in no order: --after, --prefix and --sorted are for %s",
-			s.location.Layout, layoutCurrent)
 	}
 	return s.journal(ctx, reading, func(j journal) error {
 		if c.Limit != nil && *c.Limit == 0 {
 			return nil
 		}
 		for pid, err := range j.CurrentPersistenceIDs(ctx, opts) {
-			var shown result = idResult{pid}
-			if err == nil && c.Details {
-				shown, err = details(ctx, j, pid)
-			}
-			if err == nil {
-				err = s.result.write(shown)
-			}
 			if err != nil {
+				return err
+			}
+			shown, err := c.shown(ctx, j, pid)
+			if err != nil {
+				return err
+			}
+			if err := s.result.write(shown); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+func (c *idsCommand) usage(l *location) error {
+	switch {
+	case c.Segments < 1:
+		return usagef("--segments must be at least 1")
+	case c.Limit != nil && *c.Limit < 0:
+		return usagef("--limit must not be negative")
+	case l.isLegacy() && (c.After != "" || c.Prefix != "" || c.Sorted):
+		return usagef("--layout %s lists its persistence ids by a scan, in no order: --after, --prefix and --sorted are for %s",
+			l.Layout, layoutCurrent)
+	}
+	return nil
+}
+
+// shown returns what is written about a persistence id.
+func (c *idsCommand) shown(ctx context.Context, j journal, pid string) (result, error) {
+	if c.Details {
+		return details(ctx, j, pid)
+	}
+	return idResult{pid}, nil
 }

@@ -175,43 +175,61 @@ func (i *importRun) ended(
 
 // large writes a persistence id while it is being read. rest is the item after p.
 func (i *importRun) large(ctx context.Context, p *portion, rest *archive.Item) error {
-	var damage error // an error of the archive, which ends the import
 	p.want.take(rest)
-	next := func() {
-		item, err := i.in.Next()
-		if rest, damage = &item, err; err == nil {
-			p.want.take(&item)
-		}
-		i.progress()
-	}
-	result, err := i.journal.PutRecords(ctx, p.pid, func(yield func(dynajournal.Record, error) bool) {
-		for _, r := range p.records {
-			if !yield(r, nil) {
-				return
-			}
-		}
-		for ; damage == nil && rest.Record != nil; next() {
-			if !yield(recordOf(rest.Record), nil) {
-				return
-			}
-		}
-		if damage != nil {
-			yield(dynajournal.Record{}, damage)
-		}
-	}, dynajournal.PutRecordsOptions{})
+	l := &largeID{portion: p, run: i, item: rest}
+	result, err := i.journal.PutRecords(ctx, p.pid, l.all, dynajournal.PutRecordsOptions{})
 	saved := int64(0)
 	if err == nil {
 		saved, err = i.save(ctx, p.snapshots)
 	}
-	for ; damage == nil && !rest.End; next() { // after an error the rest is skipped
-		if rest.Snapshot != nil && err == nil {
+	for ; l.damage == nil && !l.item.End; l.next() { // after an error the rest is skipped
+		if l.item.Snapshot != nil && err == nil {
 			var more int64
-			more, err = i.save(ctx, []dynajournal.Snapshot{snapshotOf(rest)})
+			more, err = i.save(ctx, []dynajournal.Snapshot{snapshotOf(l.item)})
 			saved += more
 		}
 	}
-	if damage != nil {
-		return damage
+	if l.damage != nil {
+		return l.damage
 	}
 	return i.ended(ctx, p.want, result, saved, err)
+}
+
+// largeID is a persistence id whose first portion was read, and whose other items are read one by
+// one.
+type largeID struct {
+	*portion
+
+	run *importRun
+	// item is the current item after the portion.
+	item *archive.Item
+	// damage is an error of the archive, which ends the import.
+	damage error
+}
+
+// next reads the next item.
+func (l *largeID) next() {
+	item, err := l.run.in.Next()
+	if err == nil {
+		l.want.take(&item)
+	}
+	l.item, l.damage = &item, err
+	l.run.progress()
+}
+
+// all yields all records, and reads the archive up to the item after the last one.
+func (l *largeID) all(yield func(dynajournal.Record, error) bool) {
+	for _, r := range l.records {
+		if !yield(r, nil) {
+			return
+		}
+	}
+	for ; l.damage == nil && l.item.Record != nil; l.next() {
+		if !yield(recordOf(l.item.Record), nil) {
+			return
+		}
+	}
+	if l.damage != nil {
+		yield(dynajournal.Record{}, l.damage)
+	}
 }

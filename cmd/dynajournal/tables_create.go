@@ -32,48 +32,57 @@ func (*tablesCreateCommand) Help() string {
 
 // Run runs the command.
 func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
-	provisioned := c.Billing == "provisioned"
-	if provisioned && (c.RCU < 1 || c.WCU < 1) {
-		return usagef("--billing provisioned needs --rcu and --wcu, of at least 1")
-	}
-	if !provisioned && (c.RCU != 0 || c.WCU != 0) {
-		return usagef("--rcu and --wcu need --billing provisioned")
+	if err := c.usage(s.location); err != nil {
+		return err
 	}
 	if s.location.isLegacy() {
-		if c.SharedWithJVM || provisioned || c.Projections || c.Stream {
-			return usagef("tables of --layout %s have no variants and are billed on demand", s.location.Layout)
-		}
 		return s.legacyTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
 	}
-	return s.tables(ctx, func(config dynajournal.Config) error {
-		before, err := dynajournal.DescribeTables(ctx, config)
-		if err != nil {
+	return s.tables(ctx, func(config dynajournal.Config) error { return c.create(ctx, s, config) })
+}
+
+func (c *tablesCreateCommand) usage(l *location) error {
+	provisioned := c.Billing == "provisioned"
+	switch {
+	case provisioned && (c.RCU < 1 || c.WCU < 1):
+		return usagef("--billing provisioned needs --rcu and --wcu, of at least 1")
+	case !provisioned && (c.RCU != 0 || c.WCU != 0):
+		return usagef("--rcu and --wcu need --billing provisioned")
+	case l.isLegacy() && (c.SharedWithJVM || provisioned || c.Projections || c.Stream):
+		return usagef("tables of --layout %s have no variants and are billed on demand", l.Layout)
+	}
+	return nil
+}
+
+// create creates the tables of a configuration, and writes what was done with each.
+func (c *tablesCreateCommand) create(ctx context.Context, s *session, config dynajournal.Config) error {
+	before, err := dynajournal.DescribeTables(ctx, config)
+	if err != nil {
+		return err
+	}
+	for _, name := range beingDeleted(before) {
+		if err := s.message("%s is being deleted: it is made when it is gone, for which this waits at most 10 minutes",
+			printable(name)); err != nil {
 			return err
 		}
-		for _, name := range beingDeleted(before) {
-			if err := s.message("%s is being deleted: it is made when it is gone, for which this waits at most 10 minutes",
-				printable(name)); err != nil {
-				return err
-			}
-		}
-		opts := dynajournal.TableOptions{
-			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU, Projections: c.Projections,
-			Stream: c.Stream,
-		}
-		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
+	}
+	opts := dynajournal.TableOptions{
+		SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU, Projections: c.Projections,
+		Stream: c.Stream,
+	}
+	if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
+		return err
+	}
+	after, err := dynajournal.DescribeTables(ctx, config)
+	if err != nil {
+		return err
+	}
+	for _, r := range c.created(config, before, after) {
+		if err := s.result.write(r); err != nil {
 			return err
 		}
-		after, err := dynajournal.DescribeTables(ctx, config)
-		if err != nil {
-			return err
-		}
-		for _, r := range c.created(config, before, after) {
-			if err := s.result.write(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // beingDeleted returns the names of the tables that are being deleted.
