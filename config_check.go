@@ -1,6 +1,7 @@
 package dynajournal
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"time"
@@ -31,35 +32,8 @@ const maxDynamoItem = 400 << 10
 
 // check returns an *ArgumentError for the first field that is out of its bounds.
 func (c *Config) check() error {
-	positive := func(name string, v int64, most int64) error {
-		if v < 1 || v > most {
-			return &ArgumentError{"Config." + name, v, fmt.Sprintf("it must be from 1 to %d", most)}
-		}
-		return nil
-	}
-	const anyDuration, anyNumber = int64(10 * 365 * 24 * time.Hour), int64(1 << 31)
-	for _, field := range []error{
-		positive("AttemptTimeout", int64(c.AttemptTimeout), anyDuration),
-		positive("BackoffBase", int64(c.BackoffBase), anyDuration),
-		positive("BackoffCap", int64(c.BackoffCap), anyDuration),
-		positive("HoleWait", max(int64(c.HoleWait), 1), anyDuration),
-		positive("HTTP.ConnectTimeout", int64(c.HTTP.ConnectTimeout), anyDuration),
-		positive("MaxBatchBytes", int64(c.MaxBatchBytes), anyNumber),
-		positive("MaxBatchEvents", int64(c.MaxBatchEvents), anyNumber),
-		positive("MaxBatchGet", int64(c.MaxBatchGet), DefaultMaxBatchGet),
-		positive("MaxBatchWrite", int64(c.MaxBatchWrite), DefaultMaxBatchWrite),
-		positive("MaxConnections", int64(c.MaxConnections), MaxMaxConnections),
-		positive("MaxItemSize", int64(c.MaxItemSize), maxDynamoItem),
-		positive("MaxSnapshotBytes", int64(c.MaxSnapshotBytes), anyNumber),
-		positive("OperationTimeout", int64(c.OperationTimeout), anyDuration),
-		positive("ReplayParallelism", int64(c.ReplayParallelism), MaxMaxConnections),
-		positive("HTTP.ReadBuffer", max(int64(c.HTTP.ReadBuffer), 1), maxBuffer),
-		positive("HTTP.WriteBuffer", max(int64(c.HTTP.WriteBuffer), 1), maxBuffer),
-		positive("SequenceShards", max(int64(c.SequenceShards), 0)+1, layout.MaxShards+1),
-	} {
-		if field != nil {
-			return field
-		}
+	if err := c.checkNumbers(); err != nil {
+		return err
 	}
 	const maxFenceWindow = layout.MaxFenceWindow * time.Second
 	if w := c.FenceWindow; w != 0 && (w < MinFenceWindow || w > maxFenceWindow || w%time.Second != 0) {
@@ -83,6 +57,44 @@ func (c *Config) check() error {
 	if c.SequenceShards < 0 {
 		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, core.MustNotBeNegative}
 	}
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	return c.checkAddresses()
+}
+
+// checkNumbers checks the numbers and durations that have a least and a largest value.
+func (c *Config) checkNumbers() error {
+	positive := func(name string, v int64, most int64) error {
+		if v < 1 || v > most {
+			return &ArgumentError{"Config." + name, v, fmt.Sprintf("it must be from 1 to %d", most)}
+		}
+		return nil
+	}
+	const anyDuration, anyNumber = int64(10 * 365 * 24 * time.Hour), int64(1 << 31)
+	return cmp.Or(
+		positive("AttemptTimeout", int64(c.AttemptTimeout), anyDuration),
+		positive("BackoffBase", int64(c.BackoffBase), anyDuration),
+		positive("BackoffCap", int64(c.BackoffCap), anyDuration),
+		positive("HoleWait", max(int64(c.HoleWait), 1), anyDuration),
+		positive("HTTP.ConnectTimeout", int64(c.HTTP.ConnectTimeout), anyDuration),
+		positive("MaxBatchBytes", int64(c.MaxBatchBytes), anyNumber),
+		positive("MaxBatchEvents", int64(c.MaxBatchEvents), anyNumber),
+		positive("MaxBatchGet", int64(c.MaxBatchGet), DefaultMaxBatchGet),
+		positive("MaxBatchWrite", int64(c.MaxBatchWrite), DefaultMaxBatchWrite),
+		positive("MaxConnections", int64(c.MaxConnections), MaxMaxConnections),
+		positive("MaxItemSize", int64(c.MaxItemSize), maxDynamoItem),
+		positive("MaxSnapshotBytes", int64(c.MaxSnapshotBytes), anyNumber),
+		positive("OperationTimeout", int64(c.OperationTimeout), anyDuration),
+		positive("ReplayParallelism", int64(c.ReplayParallelism), MaxMaxConnections),
+		positive("HTTP.ReadBuffer", max(int64(c.HTTP.ReadBuffer), 1), maxBuffer),
+		positive("HTTP.WriteBuffer", max(int64(c.HTTP.WriteBuffer), 1), maxBuffer),
+		positive("SequenceShards", max(int64(c.SequenceShards), 0)+1, layout.MaxShards+1),
+	)
+}
+
+// checkNames checks the names of the journal, its tables and its index.
+func (c *Config) checkNames() error {
 	if err := layout.CheckJournalName(c.JournalName); err != nil {
 		return &ArgumentError{"Config.JournalName", c.JournalName, err.Error()}
 	}
@@ -98,7 +110,7 @@ func (c *Config) check() error {
 			return &ArgumentError{name, text, err.Error()}
 		}
 	}
-	return c.checkAddresses()
+	return nil
 }
 
 // checkAddresses checks what the configuration connects to.
