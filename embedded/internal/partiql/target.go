@@ -233,39 +233,48 @@ func fits(t expression.KeyTest, kind attribute.Kind) bool {
 // hashes returns the values of a HASH attribute that a condition allows (an equality, an IN, or
 // such conditions joined by OR), without duplicates, nil if it is another condition.
 func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
-	var hashes []attribute.Value
-	add := func(values ...attribute.Value) {
-		for _, v := range values {
-			if !slices.ContainsFunc(hashes, func(other attribute.Value) bool { return attribute.Equal(v, other) }) {
-				hashes = append(hashes, v)
-			}
-		}
-	}
 	switch t := test.(type) {
 	case expression.Or:
 		left, right := b.hashes(t.Left, name), b.hashes(t.Right, name)
-		if left != nil && right != nil {
-			add(left...)
-			add(right...)
+		if left == nil || right == nil {
+			return nil
 		}
+		return distinct(slices.Concat(left, right))
 	case expression.In:
 		path, is := t.Operand.(expression.Path)
 		if !is || len(path) != 1 || path.Attribute() != name {
 			return nil
 		}
-		for _, o := range t.List {
-			v, is := b.fixed(o)
-			if !is {
-				return nil
-			}
-			add(v)
+		return distinct(b.allFixed(t.List))
+	}
+	if attributeName, v, is := b.equality(test); is && attributeName == name {
+		return []attribute.Value{v}
+	}
+	return nil
+}
+
+// allFixed returns the values of operands, nil if one of them depends on the item.
+func (b *Bound) allFixed(operands []expression.Operand) []attribute.Value {
+	values := make([]attribute.Value, len(operands))
+	for i, o := range operands {
+		v, is := b.fixed(o)
+		if !is {
+			return nil
 		}
-	default:
-		if attributeName, v, is := b.equality(test); is && attributeName == name {
-			add(v)
+		values[i] = v
+	}
+	return values
+}
+
+// distinct returns the values without duplicates, nil if there are none.
+func distinct(values []attribute.Value) []attribute.Value {
+	var found []attribute.Value
+	for _, v := range values {
+		if !slices.ContainsFunc(found, func(other attribute.Value) bool { return attribute.Equal(v, other) }) {
+			found = append(found, v)
 		}
 	}
-	return hashes
+	return found
 }
 
 // sort applies the ORDER BY. RANGE attributes must be in the order of the schema and have one
