@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
@@ -92,10 +93,7 @@ func (p *pageRead) walk(
 	if p.backward {
 		first, next = it.Last, it.Prev
 	}
-	budget := p.budget
-	if budget == 0 {
-		budget = maxPage
-	}
+	budget := cmp.Or(p.budget, maxPage)
 	for ok := first(); ok; ok = next() {
 		stored, err := it.Value()
 		if err != nil {
@@ -118,12 +116,8 @@ func (p *pageRead) walk(
 			}
 		}
 		if result.scanned == p.limit || result.size >= budget {
-			item, _, err := decodeStoredItem(stored)
-			if err != nil {
+			if result.last, err = p.lastKey(stored); err != nil {
 				return result, err
-			}
-			if !p.single {
-				result.last = p.table.entryAttributes(p.index, item)
 			}
 			break
 		}
@@ -131,6 +125,15 @@ func (p *pageRead) walk(
 	units := readUnits(result.size, p.consistent)
 	used.addRead(p.index, units)
 	return result, p.takeRead(units)
+}
+
+// lastKey returns LastEvaluatedKey of a page that ends with an entry.
+func (p *pageRead) lastKey(stored []byte) (attribute.Item, error) {
+	item, _, err := decodeStoredItem(stored)
+	if err != nil || p.single {
+		return nil, err
+	}
+	return p.table.entryAttributes(p.index, item), nil
 }
 
 // choose returns the item of an entry, and reports whether the filter accepts it. It decodes the

@@ -52,22 +52,8 @@ func (e *Engine) transactGetItems(c *call) error {
 			return err
 		}
 	}
-	reads := make([]*change, len(in.actions))
-	reasons := newReasons(len(in.actions))
-	for i, a := range in.actions {
-		t := tables[*a.tableName]
-		if err := t.checkKey(a.key.item); err != nil {
-			if err = reasons.note(i, err); err != nil {
-				return err
-			}
-			continue
-		}
-		reads[i] = newChange(t, a.key.item)
-	}
-	if err := reasons.err(); err != nil {
-		return err
-	}
-	if err := distinct(reads); err != nil {
+	reads, err := in.reads(tables)
+	if err != nil {
 		return err
 	}
 	used := doubledConsumption(tables)
@@ -169,6 +155,26 @@ func (in *transactGetItemsInput) check() error {
 		}
 	}
 	return nil
+}
+
+// reads returns what to read for each action. An invalid key cancels the transaction.
+func (in *transactGetItemsInput) reads(tables map[string]*table) ([]*change, error) {
+	reads := make([]*change, len(in.actions))
+	reasons := newReasons(len(in.actions))
+	for i, a := range in.actions {
+		t := tables[*a.tableName]
+		if err := t.checkKey(a.key.item); err != nil {
+			if err = reasons.note(i, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		reads[i] = newChange(t, a.key.item)
+	}
+	if err := reasons.err(); err != nil {
+		return nil, err
+	}
+	return reads, distinct(reads)
 }
 
 // readTogether returns the items from one state of the store, nil for items that do not exist.
