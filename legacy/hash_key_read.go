@@ -21,30 +21,7 @@ func (s *hashKey) items(
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		items map[string]dynamo.Attributes
-		err   error
-	}
-	type request struct {
-		lo, hi int64
-		answer chan answer
-	}
-	var ahead []request
-	next, done := from, false
-	ask := func() {
-		hi := to
-		if to-next >= s.batch {
-			hi = next + s.batch - 1
-		}
-		r := request{next, hi, make(chan answer, 1)}
-		s.start(func() {
-			items, err := s.chunk(ctx, m, pid, r.lo, r.hi)
-			r.answer <- answer{items, err}
-		})
-		ahead = append(ahead, r)
-		next, done = hi+1, hi == to
-	}
+	var ahead []chunkRequest
 	defer func() { // no request outlives the reading
 		cancel()
 		for _, r := range ahead {
@@ -54,9 +31,15 @@ func (s *hashKey) items(
 	// No more is read ahead than is wanted. Not every number has an event, so more requests may
 	// follow.
 	most := min(int64(s.parallelism), (wanted-1)/s.batch+1)
+	next, done := from, false
 	for !done || len(ahead) > 0 {
 		for !done && int64(len(ahead)) < most {
-			ask()
+			hi := to
+			if to-next >= s.batch {
+				hi = next + s.batch - 1
+			}
+			ahead = append(ahead, s.request(ctx, m, pid, next, hi))
+			next, done = hi+1, hi == to
 		}
 		r := ahead[0]
 		got := <-r.answer
@@ -64,15 +47,46 @@ func (s *hashKey) items(
 		if got.err != nil {
 			return got.err
 		}
-		for seq := r.lo; ; seq++ {
-			if item := got.items[s.key(eventKind, pid, seq)]; item != nil {
-				if err := emit(seq, item); err != nil {
-					return err
-				}
-			}
-			if seq == r.hi {
-				break
-			}
+		if err := s.emitChunk(pid, r, got.items, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunkRequest is a request in flight for the items of the numbers lo to hi.
+type chunkRequest struct {
+	lo, hi int64
+	answer chan chunkAnswer
+}
+
+type chunkAnswer struct {
+	items map[string]dynamo.Attributes
+	err   error
+}
+
+// request starts to read the items of the numbers lo to hi.
+func (s *hashKey) request(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) chunkRequest {
+	answer := make(chan chunkAnswer, 1)
+	s.start(func() {
+		items, err := s.chunk(ctx, m, pid, lo, hi)
+		answer <- chunkAnswer{items, err}
+	})
+	return chunkRequest{lo, hi, answer}
+}
+
+// emitChunk passes the items of a request to emit, by number.
+func (s *hashKey) emitChunk(
+	pid string, r chunkRequest, items map[string]dynamo.Attributes, emit func(int64, dynamo.Attributes) error,
+) error {
+	for i := range r.hi - r.lo + 1 {
+		seq := r.lo + i
+		item := items[s.key(eventKind, pid, seq)]
+		if item == nil {
+			continue
+		}
+		if err := emit(seq, item); err != nil {
+			return err
 		}
 	}
 	return nil
