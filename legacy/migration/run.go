@@ -25,7 +25,7 @@ func Run(ctx context.Context, source Source, target *dynajournal.Journal, opts O
 	if err != nil {
 		return Summary{}, err
 	}
-	err = r.each(ctx, r.listed(nil), func(ctx context.Context, pid string) error {
+	err = r.each(ctx, r.listed, func(ctx context.Context, pid string) error {
 		if !r.opts.CatchUp && r.opts.State.done(pid) {
 			r.count(func(s *Summary) { s.Skipped++ })
 			return nil
@@ -91,28 +91,15 @@ func (r *run) incomplete() error {
 	return &IncompleteError{r.summary.Failed, r.summary.Failures[0]}
 }
 
-// listed lists the persistence ids of the options, or all of the source. seen, if set, is called
-// for each.
-func (r *run) listed(seen func(pid string)) func(context.Context) iter.Seq2[string, error] {
-	return func(ctx context.Context) iter.Seq2[string, error] {
-		pids := r.source.PersistenceIDs(ctx)
-		if len(r.opts.PersistenceIDs) > 0 {
-			pids = func(yield func(string, error) bool) {
-				for _, pid := range r.opts.PersistenceIDs {
-					if !yield(pid, nil) {
-						return
-					}
-				}
-			}
-		}
-		return func(yield func(string, error) bool) {
-			for pid, err := range pids {
-				if err == nil && seen != nil {
-					seen(pid)
-				}
-				if !yield(pid, err) {
-					return
-				}
+// listed lists the persistence ids of the options, or all of the source.
+func (r *run) listed(ctx context.Context) iter.Seq2[string, error] {
+	if len(r.opts.PersistenceIDs) == 0 {
+		return r.source.PersistenceIDs(ctx)
+	}
+	return func(yield func(string, error) bool) {
+		for _, pid := range r.opts.PersistenceIDs {
+			if !yield(pid, nil) {
+				return
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opt
 	}
 	v := &verification{run: r, seen: map[idHash]bool{}}
 	compare := func(ctx context.Context, pid string) error { return r.tried(ctx, pid, v.compare) }
-	err = r.each(ctx, r.listed(v.remember), compare)
+	err = r.each(ctx, v.listed, compare)
 	if err == nil && len(r.opts.PersistenceIDs) == 0 && !r.opts.SourceLive {
 		err = r.each(ctx, v.others, compare)
 	}
@@ -89,7 +89,19 @@ func hashOf(pid string) idHash {
 	return idHash(sum[:sha256.Size/2])
 }
 
-func (v *verification) remember(pid string) { v.seen[hashOf(pid)] = true }
+// listed lists the persistence ids of the run, and remembers them.
+func (v *verification) listed(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for pid, err := range v.run.listed(ctx) {
+			if err == nil {
+				v.seen[hashOf(pid)] = true
+			}
+			if !yield(pid, err) {
+				return
+			}
+		}
+	}
+}
 
 // others lists the persistence ids of the target that the source has not listed. It scans the
 // table, because an index may lag behind.
