@@ -13,7 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// AuditOptions are the options of Audit and MeasureLag. The zero value has the defaults.
+// AuditOptions are the options of [Operator.Audit] and [Operator.MeasureLag]. The zero value has
+// the defaults.
 type AuditOptions struct {
 	// MinAge is how old the next event must be to count as not handled: younger ones may still be
 	// on their way. An event whose time is not stored counts. MeasureLag does without.
@@ -79,22 +80,20 @@ type Finding struct {
 	Detail string
 }
 
-// Audit compares the row of each persistence id with the journal, of a projection that is named as
-// group/projection, or of all projections except projections of [SQL] if projection is empty. It
-// changes nothing. It finds what a trigger that was lost leaves behind, rows that were changed by
-// hand or are damaged, and what is stuck. A row whose offset was raised by hand to a number that
-// exists, with its writer, can't be told from one that was handled.
+// Audit compares the row of each persistence id with the journal, of the projection, or of all
+// projections except projections of [SQL] if the operator has no name. It changes nothing. It finds
+// what a trigger that was lost leaves behind, rows that were changed by hand or are damaged, and
+// what is stuck. A row whose offset was raised by hand to a number that exists, with its writer,
+// can't be told from one that was handled.
 //
 // It lists all persistence ids, and reads for each 1 read unit for each row, and what a look of a
 // group reads: 3 more for each offset. Findings are looked at again before they are returned.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], those of a listing, and those of
 // requests. After an error the sequence ends.
-func Audit(
-	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions,
-) iter.Seq2[Finding, error] {
+func (o *Operator) Audit(ctx context.Context, opts AuditOptions) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
-		err := audit(ctx, journal, projection, opts, func(f Finding) bool { return yield(f, nil) })
+		err := o.audit(ctx, opts, func(f Finding) bool { return yield(f, nil) })
 		if err != nil {
 			yield(Finding{}, fmt.Errorf("audit projections: %w", err))
 		}
@@ -114,16 +113,14 @@ type Behind struct {
 	Oldest time.Duration
 }
 
-// MeasureLag returns how far projections are behind the journal: the one that is named as
-// group/projection, or all projections except projections of [SQL] if projection is empty. It looks
-// at all persistence ids as [Audit] does, and costs as much. [Positions] is cheap, for projections
-// that read a stream. [Group.MeasureLag] also measures projections of SQL.
+// MeasureLag returns how far the projection is behind the journal, or all projections except
+// projections of [SQL] if the operator has no name. It looks at all persistence ids as
+// [Operator.Audit] does, and costs as much. [Operator.Positions] is cheap, for projections that
+// read a stream. [Group.MeasureLag] also measures projections of SQL.
 //
 // Errors: those of Audit.
-func MeasureLag(
-	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions,
-) ([]Behind, error) {
-	a, err := newAuditor(ctx, journal, projection, opts)
+func (o *Operator) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind, error) {
+	a, err := o.auditor(ctx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("measure the lag of projections: %w", err)
 	}
@@ -132,7 +129,7 @@ func MeasureLag(
 
 // MeasureLag returns how far the projections of the group are behind the journal, including
 // projections of [SQL]: the offsets of these are read in their database, one statement for each
-// persistence id. All else is as with the function [MeasureLag]. The group need not run.
+// persistence id. All else is as with [Operator.MeasureLag]. The group need not run.
 func (g *Group) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -187,30 +184,26 @@ type auditor struct {
 	offsets map[string]offsetStore
 }
 
-func audit(
-	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions, found func(Finding) bool,
-) error {
-	a, err := newAuditor(ctx, journal, projection, opts)
+func (o *Operator) audit(ctx context.Context, opts AuditOptions, found func(Finding) bool) error {
+	a, err := o.auditor(ctx, opts)
 	if err != nil {
 		return err
 	}
 	return a.all(ctx, found)
 }
 
-func newAuditor(
-	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions,
-) (*auditor, error) {
+func (o *Operator) auditor(ctx context.Context, opts AuditOptions) (*auditor, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	infos, err := selected(ctx, journal, projection)
+	infos, err := o.selected(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{journal: journal, table: openTable(journal), opts: opts}
+	a := &auditor{journal: o.journal, table: openTable(o.journal), opts: opts}
 	for _, info := range infos {
-		err := (&operator{Info: info, table: a.table}).storesRows()
-		if err != nil && projection != "" {
+		err := (&operated{Info: info, table: a.table}).storesRows()
+		if err != nil && o.projection != "" {
 			return nil, err
 		}
 		if err == nil {

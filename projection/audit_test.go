@@ -21,7 +21,7 @@ func (b *bundle) audit(name string, opts projection.AuditOptions) []string {
 	b.Helper()
 	opts.PerSecond = -1
 	var all []string
-	for f, err := range projection.Audit(b.Context(), b.journal, name, opts) {
+	for f, err := range projection.NewOperator(b.journal, name).Audit(b.Context(), opts) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestAuditFindsWhatWasMissed(t *testing.T) {
 	want(t, "the other", b.audit("group/other", now), "group/other behind behind 2+1", "group/other new no-row 0+1")
 	want(t, "what is on its way", b.audit("group/other", projection.AuditOptions{MinAge: time.Hour}))
 
-	lag, err := projection.MeasureLag(t.Context(), b.journal, "", projection.AuditOptions{PerSecond: -1})
+	lag, err := projection.NewOperator(b.journal, "").MeasureLag(t.Context(), projection.AuditOptions{PerSecond: -1})
 	if err != nil || len(lag) != 2 {
 		t.Fatalf("%+v, %v", lag, err)
 	}
@@ -141,7 +141,7 @@ func TestPositionsOfAStream(t *testing.T) {
 	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
 	positions := func(name string) []projection.Position {
 		t.Helper()
-		all, err := projection.Positions(t.Context(), b.journal, client, name)
+		all, err := projection.NewOperator(b.journal, name).Positions(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,9 +167,9 @@ func TestPositionsOfAStream(t *testing.T) {
 	if all := positions("group/all"); all[0].Worker != "" {
 		t.Errorf("after the end: %+v", all)
 	}
-	_, err := projection.Positions(t.Context(), b.journal, nil, "")
+	_, err := projection.NewOperator(b.journal, "").Positions(t.Context(), nil)
 	wantError(t, "without a client", err, dynajournal.ErrInvalidArgument)
-	_, err = projection.Positions(t.Context(), b.journal, client, "group/none")
+	_, err = projection.NewOperator(b.journal, "group/none").Positions(t.Context(), client)
 	wantError(t, "of none", err, projection.ErrNoProjection)
 }
 
@@ -190,7 +190,7 @@ func TestOperatorsKnowTheFilters(t *testing.T) {
 		projection.OnlyIDs("yes-2", "yes-2"), projection.OnlyTags("kept"))))
 	stuckness(b, "group/all", "yes-2")
 	want(t, "the audit", b.audit("", projection.AuditOptions{MinAge: -1}), "group/all yes-2 stuck 2+2")
-	if s, err := projection.Skip(t.Context(), b.journal, "group/all", "yes-2", 3); err != nil || s.First != 3 {
+	if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "yes-2", 3); err != nil || s.First != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })

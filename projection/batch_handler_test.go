@@ -70,7 +70,7 @@ func TestEventsOfABatchThatFailsAreHandedOverAlone(t *testing.T) {
 		return errors.Is(err, projection.ErrStuck)
 	})
 	want(t, "a", all.of("a"), "1 2 3 4", "1", "2", "3")
-	for at, err := range projection.Stuck(t.Context(), b.journal, "group/all", projection.ScanOptions{}) {
+	for at, err := range projection.NewOperator(b.journal, "group/all").Stuck(t.Context(), projection.ScanOptions{}) {
 		if err != nil || at.SequenceNumber != 3 {
 			t.Errorf("stuck at %d, %v, want 3", at.SequenceNumber, err)
 		}

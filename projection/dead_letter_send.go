@@ -22,8 +22,8 @@ const attrSendAgain = "send_again"
 const maxSendAgain = 500
 
 // SendAgain makes the processes of a group send a dead letter of an [Outbox] again. The projection
-// is named as group/projection. It stores a request and returns. A process finds the request as
-// one of [Retry]. The message has the same id as before, and comes behind those that were sent
+// is named as group/projection. It stores a request and returns. A process finds the request as one
+// of [Operator.Retry]. The message has the same id as before, and comes behind those that were sent
 // meanwhile. When it is sent, the dead letter is deleted. If it is refused again, it stays, with
 // the new reason. While the target can't be reached, the request stays.
 //

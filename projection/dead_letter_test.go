@@ -131,7 +131,7 @@ func TestResetLeavesDeadLetters(t *testing.T) {
 	t.Parallel()
 	box := &postbox{}
 	b, _ := outboxWithLetter(t, box)
-	if _, err := projection.Reset(t.Context(), b.journal, "group/out", projection.ResetOptions{Running: true}); err != nil {
+	if _, err := projection.NewOperator(b.journal, "group/out").Reset(t.Context(), projection.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
 	if row := b.row("group/out", "a"); row != nil {

@@ -79,7 +79,7 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 
 // handled reports whether a projection has handled the events up to a number in the life of a
 // persistence id that the journal has: see plan.
-func (o *operator) handled(
+func (o *operated) handled(
 	ctx context.Context, journal *dynajournal.Journal, pid string, number int64,
 ) (bool, error) {
 	state, err := o.table.row(ctx, rowKey(o.table.journalName, o.Projection, pid))

@@ -20,7 +20,7 @@ type deletion struct {
 // maxDeleted is how many items a request deletes.
 const maxDeleted = 25
 
-func (o *operator) deletion(progress func(deleted int64)) *deletion {
+func (o *operated) deletion(progress func(deleted int64)) *deletion {
 	return &deletion{
 		table: o.table, progress: progress,
 		rows:  o.table.journalName + "\x00" + o.Projection + "\x00",

@@ -45,8 +45,8 @@
 //
 // Between persistence ids there is no order.
 //
-// A projection begins with the first event of each persistence id, or [FromNow]. [Pause] and
-// [Continue] work from any process, for all of them.
+// A projection begins with the first event of each persistence id, or [FromNow]. [Operator.Pause]
+// and [Operator.Continue] work from any process, for all of them.
 //
 // [OnlyIDs], [OnlyTags] and [OnlyTypes] make a projection take a part of the events. The others
 // move its offset all the same.

@@ -72,7 +72,8 @@ var (
 	// Config.AllowReplicas.
 	ErrReplicated = errors.New("the journal table is replicated to other Regions")
 
-	// ErrResetting: a [Reset] or a [Remove] of the projection was interrupted. Call it again.
+	// ErrResetting: a [Operator.Reset] or a [Operator.Remove] of the projection was interrupted.
+	// Call it again.
 	ErrResetting = errors.New("the reset or removal of the projection was interrupted")
 
 	// ErrRunning: the group runs already.

@@ -176,9 +176,10 @@ type Lag struct {
 	// target of an [Outbox], the SQL database, a table, or what a handler means with [Delayed].
 	Delayed int
 	// Stuck is how many persistence ids have become stuck in this process since New. Each is
-	// logged. [Stuck] lists those that are stuck now.
+	// logged. [Operator.Stuck] lists those that are stuck now.
 	Stuck int64
-	// Paused reports whether it is paused: see [Pause]. Triggers wait until that is read again.
+	// Paused reports whether it is paused: see [Operator.Pause]. Triggers wait until that is read
+	// again.
 	Paused bool
 	// Overdue is how many calls of its handler have not returned although their context ended more
 	// than a third of Config.ClaimTimeout ago. Each is logged. It keeps its persistence id from

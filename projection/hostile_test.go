@@ -76,7 +76,7 @@ func TestWrongClockHidesNoProcess(t *testing.T) {
 					t.Errorf("observer %d: %d processes while one runs", i, n)
 				}
 			}
-			_, err := projection.Reset(t.Context(), observers[0], "group/all", projection.ResetOptions{})
+			_, err := projection.NewOperator(observers[0], "group/all").Reset(t.Context(), projection.ResetOptions{})
 			wantError(t, "a reset", err, projection.ErrInUse)
 			gate.dead.Store(true)
 			stop()

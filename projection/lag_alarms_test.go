@@ -125,7 +125,7 @@ func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
 		b.write("a", "y")
 		time.Sleep(30 * time.Second)
 		behind := map[string]time.Duration{}
-		positions, err := projection.Positions(t.Context(), b.journal, client, "")
+		positions, err := projection.NewOperator(b.journal, "").Positions(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
 		close(hanging)
 		b.await("group/slow", "b", 1)
 		time.Sleep(time.Minute)
-		if positions, err = projection.Positions(t.Context(), b.journal, client, "group/slow"); err != nil {
+		if positions, err = projection.NewOperator(b.journal, "group/slow").Positions(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range positions {

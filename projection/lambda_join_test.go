@@ -161,7 +161,7 @@ func TestPausedProjectionOnLambda(t *testing.T) {
 	all, other := &recorder{}, &recorder{}
 	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other))
 	maintain(t, g)
-	if err := projection.Pause(t.Context(), b.journal, "group/all"); err != nil {
+	if err := projection.NewOperator(b.journal, "group/all").Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	from := len(b.streamRecords())
@@ -171,7 +171,7 @@ func TestPausedProjectionOnLambda(t *testing.T) {
 	}
 	want(t, "paused", all.of("a"), "1 x")
 	want(t, "other", other.of("a"), "1 x", "2 y")
-	if err := projection.Continue(t.Context(), b.journal, "group/all"); err != nil {
+	if err := projection.NewOperator(b.journal, "group/all").Continue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	maintain(t, g)
@@ -198,14 +198,14 @@ func TestOperatorsOnLambda(t *testing.T) {
 	}
 	stuckness(b, "group/all", "a")
 	cured = true
-	if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+	if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	maintain(t, g)
 	want(t, "retried", all.of("a"), "1 x")
-	_, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{})
+	_, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{})
 	wantError(t, "Reset of a projection that runs", err, projection.ErrInUse)
-	if _, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{Running: true}); err != nil {
+	if _, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
 	maintain(t, g)

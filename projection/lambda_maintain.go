@@ -12,10 +12,11 @@ import (
 )
 
 // Maintain does what invocations by the stream do not, and returns when that is done: it carries
-// out the requests of [Retry] and [Skip], and sweeps all persistence ids for the projections that
-// are owed a sweep. That is so when a projection begins on Lambda, after [Continue] and [Reset],
-// when records came so late that others may have been lost, and when a process without the
-// projection has handled events, as during a deployment. [List] shows it.
+// out the requests of [Operator.Retry] and [Operator.Skip], and sweeps all persistence ids for the
+// projections that are owed a sweep. That is so when a projection begins on Lambda, after
+// [Operator.Continue] and [Operator.Reset], when records came so late that others may have been
+// lost, and when a process without the projection has handled events, as during a deployment.
+// [List] shows it.
 //
 // Call it every few minutes, in a function with a schedule, or in any other program; and before a
 // projection is relied on for the first time. The source of the group must be [Lambda]. It looks at

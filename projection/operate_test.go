@@ -51,7 +51,7 @@ func newPoisoned() *poisoned {
 func (b *bundle) stuckIDs(name string) []string {
 	b.Helper()
 	var all []string
-	for s, err := range projection.Stuck(b.Context(), b.journal, name, projection.ScanOptions{ReadUnitsPerSecond: 1e6}) {
+	for s, err := range projection.NewOperator(b.journal, name).Stuck(b.Context(), projection.ScanOptions{ReadUnitsPerSecond: 1e6}) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 			want(t, "stuck in another", b.stuckIDs("group/al"))
 
 			// It fails again: it stays stuck, and the request is removed.
-			if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+			if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "the request is done", func() bool { return b.requests() == 0 })
@@ -168,7 +168,7 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 			p.cured.Store(true)
-			if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+			if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 1 })
@@ -201,7 +201,7 @@ func TestRequestSurvivesItsProcess(t *testing.T) {
 		stop := start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", first)))
 		stuckness(b, "group/all", "a")
 		retried.Store(true)
-		if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+		if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		comes(t, "the event", arrived)
@@ -223,7 +223,7 @@ func TestSkipPassesOverWhatFails(t *testing.T) {
 		start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p)))
 		stuckness(b, "group/all", "a")
 		skip := func(seq int64) (projection.Skipped, error) {
-			return projection.Skip(t.Context(), b.journal, "group/all", "a", seq)
+			return projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", seq)
 		}
 		for _, wrong := range []int64{0, 1 << 40, 3} {
 			_, err := skip(wrong)
@@ -260,7 +260,7 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		g := group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", d))
 		start(t, g)
 		stuckness(b, "group/all", "a")
-		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 2); err != nil || s != (projection.Skipped{First: 1, Last: 2}) {
+		if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 2); err != nil || s != (projection.Skipped{First: 1, Last: 2}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
@@ -269,11 +269,11 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		g.Trigger("a")
 		stuckness(b, "group/all", "a")
 		want(t, "stuck at the purge", b.stuckIDs(""), "group/all a 3 4")
-		_, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 5)
+		_, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 5)
 		if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 4 || !e.Next.Purge {
 			t.Errorf("Skip of another number: %v", err)
 		}
-		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 4); err != nil || s != (projection.Skipped{First: 4, Last: 4, Purge: true}) {
+		if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 4); err != nil || s != (projection.Skipped{First: 4, Last: 4, Purge: true}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
@@ -286,7 +286,7 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		b.write("a", "erased before")
 		g.Trigger("a")
 		stuckness(b, "group/all", "a")
-		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 0); err != nil || s != (projection.Skipped{Purge: true}) {
+		if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 0); err != nil || s != (projection.Skipped{Purge: true}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
@@ -315,7 +315,7 @@ func TestSkipOfARowThatMovesIsRefused(t *testing.T) {
 	j := b.Journal(gate.install)
 	skipped := make(chan error, 1)
 	go func() {
-		_, err := projection.Skip(context.Background(), j, "group/effects", "a", projection.AnyNumber)
+		_, err := projection.NewOperator(j, "group/effects").Skip(context.Background(), "a", projection.AnyNumber)
 		skipped <- err
 	}()
 	comes(t, "the request", gate.arrived)
@@ -350,13 +350,13 @@ func TestResetBeginsAnew(t *testing.T) {
 			if source == "streams" {
 				b.settled()
 			}
-			_, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{})
+			_, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{})
 			wantError(t, "Reset while it runs", err, projection.ErrInUse)
 			stop()
 			var told int64
 			opts := projection.ResetOptions{Progress: func(rows int64) { told = rows }}
 			opts.ReadUnitsPerSecond = 1e6
-			if rows, err := projection.Reset(t.Context(), b.journal, "group/all", opts); err != nil || rows != 30 || told != 30 {
+			if rows, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), opts); err != nil || rows != 30 || told != 30 {
 				t.Fatalf("%d rows, told %d: %v", rows, told, err)
 			}
 			all, other := &recorder{}, &recorder{}
@@ -386,7 +386,7 @@ func TestRefusedResetStoresNothing(t *testing.T) {
 			}
 		}}}
 	})
-	_, err := projection.Reset(t.Context(), j, "group/all", projection.ResetOptions{})
+	_, err := projection.NewOperator(j, "group/all").Reset(t.Context(), projection.ResetOptions{})
 	wantError(t, "Reset", err, projection.ErrInUse)
 	if n := stored.Load(); n != 0 {
 		t.Errorf("%d requests have stored something", n)
@@ -414,7 +414,7 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 			after := map[string]int{"UpdateItem": 1}[operation] // the first one says that it begins
 			gate.killAfter(operation, after)
-			if _, err := projection.Reset(t.Context(), killed, "group/all", projection.ResetOptions{}); err == nil {
+			if _, err := projection.NewOperator(killed, "group/all").Reset(t.Context(), projection.ResetOptions{}); err == nil {
 				t.Fatal("it was not killed")
 			}
 			all := &recorder{}
@@ -425,7 +425,7 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			if infos, err := projection.List(t.Context(), b.journal); err != nil || !infos[0].Resetting {
 				t.Errorf("%+v, %v", infos, err)
 			}
-			if _, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{}); err != nil {
+			if _, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			start(t, g)
@@ -446,7 +446,7 @@ func TestResetOfWhatRuns(t *testing.T) {
 	start(t, group(t, b.journal, attentive(b.streamed()), projection.AtLeastOnce("all", all)))
 	b.await("group/all", "a", 1)
 	b.settled()
-	if _, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{Running: true}); err != nil {
+	if _, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "it begins anew", func() bool { return len(all.of("a")) == 2 })
@@ -458,17 +458,19 @@ func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
 	b := setup(t)
 	ctx, j := t.Context(), b.journal
 	calls := map[string]func(j *dynajournal.Journal, name, pid string) error{
-		"Retry": func(j *dynajournal.Journal, name, pid string) error { return projection.Retry(ctx, j, name, pid) },
+		"Retry": func(j *dynajournal.Journal, name, pid string) error {
+			return projection.NewOperator(j, name).Retry(ctx, pid)
+		},
 		"Skip": func(j *dynajournal.Journal, name, pid string) error {
-			_, err := projection.Skip(ctx, j, name, pid, 1)
+			_, err := projection.NewOperator(j, name).Skip(ctx, pid, 1)
 			return err
 		},
 		"Reset": func(j *dynajournal.Journal, name, _ string) error {
-			_, err := projection.Reset(ctx, j, name, projection.ResetOptions{})
+			_, err := projection.NewOperator(j, name).Reset(ctx, projection.ResetOptions{})
 			return err
 		},
 		"Stuck": func(j *dynajournal.Journal, name, _ string) error {
-			for _, err := range projection.Stuck(ctx, j, name, projection.ScanOptions{}) {
+			for _, err := range projection.NewOperator(j, name).Stuck(ctx, projection.ScanOptions{}) {
 				return err
 			}
 			return projection.ErrNoProjection // none is stuck in what does not exist
@@ -492,9 +494,9 @@ func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
 		wantError(t, what+" of no id", calls[what](j, "group/all", ""), dynajournal.ErrInvalidArgument)
 	}
 	wantError(t, "Skip", calls["Skip"](j, "group/all", "a"), projection.ErrNotStuck)
-	_, err = projection.Skip(ctx, j, "group/all", "a", -2)
+	_, err = projection.NewOperator(j, "group/all").Skip(ctx, "a", -2)
 	wantError(t, "Skip of a number", err, dynajournal.ErrInvalidArgument)
-	for _, err := range projection.Stuck(ctx, j, "", projection.ScanOptions{ReadUnitsPerSecond: -1}) {
+	for _, err := range projection.NewOperator(j, "").Stuck(ctx, projection.ScanOptions{ReadUnitsPerSecond: -1}) {
 		wantError(t, "Stuck", err, dynajournal.ErrInvalidArgument)
 	}
 }
@@ -533,11 +535,11 @@ func TestOffsetsInSQLAreNotTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = projection.Skip(t.Context(), b.journal, "group/all", "a", 1)
+	_, err = projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 1)
 	wantError(t, "Skip", err, projection.ErrUnsupported)
-	_, err = projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{})
+	_, err = projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{})
 	wantError(t, "Reset", err, projection.ErrUnsupported)
-	for _, err := range projection.Audit(t.Context(), b.journal, "group/all", projection.AuditOptions{}) {
+	for _, err := range projection.NewOperator(b.journal, "group/all").Audit(t.Context(), projection.AuditOptions{}) {
 		wantError(t, "Audit", err, projection.ErrUnsupported)
 	}
 	want(t, "the audit of all", b.audit("", projection.AuditOptions{MinAge: -1}))

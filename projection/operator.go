@@ -9,8 +9,30 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// operator is a projection that is worked on from outside of its processes.
-type operator struct {
+// Operator operates a projection of a journal, or all of them, from any process: also while others
+// run it. It holds nothing, and is safe for concurrent use.
+type Operator struct {
+	journal    *dynajournal.Journal
+	projection string
+}
+
+// NewOperator returns an operator of a projection, which is named as group/projection, such as
+// billing/balances. The empty name stands for all projections of the journal: [Operator.Audit],
+// [Operator.MeasureLag], [Operator.Positions] and [Operator.Stuck] take it, and the other methods
+// return an error.
+//
+// It sends nothing. If an argument is wrong, each method returns a *dynajournal.ArgumentError.
+func NewOperator(journal *dynajournal.Journal, projection string) *Operator {
+	return &Operator{journal, projection}
+}
+
+// find returns the projection as the registry has it.
+func (o *Operator) find(ctx context.Context) (*operated, error) {
+	return operate(ctx, o.journal, o.projection)
+}
+
+// operated is a projection that is operated, as the registry has it.
+type operated struct {
 	Info
 
 	table *table
@@ -19,7 +41,7 @@ type operator struct {
 }
 
 // operate finds a projection in the registry.
-func operate(ctx context.Context, journal *dynajournal.Journal, projection string) (*operator, error) {
+func operate(ctx context.Context, journal *dynajournal.Journal, projection string) (*operated, error) {
 	if journal == nil {
 		return nil, argument("journal", nil, "it must be an open journal")
 	}
@@ -35,19 +57,20 @@ func operate(ctx context.Context, journal *dynajournal.Journal, projection strin
 	if len(infos) == 0 {
 		return nil, ErrNoProjection
 	}
-	return &operator{Info: infos[0], table: t, group: group}, nil
+	return &operated{Info: infos[0], table: t, group: group}, nil
 }
 
-// selected returns what is known of a projection, or of all if its name is empty.
-func selected(ctx context.Context, journal *dynajournal.Journal, projection string) ([]Info, error) {
-	if projection == "" {
-		return List(ctx, journal)
+// selected returns the projection as the registry has it, or all projections if the operator has no
+// name.
+func (o *Operator) selected(ctx context.Context) ([]Info, error) {
+	if o.projection == "" {
+		return List(ctx, o.journal)
 	}
-	o, err := operate(ctx, journal, projection)
+	p, err := o.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return []Info{o.Info}, nil
+	return []Info{p.Info}, nil
 }
 
 // checkProjection checks the name of a projection, group/projection, and returns that of the group.
@@ -72,14 +95,14 @@ func checkID(pid string) error {
 }
 
 // row reads the row of a persistence id.
-func (o *operator) row(ctx context.Context, pid string) (row, dynamo.Attributes, error) {
+func (o *operated) row(ctx context.Context, pid string) (row, dynamo.Attributes, error) {
 	key := rowKey(o.table.journalName, o.Projection, pid)
 	state, err := o.table.row(ctx, key)
 	return state, key, err
 }
 
 // storesRows returns an error if the offsets of the projection are not in the projections table.
-func (o *operator) storesRows() error {
+func (o *operated) storesRows() error {
 	switch o.Kind {
 	case kindAtLeastOnce, kindTransactional:
 		return nil

@@ -151,7 +151,7 @@ func TestStoredMessagesOfASkippedEventAreNotSent(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		wantError(t, "the event", projection.WaitFor(ctx, b.journal, "group/out", "a", 1), projection.ErrStuck)
-		if _, err := projection.Skip(t.Context(), b.journal, "group/out", "a", 1); err != nil {
+		if _, err := projection.NewOperator(b.journal, "group/out").Skip(t.Context(), "a", 1); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "the next event is handled", func() bool { return b.rowNumber("group/out", "a", "seq") == 2 })

@@ -107,7 +107,7 @@ func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
 		start(t, group(t, b.Journal(), config, projection.Outbox("out", box, oneEach)))
 		time.Sleep(10 * time.Minute)
-		for stuck, err := range projection.Stuck(t.Context(), b.journal, "", projection.ScanOptions{}) {
+		for stuck, err := range projection.NewOperator(b.journal, "").Stuck(t.Context(), projection.ScanOptions{}) {
 			t.Errorf("stuck: %v, %v", stuck, err)
 		}
 		if got := box.bodies("a"); slices.Contains(got, "y") || len(got) > 60 {

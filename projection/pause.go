@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Pause pauses a projection, named as group/projection, in all processes and until [Continue]: also
-// in those that begin later. It stores that and returns. A process finds it within a sixth of
+// Pause pauses the projection in all processes, until [Operator.Continue]: also in processes that
+// begin later. It stores that and returns. A process finds it within a sixth of
 // Config.ClaimTimeout, at most 10 seconds; handlers that are called then return in their time. The
 // other projections of the group go on. [Group.Resume] works on a paused projection, too.
 //
@@ -21,50 +20,47 @@ import (
 // at all persistence ids. It costs 1 write unit.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], and those of requests.
-func Pause(ctx context.Context, journal *dynajournal.Journal, projection string) error {
-	return standingChange(ctx, journal, "pause", projection, dynamo.Update{
+func (o *Operator) Pause(ctx context.Context) error {
+	return o.change(ctx, "pause", dynamo.Update{
 		Expression: "SET " + attrPaused + " = if_not_exists(" + attrPaused + ", :now)",
 		Condition:  "attribute_exists(" + attrStarted + ")",
 		Values:     dynamo.Attributes{":now": number(time.Now().Unix())},
 	}, ErrNoProjection)
 }
 
-// Continue continues a projection that [Pause] has paused. With [Streams] the group looks at all
-// persistence ids for it, at StreamsOptions.PerSecond; with [Sweep] that is what the next sweep
-// does, on [Lambda] what [Group.Maintain] does. It does nothing if the projection is not paused. It
-// costs 1 write unit.
+// Continue continues a projection that [Operator.Pause] has paused. With [Streams] the group looks
+// at all persistence ids for it, at StreamsOptions.PerSecond; with [Sweep] that is what the next
+// sweep does, on [Lambda] what [Group.Maintain] does. It does nothing if the projection is not
+// paused. It costs 1 write unit.
 //
 // Errors: those of Pause, without ErrNoProjection.
-func Continue(ctx context.Context, journal *dynajournal.Journal, projection string) error {
+func (o *Operator) Continue(ctx context.Context) error {
 	// The sweep is owed in the same write: what was not handled meanwhile is not forgotten.
 	owe := "SET " + attrOwed + " = if_not_exists(" + attrOwed + ", :none) + :one "
 	values := dynamo.Attributes{":none": number(0), ":one": number(1)}
-	return standingChange(ctx, journal, "continue", projection, dynamo.Update{
+	return o.change(ctx, "continue", dynamo.Update{
 		Expression: owe + "REMOVE " + attrPaused,
 		Condition:  "attribute_exists(" + attrPaused + ")",
 		Values:     values,
 	}, nil)
 }
 
-// standingChange changes the item of a projection. failed is the error if the condition does not
-// hold.
-func standingChange(
-	ctx context.Context, journal *dynajournal.Journal, what, projection string, update dynamo.Update, failed error,
-) error {
-	if journal == nil {
+// change changes the item of the projection. failed is the error if the condition does not hold.
+func (o *Operator) change(ctx context.Context, what string, update dynamo.Update, failed error) error {
+	if o.journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
-	if _, err := checkProjection(projection); err != nil {
+	if _, err := checkProjection(o.projection); err != nil {
 		return err
 	}
-	t := openTable(journal)
-	update.Table, update.Key = t.name, t.standingKey(projection)
+	t := openTable(o.journal)
+	update.Table, update.Key = t.name, t.standingKey(o.projection)
 	err := t.send(ctx, update)
 	if errors.Is(err, errAgain) {
 		err = failed
 	}
 	if err != nil {
-		return fmt.Errorf("%s projection %s: %w", what, projection, err)
+		return fmt.Errorf("%s projection %s: %w", what, o.projection, err)
 	}
 	return nil
 }
@@ -81,8 +77,8 @@ const (
 
 // watch looks again and again whether the projections are paused, until ctx ends. It looks sooner
 // while triggers of a paused projection wait: they are done when it is still paused, in a look that
-// began after they came. Then [Continue] comes after their events, and the sweep that it owes finds
-// them. A look that fails changes nothing.
+// began after they came. Then [Operator.Continue] comes after their events, and the sweep that it
+// owes finds them. A look that fails changes nothing.
 func (s *schedule) watch(ctx context.Context) {
 	every := min(s.group.config.ClaimTimeout/renewals, longestWatch)
 	for {

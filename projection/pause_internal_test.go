@@ -39,7 +39,7 @@ func TestTriggerAfterTheContinueIsKept(t *testing.T) {
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := Pause(t.Context(), journal, "group/all"); err != nil {
+	if err := NewOperator(journal, "group/all").Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s := newSchedule(g)
@@ -58,7 +58,7 @@ func TestTriggerAfterTheContinueIsKept(t *testing.T) {
 	if pid := <-done; pid != "before" {
 		t.Errorf("%q is done", pid)
 	}
-	if err := Continue(t.Context(), journal, "group/all"); err != nil {
+	if err := NewOperator(journal, "group/all").Continue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	trigger("after")

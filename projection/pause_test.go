@@ -28,14 +28,14 @@ func paused(t *testing.T, g *projection.Group, place int, is bool) {
 
 func (b *bundle) pause(name string) {
 	b.Helper()
-	if err := projection.Pause(b.Context(), b.journal, name); err != nil {
+	if err := projection.NewOperator(b.journal, name).Pause(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 }
 
 func (b *bundle) continues(name string) {
 	b.Helper()
-	if err := projection.Continue(b.Context(), b.journal, name); err != nil {
+	if err := projection.NewOperator(b.journal, name).Continue(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -126,13 +126,13 @@ func TestWrongPausesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for name, err := range map[string]error{
-		"no journal": projection.Pause(t.Context(), nil, "group/all"),
-		"no slash":   projection.Pause(t.Context(), b.journal, "all"),
-		"no group":   projection.Continue(t.Context(), b.journal, "/all"),
+		"no journal": projection.NewOperator(nil, "group/all").Pause(t.Context()),
+		"no slash":   projection.NewOperator(b.journal, "all").Pause(t.Context()),
+		"no group":   projection.NewOperator(b.journal, "/all").Continue(t.Context()),
 	} {
 		wantError(t, name, err, dynajournal.ErrInvalidArgument)
 	}
-	wantError(t, "one that never ran", projection.Pause(t.Context(), b.journal, "group/all"), projection.ErrNoProjection)
+	wantError(t, "one that never ran", projection.NewOperator(b.journal, "group/all").Pause(t.Context()), projection.ErrNoProjection)
 	b.continues("group/all") // it is not paused
 	if len(b.items("owed")) > 0 {
 		t.Error("a sweep is owed though nothing was paused")

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-
-	"github.com/dynajournal/dynajournal"
 )
 
 // Position is how far a projection has read a shard of the stream.
@@ -31,34 +29,31 @@ type Position struct {
 	Owed bool
 }
 
-// Positions returns how far the projections of the journal that read the stream of its table have
-// come, for each shard that is not read to its end. The projection is named as group/projection, or
-// is empty for all. It reads the leases: 1 read unit for each shard and group, and 1 request
-// DescribeStream for each 100 shards. It says nothing of single persistence ids: see [MeasureLag].
+// Positions returns how far the projection has read the stream of the journal table, for each shard
+// that is not read to its end. If the operator has no name, it returns the positions of all
+// projections that read the stream. It reads the leases: 1 read unit for each shard and group, and
+// 1 request DescribeStream for each 100 shards. It says nothing of single persistence ids: see
+// [Operator.MeasureLag].
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrNoStream], and those of requests.
-func Positions(
-	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, projection string,
-) ([]Position, error) {
-	all, err := positions(ctx, journal, client, projection)
+func (o *Operator) Positions(ctx context.Context, client *dynamodbstreams.Client) ([]Position, error) {
+	all, err := o.positions(ctx, client)
 	if err != nil {
 		return nil, fmt.Errorf("read the positions of projections: %w", err)
 	}
 	return all, nil
 }
 
-func positions(
-	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, projection string,
-) ([]Position, error) {
+func (o *Operator) positions(ctx context.Context, client *dynamodbstreams.Client) ([]Position, error) {
 	if client == nil {
 		return nil, argument("client", nil, "it must be a client for streams")
 	}
-	infos, err := selected(ctx, journal, projection)
+	infos, err := o.selected(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := openTable(journal)
-	arn, err := streamOf(ctx, journal)
+	t := openTable(o.journal)
+	arn, err := streamOf(ctx, o.journal)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +66,7 @@ func positions(
 		}
 		group, _, _ := strings.Cut(info.Projection, "/")
 		c := &consumer{
-			streams: &streams{client: client}, group: &Group{journal: journal, table: t},
+			streams: &streams{client: client}, group: &Group{journal: o.journal, table: t},
 			arn: arn, set: t.journalName + "\x00" + group + "\x00" + info.set,
 		}
 		if shards == nil {

@@ -72,7 +72,8 @@ type Info struct {
 	Processes int
 	// Seen is when a process has last said that it runs it, by the clock of that process.
 	Seen time.Time
-	// Resetting reports whether a [Reset] or a [Remove] was interrupted: it must be called again.
+	// Resetting reports whether a [Operator.Reset] or a [Operator.Remove] was interrupted: it must
+	// be called again.
 	Resetting bool
 	// Owed reports whether all persistence ids are still to be looked at, on Lambda by
 	// [Group.Maintain]. Of a group with [Streams] see [Position].

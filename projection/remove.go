@@ -11,12 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// RemoveOptions are the options of Remove. The zero value has the defaults.
+// RemoveOptions are the options of [Operator.Remove]. The zero value has the defaults.
 type RemoveOptions struct {
 	// Progress is called with the number of items that are deleted so far, if it is set.
 	Progress func(items int64)
@@ -25,7 +24,7 @@ type RemoveOptions struct {
 	ScanOptions
 }
 
-// Remove removes a projection that no process runs any more, named as group/projection: its rows,
+// Remove removes a projection that no process runs any more: its rows,
 // those of stuck persistence ids among them, the dead letters of an [Outbox], its requests, and the
 // leases of each set of projections that it was in. Last it leaves the registry. It returns how
 // many items it has deleted. What handlers have written is not touched. The offsets of [SQL] are in
@@ -40,23 +39,23 @@ type RemoveOptions struct {
 // is in the registry again a minute later, with what it has written: call Remove again.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrInUse], and those of requests.
-func Remove(ctx context.Context, journal *dynajournal.Journal, projection string, opts RemoveOptions) (int64, error) {
-	o, err := operate(ctx, journal, projection)
+func (o *Operator) Remove(ctx context.Context, opts RemoveOptions) (int64, error) {
+	p, err := o.find(ctx)
 	if err == nil {
 		err = opts.check()
 	}
 	var items int64
 	if err == nil {
-		items, err = o.remove(ctx, opts)
+		items, err = p.remove(ctx, opts)
 	}
 	if err != nil {
-		return items, fmt.Errorf("remove projection %s: %w", projection, err)
+		return items, fmt.Errorf("remove projection %s: %w", o.projection, err)
 	}
 	return items, nil
 }
 
 // remove removes the projection under the mark of a reset, which keeps processes from beginning.
-func (o *operator) remove(ctx context.Context, opts RemoveOptions) (int64, error) {
+func (o *operated) remove(ctx context.Context, opts RemoveOptions) (int64, error) {
 	if err := o.beginReset(ctx, false); err != nil {
 		return 0, err
 	}
@@ -73,7 +72,7 @@ func (o *operator) remove(ctx context.Context, opts RemoveOptions) (int64, error
 // deleteAll deletes the rows of the projection, its dead letters, the positions of sweeps for it,
 // and the sets that it was in. The item of a set names its projections, and is deleted behind its
 // leases.
-func (o *operator) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
+func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
 	d, letters := o.deletion(opts.Progress), o.table.letterPrefix(o.Projection)
 	in := dynamodb.ScanInput{
 		ConsistentRead:       aws.Bool(true),
@@ -124,7 +123,7 @@ func (o *operator) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 }
 
 // among reports whether the projection is one of those whose names subjects returns.
-func (o *operator) among(subjects string) bool {
+func (o *operated) among(subjects string) bool {
 	return slices.ContainsFunc(strings.Split(subjects, "\x00"), func(of string) bool {
 		rest, found := strings.CutPrefix(of, o.Projection)
 		return found && (rest == "" || rest[0] == '/')
@@ -162,7 +161,7 @@ func (s *setItems) removed() (keys []dynamo.Attributes) {
 }
 
 // forgetRequests removes the requests of operators for the projection.
-func (o *operator) forgetRequests(ctx context.Context) error {
+func (o *operated) forgetRequests(ctx context.Context) error {
 	item, err := o.table.get(ctx, o.table.requestsKey(o.group))
 	if err != nil {
 		return err
@@ -185,7 +184,7 @@ func (o *operator) forgetRequests(ctx context.Context) error {
 // unregister removes the name from the registry, and then the item of the projection, under the
 // condition that no process has begun meanwhile. Such a process finds the mark of the reset, and
 // has stored before that it is there: see Group.enter.
-func (o *operator) unregister(ctx context.Context) error {
+func (o *operated) unregister(ctx context.Context) error {
 	for range mostAgain {
 		item, err := o.table.get(ctx, o.table.standingKey(o.Projection))
 		if err != nil || item == nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
@@ -35,7 +34,7 @@ func (t *table) requestsKey(group string) dynamo.Attributes {
 }
 
 // Retry makes the processes of a group handle a persistence id again, as [Group.Resume] does in the
-// process itself. The projection is named as group/projection. It stores a request and returns. A
+// process itself. It stores a request and returns. A
 // process finds the request within a sixth of Config.ClaimTimeout, at most 10 seconds, also one
 // that begins later. On [Lambda] the next call of [Group.Maintain] finds it. The request is removed
 // when the events are handled, or when the handler has failed again: then the persistence id stays
@@ -43,21 +42,21 @@ func (t *table) requestsKey(group string) dynamo.Attributes {
 // read unit, and 1 write unit for each KB of requests that wait.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], and those of requests.
-func Retry(ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string) error {
-	o, err := operate(ctx, journal, projection)
+func (o *Operator) Retry(ctx context.Context, persistenceID string) error {
+	p, err := o.find(ctx)
 	if err == nil {
 		err = checkID(persistenceID)
 	}
 	if err == nil {
-		err = o.retry(ctx, persistenceID)
+		err = p.retry(ctx, persistenceID)
 	}
 	if err != nil {
-		return fmt.Errorf("retry %q of projection %s: %w", persistenceID, projection, err)
+		return fmt.Errorf("retry %q of projection %s: %w", persistenceID, o.projection, err)
 	}
 	return nil
 }
 
-func (o *operator) retry(ctx context.Context, pid string) error {
+func (o *operated) retry(ctx context.Context, pid string) error {
 	request := uuid.NewString() + "\x00" + o.Projection + "\x00" + pid
 	return o.table.send(ctx, dynamo.Update{
 		Table: o.table.name, Key: o.table.requestsKey(o.group),

@@ -10,12 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/uuid"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// ResetOptions are the options of Reset. The zero value has the defaults.
+// ResetOptions are the options of [Operator.Reset]. The zero value has the defaults.
 type ResetOptions struct {
 	// Progress is called with the number of rows that are deleted so far, if it is set.
 	Progress func(rows int64)
@@ -30,10 +29,9 @@ type ResetOptions struct {
 	ScanOptions
 }
 
-// Reset makes a projection begin anew, with the first event of each persistence id: it deletes all
-// its rows, and owes a sweep to its group. It returns how many rows it has deleted. What handlers
-// have written is not touched: remove it before the group begins. The projection is named as
-// group/projection.
+// Reset makes the projection begin anew, with the first event of each persistence id: it deletes
+// all its rows, and owes a sweep to its group. It returns how many rows it has deleted. What
+// handlers have written is not touched: remove it before the group begins.
 //
 // It scans the projections table, which costs 1 read unit for each 4 KB, and 1 write unit for each
 // row. If it is interrupted, call it again: until it is done the projection does not begin
@@ -41,25 +39,25 @@ type ResetOptions struct {
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrInUse], [ErrUnsupported] of a
 // projection of [SQL], and those of requests.
-func Reset(ctx context.Context, journal *dynajournal.Journal, projection string, opts ResetOptions) (int64, error) {
-	o, err := operate(ctx, journal, projection)
+func (o *Operator) Reset(ctx context.Context, opts ResetOptions) (int64, error) {
+	p, err := o.find(ctx)
 	if err == nil {
 		err = opts.check()
 	}
 	if err == nil {
-		err = o.storesRows()
+		err = p.storesRows()
 	}
 	var rows int64
 	if err == nil {
-		rows, err = o.reset(ctx, opts)
+		rows, err = p.reset(ctx, opts)
 	}
 	if err != nil {
-		return rows, fmt.Errorf("reset projection %s: %w", projection, err)
+		return rows, fmt.Errorf("reset projection %s: %w", o.projection, err)
 	}
 	return rows, nil
 }
 
-func (o *operator) reset(ctx context.Context, opts ResetOptions) (int64, error) {
+func (o *operated) reset(ctx context.Context, opts ResetOptions) (int64, error) {
 	if err := o.beginReset(ctx, opts.Running); err != nil {
 		return 0, err
 	}
@@ -77,7 +75,7 @@ func (o *operator) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 // beginReset stores that a reset is under way, and then checks that no process runs the projection.
 // A process that begins looks in the other order: see Group.enter. beginReset also checks before:
 // a process that is about to begin must not find a reset that is refused.
-func (o *operator) beginReset(ctx context.Context, running bool) error {
+func (o *operated) beginReset(ctx context.Context, running bool) error {
 	if !running {
 		if err := o.notInUse(ctx); err != nil {
 			return err
@@ -103,7 +101,7 @@ func (o *operator) beginReset(ctx context.Context, running bool) error {
 }
 
 // notInUse returns ErrInUse if processes run the projection.
-func (o *operator) notInUse(ctx context.Context) error {
+func (o *operated) notInUse(ctx context.Context) error {
 	infos, err := o.table.infos(ctx, []string{o.Projection})
 	if err == nil && len(infos) > 0 && infos[0].Processes > 0 {
 		err = fmt.Errorf("%d processes run it, or have crashed within 3 minutes: %w", infos[0].Processes, ErrInUse)
@@ -112,7 +110,7 @@ func (o *operator) notInUse(ctx context.Context) error {
 }
 
 // endReset stores that a reset is done: the one with an id, or any if id is empty.
-func (o *operator) endReset(ctx context.Context, id string) error {
+func (o *operated) endReset(ctx context.Context, id string) error {
 	only := condition{"attribute_exists(" + attrReset + ")", nil}
 	if id != "" {
 		only = condition{attrReset + " = :id", dynamo.Attributes{":id": text(id)}}
@@ -129,7 +127,7 @@ func (o *operator) endReset(ctx context.Context, id string) error {
 
 // deleteRows deletes the rows of the projection. It returns how many there were, and the items of
 // its group to which a sweep can be owed.
-func (o *operator) deleteRows(ctx context.Context, opts ResetOptions) (rows int64, sets []dynamo.Attributes, err error) {
+func (o *operated) deleteRows(ctx context.Context, opts ResetOptions) (rows int64, sets []dynamo.Attributes, err error) {
 	d := o.deletion(opts.Progress)
 	const owed = "begins_with(" + attrPar + ", :group) AND attribute_exists(" + attrOwed + ")"
 	in := dynamodb.ScanInput{
@@ -156,7 +154,7 @@ func (o *operator) deleteRows(ctx context.Context, opts ResetOptions) (rows int6
 
 // oweSweeps owes a sweep to each set of projections of the group that reads a stream, and makes
 // sweeps without a stream begin anew.
-func (o *operator) oweSweeps(ctx context.Context, sets []dynamo.Attributes) error {
+func (o *operated) oweSweeps(ctx context.Context, sets []dynamo.Attributes) error {
 	if o.Source == sourceLambda {
 		if err := o.table.oweTo(ctx, o.Projection); err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"golang.org/x/time/rate"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
@@ -94,44 +93,39 @@ type StuckID struct {
 	PersistenceID string
 	// Offset is the number up to which events were handled.
 	Offset int64
-	// SequenceNumber is where the handler has failed, the number for [Skip]: that of the event, or
-	// the last one of a gap or of a purge. It is 0 if the journal could not be read, and for a
-	// purge after which the numbers begin again at 1.
+	// SequenceNumber is where the handler has failed, the number for [Operator.Skip]: that of the
+	// event, or the last one of a gap or of a purge. It is 0 if the journal could not be read, and
+	// for a purge after which the numbers begin again at 1.
 	SequenceNumber int64
 	// Reason is the text of the last failure, shortened.
 	Reason string
 }
 
-// Stuck returns the persistence ids that are stuck in a projection, named as group/projection, or
-// in all projections of the journal if projection is empty. It scans the projections table as the
+// Stuck returns the persistence ids that are stuck in the projection, or in all projections of the
+// journal if the operator has no name. It scans the projections table as the
 // loop goes on, which costs half a read unit for each 4 KB of it: a row takes about 100 bytes. It
 // may not see what has become stuck in the last second.
 //
 // Errors: a *dynajournal.ArgumentError, and those of requests. After an error the sequence ends.
-func Stuck(
-	ctx context.Context, journal *dynajournal.Journal, projection string, opts ScanOptions,
-) iter.Seq2[StuckID, error] {
+func (o *Operator) Stuck(ctx context.Context, opts ScanOptions) iter.Seq2[StuckID, error] {
 	return func(yield func(StuckID, error) bool) {
-		if err := stuckIDs(ctx, journal, projection, opts, yield); err != nil {
+		if err := o.stuckIDs(ctx, opts, yield); err != nil {
 			yield(StuckID{}, fmt.Errorf("list stuck persistence ids: %w", err))
 		}
 	}
 }
 
-func stuckIDs(
-	ctx context.Context, journal *dynajournal.Journal, projection string, opts ScanOptions,
-	yield func(StuckID, error) bool,
-) error {
-	if journal == nil {
+func (o *Operator) stuckIDs(ctx context.Context, opts ScanOptions, yield func(StuckID, error) bool) error {
+	if o.journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
-	t := openTable(journal)
+	t := openTable(o.journal)
 	prefix := t.journalName + "\x00"
-	if projection != "" {
-		if _, err := checkProjection(projection); err != nil {
+	if o.projection != "" {
+		if _, err := checkProjection(o.projection); err != nil {
 			return err
 		}
-		prefix += projection + "\x00"
+		prefix += o.projection + "\x00"
 	}
 	if err := opts.check(); err != nil {
 		return err

@@ -18,9 +18,9 @@ type Skipped struct {
 	Purge bool
 }
 
-// Skip makes a projection pass over what its handler fails at: the event that follows the offset of
-// a stuck persistence id, or a gap or a purge there. Then it does what [Retry] does. The event is
-// never handled. The projection is named as group/projection.
+// Skip makes the projection pass over what its handler fails at: the event that follows the offset
+// of a stuck persistence id, or a gap or a purge there. Then it does what [Operator.Retry] does.
+// The event is never handled.
 //
 // The number sequenceNumber is the last one to be passed over: that of StuckID. If something else
 // follows, the error is a *[SkipError], which has the right number, and nothing is
@@ -31,17 +31,15 @@ type Skipped struct {
 // [SQL], [ErrNotStuck], [ErrClaimed], a *[SkipError], an item that can't be read
 // ([dynajournal.ErrCorruptItem]: repair the journal) or is missing ([dynajournal.ErrEventMissing]:
 // restore it, or repair the journal with VerifyOptions.SealMissing), and those of requests.
-func Skip(
-	ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string, sequenceNumber int64,
-) (Skipped, error) {
-	skipped, err := skip(ctx, journal, projection, persistenceID, sequenceNumber)
+func (o *Operator) Skip(ctx context.Context, persistenceID string, sequenceNumber int64) (Skipped, error) {
+	skipped, err := o.skip(ctx, persistenceID, sequenceNumber)
 	if err != nil {
-		return Skipped{}, fmt.Errorf("skip at %q of projection %s: %w", persistenceID, projection, err)
+		return Skipped{}, fmt.Errorf("skip at %q of projection %s: %w", persistenceID, o.projection, err)
 	}
 	return skipped, nil
 }
 
-// AnyNumber is the number of Skip for whatever follows.
+// AnyNumber is the number of [Operator.Skip] for whatever follows.
 const AnyNumber = -1
 
 // SkipError reports that something else follows than what was to be passed over.
@@ -58,10 +56,8 @@ func (e *SkipError) Error() string {
 	return fmt.Sprintf("%d follows, and not %d", e.Next.Last, e.Want)
 }
 
-func skip(
-	ctx context.Context, journal *dynajournal.Journal, projection, pid string, seq int64,
-) (Skipped, error) {
-	o, err := operate(ctx, journal, projection)
+func (o *Operator) skip(ctx context.Context, pid string, seq int64) (Skipped, error) {
+	p, err := o.find(ctx)
 	if err == nil {
 		err = checkID(pid)
 	}
@@ -69,13 +65,13 @@ func skip(
 		err = argument("sequenceNumber", seq, "it must be the number of StuckID, or AnyNumber")
 	}
 	if err == nil {
-		err = o.storesRows()
+		err = p.storesRows()
 	}
 	if err != nil {
 		return Skipped{}, err
 	}
 	for again := 0; ; again++ {
-		skipped, err := o.skip(ctx, journal, pid, seq)
+		skipped, err := p.skip(ctx, o.journal, pid, seq)
 		if !errors.Is(err, errAgain) || again == mostAgain {
 			return skipped, err
 		}
@@ -85,7 +81,7 @@ func skip(
 
 // skip moves the offset behind the next step, under the condition that the row is stuck and as it
 // was read. The row stays stuck until a process has read on.
-func (o *operator) skip(
+func (o *operated) skip(
 	ctx context.Context, journal *dynajournal.Journal, pid string, seq int64,
 ) (Skipped, error) {
 	state, key, err := o.row(ctx, pid)
@@ -129,7 +125,7 @@ func (o *operator) skip(
 }
 
 // at returns the offset of an event.
-func (o *operator) at(ctx context.Context, journal *dynajournal.Journal, pid string, seq int64) (offset, error) {
+func (o *operated) at(ctx context.Context, journal *dynajournal.Journal, pid string, seq int64) (offset, error) {
 	page, err := core.Of(journal).ReadPage(ctx, pid, seq, 1)
 	if err != nil {
 		return offset{}, err

@@ -9,9 +9,9 @@ import (
 )
 
 // RemoveSQLOffsets deletes the offsets of a projection of [SQL] in its database, named as
-// group/projection, and returns how many. Call it before or after [Remove]; the projection that is
-// next to get the name goes on at what is left. No process may run it, nor begin meanwhile. It
-// deletes 1,000 rows in a statement. If it is interrupted, call it again. A table that does not
+// group/projection, and returns how many. Call it before or after [Operator.Remove]; the projection
+// that is next to get the name goes on at what is left. No process may run it, nor begin meanwhile.
+// It deletes 1,000 rows in a statement. If it is interrupted, call it again. A table that does not
 // exist has none.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrInUse], [ErrNoOffsetsTable], those of requests, and

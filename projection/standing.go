@@ -7,7 +7,7 @@ import (
 )
 
 // The attributes of the item of a projection that say whether it has begun, and whether it is
-// paused. Those of its owed sweeps are attrOwed and attrSwept: see [Continue].
+// paused. Those of its owed sweeps are attrOwed and attrSwept: see [Operator.Continue].
 const (
 	// attrStarted is when the projection first began, in seconds since 1970. attrMarked is the last
 	// persistence id that has a row for a beginning from now, while that is not done.

@@ -83,7 +83,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 			t.Fatalf("persistence id %d is handled up to %d of %d", i, seq, each)
 		}
 	}
-	for f, err := range projection.Audit(t.Context(), b.journal, "group/all", projection.AuditOptions{MinAge: -1, PerSecond: -1}) {
+	for f, err := range projection.NewOperator(b.journal, "group/all").Audit(t.Context(), projection.AuditOptions{MinAge: -1, PerSecond: -1}) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	// The second process looks again at the ids behind the stored position, at 10 requests and

@@ -181,9 +181,9 @@ func checkTagIndex(journal *dynajournal.Journal, table string) error {
 // have at most 800 bytes. Events without tags are read, and move the offset. With [OnlyTags] only
 // those tags are indexed.
 //
-// Each index needs one projection, and keeps it: a projection that begins anew, after a [Reset] or
-// with other options, needs another table. A reader takes events that come behind later ones of
-// their persistence id for repeats, and drops them.
+// Each index needs one projection, and keeps it: a projection that begins anew, after a
+// [Operator.Reset] or with other options, needs another table. A reader takes events that come
+// behind later ones of their persistence id for repeats, and drops them.
 //
 // While the index can't be written, its persistence ids wait, and none becomes stuck.
 func (x *TagIndex) Projection(name string, opts ...Option) Projection {

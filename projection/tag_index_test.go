@@ -186,7 +186,7 @@ func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
 		start(t, group(t, j, config, index.Projection("tags")))
 		time.Sleep(10 * time.Minute)
-		for stuck, err := range projection.Stuck(t.Context(), b.journal, "", projection.ScanOptions{}) {
+		for stuck, err := range projection.NewOperator(b.journal, "").Stuck(t.Context(), projection.ScanOptions{}) {
 			t.Errorf("stuck: %v, %v", stuck, err)
 		}
 		remove()

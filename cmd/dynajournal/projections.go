@@ -121,7 +121,7 @@ func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
 	opts := projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		found := false
-		for stuck, err := range projection.Stuck(ctx, j, c.Projection, opts) {
+		for stuck, err := range projection.NewOperator(j, c.Projection).Stuck(ctx, opts) {
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func (r requestedResult) text() string {
 // Run runs the command.
 func (c *projectionsRetryCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		if err := projection.Retry(ctx, j, c.Projection, c.PersistenceID); err != nil {
+		if err := projection.NewOperator(j, c.Projection).Retry(ctx, c.PersistenceID); err != nil {
 			return err
 		}
 		return s.result.write(requestedResult(c.subject))
@@ -215,7 +215,7 @@ func (c *projectionsSkipCommand) Run(ctx context.Context, s *session) error {
 		return usagef("projection %s would never handle the event of %q: confirm with --yes", c.Projection, c.PersistenceID)
 	}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		skipped, err := projection.Skip(ctx, j, c.Projection, c.PersistenceID, c.Seq)
+		skipped, err := projection.NewOperator(j, c.Projection).Skip(ctx, c.PersistenceID, c.Seq)
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (c *projectionsLagCommand) count(
 ) ([]lagResult, error) {
 	shown := s.idsProgress(ctx, j, "persistence ids", 0)
 	defer shown.stop()
-	lag, err := projection.MeasureLag(ctx, j, c.Projection, c.options(shown))
+	lag, err := projection.NewOperator(j, c.Projection).MeasureLag(ctx, c.options(shown))
 	var all []lagResult
 	for _, l := range lag {
 		all = append(all, lagResult{
@@ -128,7 +128,7 @@ func (c *projectionsLagCommand) read(
 	if err != nil {
 		return nil, err
 	}
-	positions, err := projection.Positions(ctx, j, s.opened.streams(), c.Projection)
+	positions, err := projection.NewOperator(j, c.Projection).Positions(ctx, s.opened.streams())
 	if err != nil && !errors.Is(err, projection.ErrNoStream) {
 		return nil, err
 	}

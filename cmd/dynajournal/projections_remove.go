@@ -41,7 +41,7 @@ func (c *projectionsRemoveCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
 		shown := newProgress(s.err, "items deleted")
 		defer shown.stop()
-		items, err := projection.Remove(ctx, j, c.Projection, projection.RemoveOptions{
+		items, err := projection.NewOperator(j, c.Projection).Remove(ctx, projection.RemoveOptions{
 			Progress: shown.set, ScanOptions: projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
 		})
 		if err != nil {

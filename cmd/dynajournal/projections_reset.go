@@ -40,7 +40,7 @@ func (c *projectionsResetCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
 		shown := newProgress(s.err, "rows deleted")
 		defer shown.stop()
-		rows, err := projection.Reset(ctx, j, c.Projection, projection.ResetOptions{
+		rows, err := projection.NewOperator(j, c.Projection).Reset(ctx, projection.ResetOptions{
 			Progress: shown.set, Running: c.Running,
 			ScanOptions: projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
 		})

@@ -104,7 +104,7 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 			looked = ids
 			show(ids)
 		}
-		for f, err := range projection.Audit(ctx, j, c.Projection, opts) {
+		for f, err := range projection.NewOperator(j, c.Projection).Audit(ctx, opts) {
 			if err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func main() {
 
 	stop()
 	stop = s.deploy(ctx, v2)
-	_, err = projection.Remove(ctx, journal, "bank/balances-v1", projection.RemoveOptions{})
+	_, err = projection.NewOperator(journal, "bank/balances-v1").Remove(ctx, projection.RemoveOptions{})
 	check(errors.Join(err, v1.drop(ctx)))
 	left, err := projection.List(ctx, journal)
 	check(err)
@@ -109,7 +109,7 @@ const near = time.Second
 // event that is not handled.
 func (s *service) caughtUp(ctx context.Context, name string) error {
 	for {
-		behind, err := projection.MeasureLag(ctx, s.journal, name, projection.AuditOptions{PerSecond: -1})
+		behind, err := projection.NewOperator(s.journal, name).MeasureLag(ctx, projection.AuditOptions{PerSecond: -1})
 		switch {
 		case errors.Is(err, projection.ErrNoProjection): // its processes are just beginning
 		case err != nil:

@@ -39,10 +39,10 @@ func TestLagOfAProjectionOfSQL(t *testing.T) {
 		if m := measured[0]; m.Projection != "group/effects" || m.IDs != 2 || m.Events != 3 || m.Stuck != 1 {
 			b.Errorf("measured %+v, want 3 events of 2 persistence ids, of which 1 is stuck", m)
 		}
-		if all, err := projection.MeasureLag(b.Context(), b.journal, "", projection.AuditOptions{PerSecond: -1}); err != nil || len(all) > 0 {
+		if all, err := projection.NewOperator(b.journal, "").MeasureLag(b.Context(), projection.AuditOptions{PerSecond: -1}); err != nil || len(all) > 0 {
 			b.Errorf("without the group: %+v, %v", all, err)
 		}
-		_, err = projection.MeasureLag(b.Context(), b.journal, "group/effects", projection.AuditOptions{PerSecond: -1})
+		_, err = projection.NewOperator(b.journal, "group/effects").MeasureLag(b.Context(), projection.AuditOptions{PerSecond: -1})
 		if !errors.Is(err, projection.ErrUnsupported) {
 			b.Errorf("without the group, by its name: %v", err)
 		}

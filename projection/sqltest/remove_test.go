@@ -42,7 +42,7 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 		if n, err := remove(); n != more+1 || err != nil {
 			b.Errorf("%d, %v", n, err)
 		}
-		if _, err := projection.Remove(b.Context(), b.journal, "group/effects", projection.RemoveOptions{}); err != nil {
+		if _, err := projection.NewOperator(b.journal, "group/effects").Remove(b.Context(), projection.RemoveOptions{}); err != nil {
 			b.Error(err)
 		}
 		var left int

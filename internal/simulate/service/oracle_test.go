@@ -187,7 +187,7 @@ func (s *service) isDeleted(key string) bool {
 // stuck returns which persistence ids are stuck, and why.
 func (s *service) stuck() map[string]string {
 	all := map[string]string{}
-	for stuck, err := range projection.Stuck(context.Background(), s.auditor, "", projection.ScanOptions{}) {
+	for stuck, err := range projection.NewOperator(s.auditor, "").Stuck(context.Background(), projection.ScanOptions{}) {
 		if err != nil {
 			s.fail("Stuck: %v", err)
 			break
