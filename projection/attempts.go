@@ -38,11 +38,14 @@ func (f failures) and(behind offset) failures {
 	return failures{behind, f.count + 1}
 }
 
+// countsInRow reports whether the row counts attempts. Otherwise the process counts failures.
+func (r *run) countsInRow() bool { return r.invocation != nil }
+
 // lastAttempt notes a failure behind an offset, of an attempt that the row counts on Lambda, and
 // reports whether it makes the persistence id stuck. One that is resumed is stuck already.
 func (r *run) lastAttempt(behind offset, attempt int64) bool {
 	r.failed = r.earlier.and(behind)
-	if r.invocation == nil {
+	if !r.countsInRow() {
 		return r.failed.count >= r.group.config.Attempts && !r.resume
 	}
 	return attempt >= int64(r.group.config.Attempts)
@@ -76,7 +79,7 @@ func (r *run) attempt(at *row) int64 {
 
 // countFailure counts a failure that no claim has counted, and returns it.
 func (r *run) countFailure(ctx context.Context, failure *HandlerError, attempt int64, only condition) error {
-	if r.invocation == nil {
+	if !r.countsInRow() {
 		return failure
 	}
 	c := change{set: dynamo.Attributes{attrAttempts: number(attempt)}}
@@ -88,7 +91,7 @@ func (r *run) countFailure(ctx context.Context, failure *HandlerError, attempt i
 
 // cutShort makes a persistence id stuck of which too many attempts had no end.
 func (r *run) cutShort(ctx context.Context, state *row, first *step) error {
-	if r.invocation == nil || state.attempts < mostCutShort*int64(r.group.config.Attempts) {
+	if !r.countsInRow() || state.attempts < mostCutShort*int64(r.group.config.Attempts) {
 		return nil
 	}
 	failure := r.failure(first, fmt.Errorf("%d attempts have ended before the handler returned", state.attempts))

@@ -101,7 +101,7 @@ func (r *run) claim(ctx context.Context, state *row) error {
 	r.claimed = true
 	c := change{set: dynamo.Attributes{attrClaim: text(r.token)}}
 	state.notice(r.opening, &c)
-	if r.invocation != nil {
+	if r.countsInRow() {
 		state.attempts++
 		c.count(state.attempts)
 	}
@@ -124,7 +124,7 @@ func (r *run) unclaim(
 	only := claimedBy(r.token)
 	delayed := new(delayedError)
 	waits := errors.As(failed, &delayed)
-	if waits && r.invocation != nil && reached == state.offset { // it was no attempt
+	if waits && r.countsInRow() && reached == state.offset { // it was no attempt
 		state.attempts--
 		c.count(state.attempts)
 	}
@@ -140,7 +140,7 @@ func (r *run) unclaim(
 		return errors.Join(err, context.Cause(ctx))
 	}
 	failure, next := r.failure(&steps[done], failed), state.at(reached)
-	if done > 0 && r.invocation != nil { // the attempt at this step is the first one
+	if done > 0 && r.countsInRow() { // the attempt at this step is the first one
 		next.attempts = 1
 		c.count(next.attempts)
 	}

@@ -30,7 +30,7 @@ func (r *run) damaged(ctx context.Context) error {
 		return r.group.table.again(ctx, r.key)
 	}
 	failure := &HandlerError{r.of.name, r.pid, 0, err}
-	last := r.invocation != nil || r.lastAttempt(offset{}, 0) // such a row can't count
+	last := r.countsInRow() || r.lastAttempt(offset{}, 0) // such a row can't count
 	if !last {
 		return failure
 	}

@@ -46,7 +46,7 @@ type run struct {
 	// earlier are the failures of the handler before the run, and failed those with that of the
 	// run, if there is one.
 	earlier, failed failures
-	// invocation is that of Lambda which the run belongs to, nil if there is none.
+	// invocation is the Lambda invocation that executes the run, or nil.
 	invocation *invocation
 	// counted reports whether this attempt is counted in the row already.
 	counted bool
@@ -236,7 +236,7 @@ func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only c
 	}
 	c.set[attrStuck], c.set[attrReason] = number(1), text(shorten(failure.Error()))
 	c.set[attrFailed] = number(failure.SequenceNumber)
-	if r.invocation != nil {
+	if r.countsInRow() {
 		delete(c.set, attrAttempts)
 		c.remove(attrAttempts)
 	}

@@ -74,7 +74,7 @@ func (k *transactional) apply(ctx context.Context, r *run, state *row, steps []s
 		if r.lastAttempt(at.offset, attempt) {
 			return false, r.stick(ctx, failure, change{}, only)
 		}
-		if r.invocation != nil {
+		if r.countsInRow() {
 			at.attempts = attempt
 		}
 		err = r.countFailure(ctx, failure, attempt, only)
