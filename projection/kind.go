@@ -11,8 +11,8 @@ type kind interface {
 	delivery() string
 	// check returns an *ArgumentError if the program has left out a part of the projection.
 	check(projection string) error
-	// open returns what the projection does in a group, and where its offsets are stored. The other
-	// projections of the group that are open are its members.
+	// open returns what the projection does in a group, and where its offsets are stored. The
+	// members of the group are the projections that were opened before.
 	open(g *Group, of *member) (effect, offsetStore)
 }
 
@@ -65,6 +65,3 @@ func (g *Group) prepare(ctx context.Context) error {
 	}
 	return nil
 }
-
-// allLeftOut reports whether the projection leaves out all events of some steps.
-func allLeftOut(steps []step) bool { return len(steps) == 1 && steps[0].leftOut }
