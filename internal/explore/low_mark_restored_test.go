@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -20,10 +19,7 @@ func (w *world) lowMark() layout.Attributes {
 	w.Helper()
 	out, err := dynamodb.NewFromConfig(w.engine.AWSConfig()).GetItem(w.Context(), &dynamodb.GetItemInput{
 		TableName: aws.String(dynajournal.DefaultJournalTable),
-		Key: layout.Attributes{
-			"par": &types.AttributeValueMemberS{Value: "journal-SL-" + pid + "-0"},
-			"num": &types.AttributeValueMemberN{Value: "0"},
-		},
+		Key:       earlier.LowMarks(pid)[0].Attributes(),
 	})
 	if err != nil {
 		w.Fatal(err)

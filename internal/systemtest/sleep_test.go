@@ -471,13 +471,7 @@ func TestSecondCopyWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 		{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 3},
 	}
 	copied := func(j *dynajournal.Journal) error {
-		_, err := j.PutRecords(t.Context(), "a", func(yield func(dynajournal.Record, error) bool) {
-			for _, r := range records {
-				if !yield(r, nil) {
-					return
-				}
-			}
-		}, dynajournal.PutRecordsOptions{})
+		_, err := j.PutRecords(t.Context(), "a", each(records), dynajournal.PutRecordsOptions{})
 		return err
 	}
 	if err := copied(s.other); err != nil {
