@@ -24,7 +24,7 @@ func (k *atLeastOnce) apply(ctx context.Context, r *run, state *row, steps []ste
 	return r.underClaim(ctx, k, state, steps)
 }
 
-func (*atLeastOnce) writes(steps []step) (requests, units int) { return claimWrites(steps) }
+func (*atLeastOnce) writes([]step) (requests, units int) { return claimWrites, claimWrites }
 
 // handle calls the handler for a step, or for several events if it is a [BatchHandler].
 func (k *atLeastOnce) handle(ctx context.Context, r *run, steps []step, state *row, _ offset) error {

@@ -28,18 +28,16 @@ type claimedHandler interface {
 	handle(ctx context.Context, r *run, steps []step, state *row, before offset) error
 }
 
-// claimWrites returns what handling steps under a claim writes: the claim, and its release with the
-// offset. Events that are left out need no claim.
-func claimWrites(steps []step) (requests, units int) {
-	if allLeftOut(steps) {
-		return 1, 1
-	}
-	return 2, 2
-}
+// claimWrites is how often the row is written for steps that are handled under a claim: the claim,
+// and its release with the offset.
+const claimWrites = 2
 
 // handlerShare is the part of Config.ClaimTimeout for which a run begins to handle events, and
 // again that for which one call may last. So a run ends before its claim counts as dead.
 const handlerShare = 3
+
+// callTime returns how long a call of a handler may last.
+func (c *Config) callTime() time.Duration { return c.ClaimTimeout / handlerShare }
 
 // claimedError reports that another run has claimed the row.
 type claimedError struct{ claim string }
@@ -50,16 +48,13 @@ func (e *claimedError) Error() string { return "claimed by " + e.claim }
 // claim in one write. It reports whether it has handled all steps: it stops when a third of
 // Config.ClaimTimeout is over.
 func (r *run) underClaim(ctx context.Context, h claimedHandler, state *row, steps []step) (bool, error) {
-	if allLeftOut(steps) {
-		return r.passOver(ctx, state, steps)
-	}
 	if err := r.cutShort(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
 	if err := r.claim(ctx, state); err != nil {
 		return false, err
 	}
-	limit := r.group.config.ClaimTimeout / handlerShare
+	limit := r.group.config.callTime()
 	began, reached, done := time.Now(), state.offset, 0
 	alone := 0 // steps before it are handed over alone, as a call with several has failed
 	var failed error
@@ -175,7 +170,7 @@ func (r *run) release(ctx context.Context, state *row) error {
 	return r.group.table.update(ctx, r.key, change{removed: []string{attrClaim}}, state.sameClaim())
 }
 
-// sameClaim returns the condition that the claim of a row is still what was read.
+// sameClaim returns the condition that the claim of a row has not changed since it was read.
 func (r *row) sameClaim() condition {
 	if r.claim == "" {
 		return condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}

@@ -23,9 +23,9 @@ const maxSendAgain = 500
 
 // SendAgain makes the processes of a group send a dead letter of an [Outbox] again. The projection
 // is named as group/projection. It stores a request and returns. A process finds the request as one
-// of [Operator.Retry]. The message has the same id as before, and comes behind those that were sent
-// meanwhile. When it is sent, the dead letter is deleted. If it is refused again, it stays, with
-// the new reason. While the target can't be reached, the request stays.
+// of [Operator.Retry]. The message has the same id as before, and is sent after messages that were
+// sent meanwhile. When it is sent, the dead letter is deleted. If it is refused again, it stays,
+// with the new reason. While the target can't be reached, the request stays.
 //
 // It costs 1 read unit for each 4 KB of the dead letter, and 1 write unit for each KB of requests
 // that wait. At most 500 can wait.
@@ -96,7 +96,7 @@ func (a *attendant) sendLetter(ctx context.Context, of *member, target Target, i
 	if err != nil {
 		return err
 	}
-	err = protect(ctx, a.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
+	err = protect(ctx, a.config.callTime(), func(ctx context.Context) error {
 		return target.Send(ctx, letter.Message)
 	})
 	if err == nil {

@@ -69,7 +69,10 @@ func (e *estimator) page(of *member, pid string, reading dynamo.Cost, steps []st
 			found.events++
 		}
 	}
-	writes, units := of.effect.writes(left)
+	writes, units := 1, 1
+	if !of.passesOver(left) {
+		writes, units = of.effect.writes(left)
+	}
 	found.cost.Requests += writes
 	found.cost.WriteUnits += float64(units) * row
 	return found

@@ -82,8 +82,11 @@ func (f *filter) leaveOut(steps []step) []step {
 	return kept
 }
 
-// allLeftOut reports whether steps of leaveOut have no event, gap or purge.
-func allLeftOut(steps []step) bool { return len(steps) == 1 && steps[0].leftOut }
+// passesOver reports whether steps have only events that the projection leaves out, and the row has
+// the offset. Then no effect is applied.
+func (of *member) passesOver(steps []step) bool {
+	return of.offsets.inRows() && len(steps) == 1 && steps[0].leftOut
+}
 
 // passOver stores the offset behind events that are all left out: 1 write. No handler is called, so
 // that it needs no claim. If another run has claimed the row meanwhile, nothing is stored.

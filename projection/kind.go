@@ -21,8 +21,8 @@ type effect interface {
 	// apply applies steps in their order, and stores the offset after them. It reports whether it
 	// has applied all of them.
 	apply(ctx context.Context, r *run, state *row, steps []step) (bool, error)
-	// writes returns how many requests write to the row for steps, and how many write units they
-	// use if the row has 1 KB.
+	// writes returns how many requests apply writes to the row for steps, and how many write units
+	// these use if the row has 1 KB.
 	writes(steps []step) (requests, units int)
 }
 

@@ -97,9 +97,10 @@ func (o *outbox) apply(ctx context.Context, r *run, state *row, steps []step) (b
 	return r.underClaim(ctx, o, state, steps)
 }
 
-func (*outbox) writes(steps []step) (requests, units int) { return claimWrites(steps) }
+func (*outbox) writes([]step) (requests, units int) { return claimWrites, claimWrites }
 
-// together returns 1: the messages of an event are sent before those of the next event are made.
+// together returns 1: the messages of an event are sent before the messages of the next event are
+// made.
 func (*outbox) together([]step) int { return 1 }
 
 // handle sends the messages of a step. Gaps and purges have none.

@@ -152,11 +152,20 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	}
 	r.opening = opening(steps)
 	steps = r.of.only.leaveOut(steps)
-	all, err := r.of.effect.apply(ctx, r, &state, steps)
+	all, err := r.apply(ctx, &state, steps)
 	if err != nil {
 		return false, err
 	}
 	return !all || f.more || len(f.open) > 0 || steps[0].resets(state.offset) || r.resume, nil
+}
+
+// apply applies steps, and stores the offset after them. It reports whether it has applied all of
+// them. If the projection leaves out all of their events, only an offset in the row is moved.
+func (r *run) apply(ctx context.Context, state *row, steps []step) (bool, error) {
+	if r.of.passesOver(steps) {
+		return r.passOver(ctx, state, steps)
+	}
+	return r.of.effect.apply(ctx, r, state, steps)
 }
 
 // found is what is to be handled from an offset on. more reports whether there may be more.

@@ -82,7 +82,7 @@ func (t *target) check(projection string) error {
 func (t *target) open(g *Group, of *member) (effect, offsetStore) {
 	o := &sqlOffsets{
 		target: t, table: g.table, journal: g.table.journalName, name: of.name,
-		limit: g.config.ClaimTimeout / handlerShare,
+		limit: g.config.callTime(),
 	}
 	if t.dialect == SQLite {
 		o.turn = g.sqliteTurn(t.db)

@@ -30,9 +30,6 @@ func (k *transactional) open(*Group, *member) (effect, offsetStore) { return k, 
 
 // writes returns a request for each step. A transaction uses twice the units of a write.
 func (*transactional) writes(steps []step) (requests, units int) {
-	if allLeftOut(steps) {
-		return 1, 1
-	}
 	for i := range steps {
 		if units++; steps[i].event != nil {
 			units++
@@ -45,9 +42,6 @@ func (*transactional) writes(steps []step) (requests, units int) {
 // condition that the offset is the one before. It reports whether it has written all. If the
 // outcome of a transaction is unknown, the row shows it to the next run.
 func (k *transactional) apply(ctx context.Context, r *run, state *row, steps []step) (bool, error) {
-	if allLeftOut(steps) {
-		return r.passOver(ctx, state, steps)
-	}
 	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
@@ -99,7 +93,7 @@ func (r *run) write(ctx context.Context, at *row, to offset, items []types.Trans
 // items returns what the handler makes of a step.
 func (k *transactional) items(ctx context.Context, r *run, s *step, state *row) ([]types.TransactWriteItem, error) {
 	var items []types.TransactWriteItem
-	err := r.call(ctx, r.group.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
+	err := r.call(ctx, r.group.config.callTime(), func(ctx context.Context) error {
 		var err error
 		items, err = k.produce(ctx, r, s, state)
 		return err
