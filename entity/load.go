@@ -249,8 +249,8 @@ func (e *entity[S, E]) fromNewest(
 	return got, err
 }
 
-// checkSnapshot checks that what was found has everything that was deleted: no newer snapshot has
-// it, and the low mark relies on none.
+// checkSnapshot checks that the state contains all deleted events: no newer snapshot exists, and
+// the low mark does not rely on one.
 func (e *entity[S, E]) checkSnapshot(ctx context.Context, got *found[S]) error {
 	if got.lacksDeleted() {
 		if err := e.wantNoneAfter(ctx, max(got.snapshot, got.purged)); err != nil {

@@ -82,9 +82,9 @@ type Finding struct {
 
 // Audit compares the row of each persistence id with the journal, of the projection, or of all
 // projections except projections of [SQL] if the operator has no name. It changes nothing. It finds
-// what a trigger that was lost leaves behind, rows that were changed by hand or are damaged, and
-// what is stuck. A row whose offset was raised by hand to a number that exists, with its writer,
-// can't be told from one that was handled.
+// events that were not handled because a trigger was lost, rows that were changed by hand or are
+// damaged, and persistence ids that are stuck. It can't find a row whose offset was set by hand to
+// the number and the writer of a later event.
 //
 // It lists all persistence ids, and reads for each 1 read unit for each row, and what a look of a
 // group reads: 3 more for each offset. Findings are looked at again before they are returned.

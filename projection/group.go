@@ -41,7 +41,7 @@ type member struct {
 	// paused, how many sweeps are owed, and how many were owed so far.
 	paused       atomic.Bool
 	owed, sweeps atomic.Int64
-	// effect is what it does with steps, and offsets is where it stores offsets.
+	// effect applies steps, and offsets stores the offset after them.
 	effect  effect
 	offsets offsetStore
 	// becameStuck is how many persistence ids have become stuck in this process.

@@ -72,7 +72,7 @@ func (c *idsCommand) usage(l *location) error {
 	return nil
 }
 
-// shown returns what is written about a persistence id.
+// shown returns the result that the command prints for a persistence id.
 func (c *idsCommand) shown(ctx context.Context, j journal, pid string) (result, error) {
 	if c.Details {
 		return details(ctx, j, pid)

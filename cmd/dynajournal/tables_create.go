@@ -54,7 +54,7 @@ func (c *tablesCreateCommand) usage(l *location) error {
 	return nil
 }
 
-// create creates the tables of a configuration, and writes what was done with each.
+// create creates the tables of a configuration, and prints which of them it has created.
 func (c *tablesCreateCommand) create(ctx context.Context, s *session, config dynajournal.Config) error {
 	before, err := dynajournal.DescribeTables(ctx, config)
 	if err != nil {

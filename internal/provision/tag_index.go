@@ -12,7 +12,8 @@ import (
 )
 
 // CreateTagIndexTable creates a table for an index of tags, or checks the existing one, and returns
-// its TableID. Its key is that of the journal table. The capacity of opts counts.
+// its TableID. It has the same key attributes as the journal table, and the capacity
+// of opts.
 func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string, opts Options) (string, error) {
 	in := &dynamodb.CreateTableInput{
 		TableName: &name,

@@ -197,8 +197,8 @@ func (a *arrangement) marks(first, next int) {
 			}
 			attributes["cut_start"], attributes["cut_cnt"], attributes["cut_writer"] = start, seq-start+a.IntN(3), writer
 		}
-		// A purge of an earlier version has put those of a native journal, which cut no atomic
-		// write.
+		// In a native journal a low mark that expires was put by a purge of an earlier version. It
+		// cuts no atomic write.
 		if a.one(20) && (a.shared || how == 1) {
 			attributes["expires"] = []int{1, 4000000000}[a.IntN(2)]
 		}

@@ -49,7 +49,8 @@ func (s *service) copyAll() copied {
 }
 
 // restore replaces some tables by their older copies, begins a process, and checks that each view
-// fails or is right: what was replaced shows the state of its copy, and nothing else has changed.
+// fails or is right: the replaced tables show the state of their copy, and nothing else has
+// changed.
 func (s *service) restore(backup copied) {
 	names := restored[s.random(len(restored))]
 	for _, name := range names {
