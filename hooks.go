@@ -17,6 +17,9 @@ type Hook struct {
 	// missing numbers, unless the query itself ends while it waits.
 	OnHole func(ctx context.Context, hole Hole)
 
+	// OnLoss is called before an operation continues past a loss because its caller has said so.
+	OnLoss func(ctx context.Context, loss Loss)
+
 	// OnRequest is called after each attempt of a request. ctx is the context of the operation that
 	// the request serves. A request that several writers share (group commit) has a context of its
 	// own, without their values.
@@ -53,9 +56,34 @@ type Hole struct {
 	First, Last int64
 	// Waited is the time since the query first found the numbers missing.
 	Waited time.Duration
-	// Passed reports whether the query has gone on without the numbers. What is stored there later
-	// it does not return. If Passed is false, the numbers have been stored, deleted, or sealed.
+	// Passed reports whether the query has continued without the numbers. It does not return what
+	// is stored there later. If Passed is false, the numbers have been stored, deleted, or sealed.
 	Passed bool
+}
+
+// Loss is what an operation continues without, because its caller has said so, or because a journal
+// that is shared with a JVM has a snapshot but no event. A reading that begins anew, or another
+// operation, reports the same loss again. Each loss is also logged as a warning.
+type Loss struct {
+	PersistenceID string
+	// Err is the error that the operation would have returned otherwise:
+	//   - an [*EventMissingError], if SkipMissing is set in [Range], [RecoverOptions] or
+	//     [RecordsOptions]; purges set it themselves, as they delete all events;
+	//   - a [*SnapshotAheadError], if RecoverOptions.JournalLost is set, or in a journal that is
+	//     shared with a JVM;
+	//   - a [*SnapshotMissingError], if a migration is told that it needs no snapshots.
+	Err error
+}
+
+// onLoss returns the function that passes each loss to the hooks.
+func (c *Config) onLoss() func(context.Context, string, error) {
+	return func(ctx context.Context, pid string, lost error) {
+		for _, hook := range c.Hooks {
+			if hook.OnLoss != nil {
+				hook.OnLoss(ctx, Loss{pid, lost})
+			}
+		}
+	}
 }
 
 // onHole returns the function that passes each hole to the hooks.

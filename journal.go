@@ -55,6 +55,7 @@ func (c *Config) options() *core.Options {
 		HandoverTime:              c.HandoverTime,
 		HoleWait:                  c.HoleWait,
 		OnHole:                    c.onHole(),
+		OnLoss:                    c.onLoss(),
 		Enveloped:                 c.OldEventFormat,
 		EnvelopedSnapshots:        c.OldSnapshotFormat,
 		CompressedSnapshots:       c.SnapshotCompression,

@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -32,13 +33,24 @@ func TestEntityWhoseSnapshotIsAheadStops(t *testing.T) {
 			"the journal is lost": {func(t *testing.T, b *bundle, _ *accounts) {
 				t.Helper()
 				var log bytes.Buffer
-				j := b.Journal(func(c *dynajournal.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+				var losses []dynajournal.Loss
+				j := b.Journal(func(c *dynajournal.Config) {
+					c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+					c.Hooks = []dynajournal.Hook{{OnLoss: func(_ context.Context, loss dynajournal.Loss) { losses = append(losses, loss) }}}
+				})
 				opts := dynajournal.RecoverOptions{Snapshot: 10, JournalLost: true}
 				if _, err := j.Recover(t.Context(), "account|anna", opts, nil); err != nil {
 					t.Fatal(err)
 				}
-				if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "snapshot=10 highest=3") {
-					t.Errorf("logged is %q, want a warning with both numbers", got)
+				want := []dynajournal.Loss{{
+					PersistenceID: "account|anna",
+					Err:           &dynajournal.SnapshotAheadError{PersistenceID: "account|anna", Snapshot: 10, Highest: 3},
+				}}
+				if !reflect.DeepEqual(losses, want) {
+					t.Errorf("the hook was called with %+v, want %+v", losses, want)
+				}
+				if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "is at 10, and the journal ends at 3") {
+					t.Errorf("logged is %q, want a warning with the loss", got)
 				}
 			}, 11},
 			"the snapshots after the journal are deleted": {func(t *testing.T, b *bundle, _ *accounts) {

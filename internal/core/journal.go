@@ -58,6 +58,11 @@ type Options struct {
 	HoleWait time.Duration
 	OnHole   func(ctx context.Context, pid string, w protocol.Waited)
 
+	// OnLoss is called before an operation continues past a loss because its caller has said so.
+	// lost is the error that the operation would have returned otherwise, in the form that users
+	// see.
+	OnLoss func(ctx context.Context, pid string, lost error)
+
 	// PublicError returns the form of an error that users see.
 	PublicError func(error) error
 }
@@ -134,6 +139,7 @@ func (j *Journal) openStores() {
 		IDsShards:      j.Header.IDsShards,
 		MaxBatchEvents: j.MaxBatchEvents,
 		Parallelism:    j.Parallelism,
+		OnLoss:         j.ReportLoss,
 		Go:             j.Life.Go,
 	}
 	j.IDs = &ids.Store{

@@ -96,9 +96,10 @@ func (r *replay) judgeMissing(ctx context.Context, span Span, event int64) error
 	if err != nil || len(there) == 0 || there[0].Event == nil {
 		return err
 	}
+	missing := &EventMissingError{r.req.PersistenceID, span.First, span.Last, event}
 	if !r.req.SkipMissing {
-		return &EventMissingError{r.req.PersistenceID, span.First, span.Last, event}
+		return missing
 	}
-	r.lost = append(r.lost, span)
+	r.store.lost(ctx, r.req.PersistenceID, missing)
 	return nil
 }

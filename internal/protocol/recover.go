@@ -26,10 +26,6 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	w.next, w.low, w.last = found.Highest+1, found.Marks.Low, found.Last
 	w.farMark, w.time, w.timed = found.FarMark, found.Time, found.Timed
 	w.visible = found.Visible
-	for _, span := range found.Lost {
-		j.Logger.WarnContext(ctx, "sealed numbers at which events are missing",
-			"persistence_id", w.pid, "first", span.First, "last", span.Last)
-	}
 	if err := w.checkFound(req, &found); err != nil {
 		return nil, err
 	}
@@ -81,8 +77,7 @@ func (w *Writer) leadToHighest(ctx context.Context, found *Result) error {
 func (w *Writer) reachSnapshot(ctx context.Context, req *Request, found *Result) error {
 	snapshot := req.From - 1
 	if snapshot > found.Highest {
-		w.journal.Logger.Log(ctx, slog.LevelWarn, "the journal ends before the snapshot: continued after the snapshot",
-			"persistence_id", w.pid, "snapshot", snapshot, "highest", found.Highest)
+		w.journal.Store.lost(ctx, w.pid, &SnapshotAheadError{w.pid, snapshot, found.Highest})
 		if err := w.refresh(ctx, &w.recovery); err != nil {
 			return err
 		}

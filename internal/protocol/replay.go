@@ -59,8 +59,7 @@ func (s *Store) replay(
 		case err == nil:
 			var done bool
 			if done, err = r.findHighest(ctx); done && err == nil {
-				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0,
-					Lost: r.lost}
+				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0}
 				result.Visible, err = r.lastVisible(ctx)
 				result.Marks = r.marks
 				return result, err
@@ -123,7 +122,6 @@ type replay struct {
 
 	decided int64 // the last number decided for good
 	missing []Span
-	lost    []Span // missing numbers at which items were lost
 	skipped []Span // the missing numbers that were decided on behind the last event handed out
 	part    int64  // see Result
 	awaited Span   // the missing numbers before which the replay ends

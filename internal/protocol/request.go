@@ -77,9 +77,6 @@ type Result struct {
 	// has none. Timed reports whether an event was read. Both are set if the replay recovered.
 	Time  int64
 	Timed bool
-	// Lost are numbers that the replay has sealed because of Request.SkipMissing. It is set if the
-	// replay recovered.
-	Lost []Span
 	// Decided is the last number that is decided for good, by an event that counts, a tombstone or
 	// a seal. It is set if the replay did not recover. What is stored after it, members of an
 	// atomic write that is not whole, may still come to count.

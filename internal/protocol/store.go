@@ -32,6 +32,9 @@ type Store struct {
 	Fresh func() func() error
 	// Before is called before every attempt to write, as that of [dynamo.Put].
 	Before func() error
+	// OnLoss is called before an operation continues past a loss because its caller has said so.
+	// lost is the error that the operation would have returned otherwise. nil calls nothing.
+	OnLoss func(ctx context.Context, pid string, lost error)
 	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
 	// runs it in a goroutine that nobody waits for.
 	Go func(work func())
@@ -50,6 +53,13 @@ func (s *Store) fresh() func() error {
 		return nil
 	}
 	return s.Fresh()
+}
+
+// lost reports a loss that an operation continues past.
+func (s *Store) lost(ctx context.Context, pid string, lost error) {
+	if s.OnLoss != nil {
+		s.OnLoss(ctx, pid, lost)
+	}
 }
 
 func (s *Store) start(work func()) {

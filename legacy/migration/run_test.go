@@ -550,6 +550,37 @@ func TestAMigrationKeepsToItsCapacity(t *testing.T) {
 	}
 }
 
+// A copy that is told to need no snapshots reports each persistence id that lacks one.
+func TestCopyWithoutSnapshotsReportsEachLoss(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	var losses []dynajournal.Loss
+	config := from.config
+	config.Hooks = []dynajournal.Hook{{OnLoss: func(_ context.Context, loss dynajournal.Loss) { losses = append(losses, loss) }}}
+	source, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := source.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	from.write(t, "a", 3, false)
+	from.write(t, "b", 3, false)
+	if _, err := from.writer(t, "a").DeleteCovered(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	current := migration.Current{Journal: source, WithoutSnapshots: true, NeedsNoSnapshots: true}
+	if _, err := migration.Run(t.Context(), current, to.Journal, migration.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []dynajournal.Loss{{PersistenceID: "a", Err: &dynajournal.SnapshotMissingError{PersistenceID: "a", DeletedTo: 2}}}
+	if !reflect.DeepEqual(losses, want) {
+		t.Errorf("the hook was called with %+v, want %+v", losses, want)
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)

@@ -13,6 +13,7 @@ import (
 	"iter"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 // Source is where histories are read from. It is safe for concurrent use.
@@ -56,8 +57,9 @@ type Current struct {
 	// WithoutSnapshots reads no snapshots.
 	WithoutSnapshots bool
 	// NeedsNoSnapshots states that the copy needs no snapshots: an entity whose events were deleted
-	// because of a snapshot begins without what they have said. Otherwise such an id is refused if
-	// neither the source nor the target has the snapshot.
+	// because of a snapshot begins without what they have said. Each such id is logged, and the
+	// hooks of Journal get it as a dynajournal.Loss. Otherwise such an id is refused if neither the
+	// source nor the target has the snapshot.
 	NeedsNoSnapshots bool
 	// Live states that a JVM may be writing, as in dynajournal.RecordsOptions.
 	Live bool
@@ -76,7 +78,10 @@ func (c Current) Records(ctx context.Context, pid string, opts ReadOptions) iter
 	}
 	return func(yield func(dynajournal.Record, error) bool) {
 		for record, err := range records {
-			record.Behind = 0
+			if err == nil && record.Behind > 0 {
+				core.Of(c.Journal).ReportLoss(ctx, pid, &dynajournal.SnapshotMissingError{PersistenceID: pid, DeletedTo: record.Behind})
+				record.Behind = 0
+			}
 			if !yield(record, err) {
 				return
 			}
