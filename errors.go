@@ -2,10 +2,10 @@ package dynajournal
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/errorform"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/provision"
@@ -187,15 +187,4 @@ var (
 // error of the caller's own code, such as a Recover handler, MaybeApplied reports what the errors
 // that it wraps report. [ErrWriterEnded], [ErrClosed], [ErrInvalidArgument], [ErrRejected] and
 // [ErrVersion] alone are false: nothing was sent.
-func MaybeApplied(err error) bool {
-	if known, ok := err.(interface{ MaybeApplied() bool }); ok {
-		return known.MaybeApplied()
-	}
-	switch e := err.(type) { //nolint:errorlint // the chain is walked here
-	case interface{ Unwrap() error }:
-		return MaybeApplied(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), MaybeApplied)
-	}
-	return false
-}
+func MaybeApplied(err error) bool { return errorform.MaybeApplied(err) }
