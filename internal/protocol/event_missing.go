@@ -78,12 +78,12 @@ func (r *replay) laterWrite(ctx context.Context, seq int64, slot readSlot) (star
 		if !more {
 			return start, slot.SequenceNr, nil
 		}
-		for i >= len(r.queue) {
+		for i >= len(r.slots.waiting) {
 			if more, err := r.readPage(ctx); err != nil || !more {
 				return 0, 0, err
 			}
 		}
-		slot = r.queue[i]
+		slot = r.slots.waiting[i]
 	}
 	return 0, 0, nil
 }

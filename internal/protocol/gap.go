@@ -63,7 +63,7 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 	if !r.req.Recover {
 		r.noteMissing(lo, known)
 	}
-	r.queue = slices.Concat(numbers, []readSlot{slot}, r.queue)
+	r.slots.waiting = slices.Concat(numbers, []readSlot{slot}, r.slots.waiting)
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (r *replay) noteMissing(lo int64, known []bool) {
 			i++
 		}
 		if i > first {
-			r.missing = append(r.missing, Span{lo + int64(first), lo + int64(i) - 1})
+			r.progress.missing = append(r.progress.missing, Span{lo + int64(first), lo + int64(i) - 1})
 		}
 	}
 }

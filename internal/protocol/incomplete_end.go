@@ -4,17 +4,6 @@ import (
 	"context"
 )
 
-// noteEnd notes where the batch of the highest event ends, if it is a member of one.
-func (r *replay) noteEnd(slot readSlot) {
-	if slot.SequenceNr < r.highest {
-		return
-	}
-	r.endsAt = 0
-	if slot.Event != nil {
-		r.endsAt = slot.Event.Batch.Last
-	}
-}
-
 // closeIncompleteEnd closes the next number if the journal ends with a member of an atomic write
 // whose last member is missing. It reports whether there is another slot to decide on: the seal, or
 // an event that has arrived meanwhile.
@@ -24,18 +13,18 @@ func (r *replay) noteEnd(slot readSlot) {
 // beginning of the next atomic write that ends at the same number, and show neither. A seal between
 // them ends the first one.
 func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
-	next := r.highest + 1
-	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.highest < r.began {
+	next := r.top.highest + 1
+	if !r.req.Recover || !r.store.Shared() || r.top.endsAt < next || r.top.highest < r.began {
 		return false, nil
 	}
 	store := r.store.While(r.store.fresh())
-	if err := r.confirmLowMark(ctx, r.read); err != nil {
+	if err := r.confirmLowMark(ctx, r.slots.read); err != nil {
 		return false, err
 	}
 	slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, next, 0)
 	if err != nil {
 		return false, err
 	}
-	r.queue = append(r.queue, readSlot{Slot: slot, at: r.stamps.stamp()})
+	r.slots.waiting = append(r.slots.waiting, readSlot{Slot: slot, at: r.stamps.stamp()})
 	return true, nil
 }

@@ -147,13 +147,13 @@ func (s *Store) lowMarksIn(
 }
 
 // confirmLowMark reads the low mark, unless it was read after the given stamp. If it has moved,
-// confirmLowMark returns errLowMoved: what was read before does not count.
+// confirmLowMark returns errStale: what was read before does not count.
 func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 	if r.lowRead > after {
 		return nil
 	}
-	in := r.store.lowMarkCandidates(r.marks, max(r.highest+1, r.reach))
-	if r.highest > 0 {
+	in := r.store.lowMarkCandidates(r.marks, max(r.top.highest+1, r.top.reach))
+	if r.top.highest > 0 {
 		// A deletion has left something, or a JVM's deletion is half done. It can be of events that
 		// were written after the marks were read, far beyond what this replay has read.
 		in = everywhere
@@ -177,7 +177,7 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
 	r.marks.JVMLow = max(r.marks.JVMLow, seen.marks.JVMLow)
 	if moved {
-		return errLowMoved
+		return errStale
 	}
 	return nil
 }

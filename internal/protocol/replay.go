@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// errLowMoved reports that the low mark moved while the pages were being read: they must be read
-// again.
-var errLowMoved = errors.New("the low mark moved")
-
-// errBatchWhole reports that a batch that was left out has become whole while the pages were being
-// read.
-var errBatchWhole = errors.New("a batch has become whole")
+// errStale reports that what was read does not count: the low mark has moved, or a batch that was
+// left out has become whole. The pages must be read again.
+var errStale = errors.New("the pages must be read again")
 
 // Replay reads the journal of one persistence id, and calls emit with the events of the window, in
 // order, each once. It ends with the first error of emit, and returns it. With Recover, everything
@@ -45,24 +40,22 @@ func (s *Store) replay(
 	}
 	defer r.unneeded.wait()
 	for {
-		err := r.pass(ctx)
+		end, err := r.pass(ctx)
 		r.pages.close()
 		switch {
-		case errors.Is(err, ErrStop):
+		case err != nil:
+		case end == passSatisfied:
 			return r.result(), nil
-		case errors.Is(err, errLowMoved), errors.Is(err, errBatchWhole):
+		case end == passStale:
 			err = r.restart(ctx)
-		case err == nil && !req.Recover:
+		case !req.Recover:
 			result := r.result()
 			result.over = true
 			return result, nil
-		case err == nil:
+		default:
 			var done bool
 			if done, err = r.findHighest(ctx); done && err == nil {
-				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0}
-				result.Visible, err = r.lastVisible(ctx)
-				result.Marks = r.marks
-				return result, err
+				return r.recovered(ctx)
 			}
 		}
 		if err != nil {
@@ -71,11 +64,20 @@ func (s *Store) replay(
 	}
 }
 
+// recovered returns the result of a recovery.
+func (r *replay) recovered(ctx context.Context) (Result, error) {
+	visible, err := r.lastVisible(ctx)
+	return Result{
+		Highest: r.top.highest, Last: r.top.last(), FarMark: r.farMark, Time: r.top.time, Timed: r.top.written > 0,
+		Visible: visible, Marks: r.marks,
+	}, err
+}
+
 // result returns the result of a replay that does not recover.
 func (r *replay) result() Result {
 	return Result{
-		Highest: r.highest, Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing,
-		Awaited: r.awaited, top: r.pages.top, part: r.part,
+		Highest: r.top.highest, Marks: r.marks, Decided: r.progress.decided, FarMark: r.farMark, Behind: r.want, Missing: r.progress.missing,
+		Awaited: r.progress.awaited, top: r.pages.top, part: r.progress.part,
 	}
 }
 
@@ -102,40 +104,31 @@ type replay struct {
 	// unneeded reads the first partition of an entity whose low mark turned out to be after it. It
 	// is waited for, not cancelled: its consumed capacity is part of the cost.
 	unneeded *partitions
-	began    int64  // the first number of this pass that counts
-	want     int64  // the next number to decide on
-	highest  int64  // the highest number at which something is stored
-	endsAt   int64  // the last number of the batch that the event at highest is a member of, or 0
-	reach    int64  // the highest number that a fence raises the low mark to
-	writer   string // the writer of the event at written, the last one that was read
-	written  int64
-	time     int64 // the highest time of an event that was read
-	visible  int64 // the number of the last visible event that was read
-	read     int64 // the stamp of the last page read
-	queue    []readSlot
-	page     []readSlot // the storage of the queue, reused for each page
-	batch    pendingBatch
+	slots    slotQueue
+	top      topRead
+
+	began   int64 // the first number of this pass that counts
+	want    int64 // the next number to decide on
+	visible int64 // the number of the last visible event that was read
+	batch   pendingBatch
 	// cut is the last tombstone above the low mark that names the batch its deletion has cut.
 	cut layout.Slot
 	// unfinished is the last batch that was left out, if its missing members may still come.
 	unfinished unfinishedBatch
 
-	decided int64 // the last number decided for good
-	missing []Span
-	skipped []Span // the missing numbers that were decided on behind the last event handed out
-	part    int64  // see Result
-	awaited Span   // the missing numbers before which the replay ends
-	taken   int64  // the highest number known to be taken while a number is missing
-	handed  int64
-	handing bool // false once a recovery's window is over
+	progress progress
+	taken    int64 // the highest number known to be taken while a number is missing
+	handed   int64
+	handing  bool // false once a recovery's window is over
 }
 
-// readSlot is a slot with the stamp of its read.
-type readSlot struct {
-	layout.Slot
-	at int64
-	// hole reports that nothing is stored there.
-	hole bool
+// progress is how far a replay has come for its caller: the fields of a Result.
+type progress struct {
+	decided int64 // the last number decided for good
+	missing []Span
+	skipped []Span // the missing numbers that were decided on after the last event handed out
+	part    int64  // see Result
+	awaited Span   // the missing numbers before which the replay ends
 }
 
 // begin reads the marks and the first partition in parallel: for most entities that is all there
@@ -179,9 +172,9 @@ func (r *replay) begin(ctx context.Context) error {
 // start makes from the first number to decide on.
 func (r *replay) start(from int64) {
 	r.began, r.want = from, from
-	r.queue, r.missing, r.unfinished = nil, nil, unfinishedBatch{}
+	r.slots.waiting, r.progress.missing, r.unfinished = nil, nil, unfinishedBatch{}
 	r.batch.clear()
-	r.skipped = within(r.skipped, r.marks.Low.First(), from-1)
+	r.progress.skipped = within(r.progress.skipped, r.marks.Low.First(), from-1)
 	if r.req.Low != nil {
 		r.req.Low(r.marks.Low)
 	}
@@ -213,16 +206,40 @@ func (r *replay) restart(ctx context.Context) error {
 	return nil
 }
 
-// last returns the writer of the event at the highest number, if an event is stored there.
-func (r *replay) last() string {
-	if r.written == r.highest {
-		return r.writer
-	}
-	return ""
-}
+// passEnd is how a pass over the pages has ended.
+//
+//	begin ─▶ pass ─▶ passSatisfied ───────────▶ result
+//	          ▲ │ └▶ passOver ─▶ a reader ────▶ result
+//	          │ │       └▶ findHighest ────────▶ recovered
+//	          │ ▼            │ something is stored after it
+//	          │ passStale    │
+//	          └─ restart ◀───┘
+type passEnd int
+
+const (
+	// passOver: all pages are read, and every number is decided on.
+	passOver passEnd = iota
+	// passSatisfied: a reader has its whole window, or emit has ended the replay.
+	passSatisfied
+	// passStale: what was read does not count.
+	passStale
+)
 
 // pass reads the pages to their end, and decides on every number.
-func (r *replay) pass(ctx context.Context) error {
+func (r *replay) pass(ctx context.Context) (passEnd, error) {
+	switch err := r.decideAll(ctx); {
+	case errors.Is(err, ErrStop):
+		return passSatisfied, nil
+	case errors.Is(err, errStale):
+		return passStale, nil
+	default:
+		return passOver, err
+	}
+}
+
+// decideAll decides on the numbers of all pages. The error is ErrStop if a reader has its whole
+// window, and errStale if what was read does not count.
+func (r *replay) decideAll(ctx context.Context) error {
 	for {
 		slot, ok, err := r.next(ctx)
 		if err != nil {
@@ -239,7 +256,7 @@ func (r *replay) pass(ctx context.Context) error {
 		if err := r.checkUnfinished(ctx, slot); err != nil {
 			return err
 		}
-		r.noteHighest(slot)
+		r.top.note(slot)
 		if slot.SequenceNr < r.want {
 			r.noteBefore(slot)
 			continue
@@ -250,16 +267,6 @@ func (r *replay) pass(ctx context.Context) error {
 		if r.satisfied() {
 			return ErrStop
 		}
-	}
-}
-
-// noteHighest notes a slot that was read, the highest number, and the last event.
-func (r *replay) noteHighest(slot readSlot) {
-	r.noteEnd(slot)
-	r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
-	if slot.Event != nil && slot.SequenceNr >= r.written {
-		r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
-		r.time = max(r.time, slot.Event.Metadata.Time)
 	}
 }
 
@@ -278,16 +285,13 @@ func (r *replay) decideNext(ctx context.Context, slot readSlot) error {
 
 // next returns the next slot, of the queue or of the next page.
 func (r *replay) next(ctx context.Context) (readSlot, bool, error) {
-	for len(r.queue) == 0 {
-		clear(r.page) // what was handed out is not held while the next page is in flight
-		r.queue = r.page[:0]
+	for len(r.slots.waiting) == 0 {
+		r.slots.reuse()
 		if more, err := r.readPage(ctx); err != nil || !more {
 			return readSlot{}, false, err
 		}
 	}
-	slot := r.queue[0]
-	r.queue = r.queue[1:]
-	return slot, true, nil
+	return r.slots.pop(), true, nil
 }
 
 // readPage appends the slots of the next page to the queue. It reports false after the last page.
@@ -299,18 +303,14 @@ func (r *replay) readPage(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, p.err
 	}
-	r.read = max(r.read, p.read)
+	r.slots.read = max(r.slots.read, p.read)
 	if err := r.skipEmpty(ctx); err != nil {
 		return false, err
 	}
 	if p.low != nil {
 		r.seen = p.low
 	}
-	r.queue = slices.Grow(r.queue, len(p.slots))
-	for _, s := range p.slots {
-		r.queue = append(r.queue, readSlot{Slot: s, at: p.read})
-	}
-	r.page = r.queue
+	r.slots.add(p.slots, p.read)
 	releaseSlots(p.slots)
 	return true, nil
 }
@@ -330,8 +330,8 @@ func (r *replay) end(ctx context.Context) error {
 	if r.batch.open() {
 		return r.leaveOutBatch(ctx)
 	}
-	if r.highest == 0 {
-		return r.confirmLowMark(ctx, r.read)
+	if r.top.highest == 0 {
+		return r.confirmLowMark(ctx, r.slots.read)
 	}
 	return nil
 }
@@ -346,10 +346,10 @@ func (r *replay) decide(ctx context.Context, slot readSlot) error {
 		}
 	}
 	switch e := slot.Event; {
-	case e != nil && e.Batch.IsBatch() && e.Batch.Start > r.decided:
-		r.part = e.Batch.Last
-	case e == nil && (!slot.hole || r.req.Wait.gaveUp(slot.SequenceNr)) && slot.SequenceNr <= r.part:
-		r.part = 0
+	case e != nil && e.Batch.IsBatch() && e.Batch.Start > r.progress.decided:
+		r.progress.part = e.Batch.Last
+	case e == nil && (!slot.hole || r.req.Wait.gaveUp(slot.SequenceNr)) && slot.SequenceNr <= r.progress.part:
+		r.progress.part = 0
 	}
 	if slot.Event != nil && r.batch.continues(slot.Event) {
 		r.batch.add(slot.Event, slot.at)
@@ -384,7 +384,7 @@ func (r *replay) handOut(e *layout.Event) error {
 		return nil
 	}
 	r.handed++
-	r.decided, r.missing, r.part = e.SequenceNr, r.missing[:0], 0
+	r.progress.decided, r.progress.missing, r.progress.part = e.SequenceNr, r.progress.missing[:0], 0
 	r.tellSkipped()
 	return r.emit(e)
 }

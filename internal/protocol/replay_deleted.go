@@ -28,7 +28,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		return err
 	}
 	if !r.req.Recover {
-		r.decided = slot.SequenceNr
+		r.progress.decided = slot.SequenceNr
 		r.noteCut(slot.Slot)
 		return nil
 	}
@@ -45,7 +45,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
 	low.Cut, low.Purged = slot.Cut(), r.marks.Low.Purged
-	for _, next := range r.queue {
+	for _, next := range r.slots.waiting {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
 			break
 		}
@@ -59,13 +59,13 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		// A snapshot is newer than the journal. The items below stay, and verify reports them.
 		low.Removed, low.Behind = low.Seq, r.marks.Low.Behind
 	}
-	if last := low.Seq - 1; last > r.highest {
+	if last := low.Seq - 1; last > r.top.highest {
 		if err := r.store.TakeLast(ctx, r.meter, r.req.PersistenceID, last); err != nil {
 			return err
 		}
 	}
-	r.reach = max(r.reach, low.Seq)
-	low = r.store.LowMarkAt(low, r.marks, r.highest)
+	r.top.reach = max(r.top.reach, low.Seq)
+	low = r.store.LowMarkAt(low, r.marks, r.top.highest)
 	if err := r.store.RaiseLowMark(ctx, r.meter, r.req.PersistenceID, low); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (r *replay) keepTaken(ctx context.Context, slot readSlot) error {
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		r.want = slot.SequenceNr
-		return errLowMoved
+		return errStale
 	}
 	return err
 }
@@ -131,6 +131,6 @@ func (r *replay) decideOnSeal(ctx context.Context, slot readSlot) error {
 			return err
 		}
 	}
-	r.decided = slot.SequenceNr
+	r.progress.decided = slot.SequenceNr
 	return nil
 }

@@ -48,8 +48,8 @@ func (r *replay) skipEmpty(ctx context.Context) error {
 // reading has to start again, because something is stored after the first number that was not there
 // when its partition was read.
 func (r *replay) findHighest(ctx context.Context) (bool, error) {
-	if r.highest > 0 || r.began == r.marks.Low.First() {
-		r.highest = max(r.highest, r.marks.Low.Seq-1)
+	if r.top.highest > 0 || r.began == r.marks.Low.First() {
+		r.top.highest = max(r.top.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
 	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
@@ -64,7 +64,7 @@ func (r *replay) findHighest(ctx context.Context) (bool, error) {
 		r.high = max(r.high, layout.HighestBlock(end.Highest)) // the next pass has to come as far
 		return false, r.restart(ctx)
 	}
-	r.highest = end.Highest
+	r.top.highest = end.Highest
 	return true, nil
 }
 

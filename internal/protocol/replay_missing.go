@@ -6,19 +6,19 @@ func (r *replay) skip(seq int64) {
 	if r.req.Missing == nil {
 		return
 	}
-	if n := len(r.skipped); n > 0 && r.skipped[n-1].Last == seq-1 {
-		r.skipped[n-1].Last = seq
+	if n := len(r.progress.skipped); n > 0 && r.progress.skipped[n-1].Last == seq-1 {
+		r.progress.skipped[n-1].Last = seq
 		return
 	}
-	r.skipped = append(r.skipped, Span{seq, seq})
+	r.progress.skipped = append(r.progress.skipped, Span{seq, seq})
 }
 
 // tellSkipped tells the missing numbers before an event.
 func (r *replay) tellSkipped() {
-	for _, span := range r.skipped {
+	for _, span := range r.progress.skipped {
 		r.req.Missing(span)
 	}
-	r.skipped = r.skipped[:0]
+	r.progress.skipped = r.progress.skipped[:0]
 }
 
 // within returns the parts of spans that are from one number to another.

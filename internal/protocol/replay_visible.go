@@ -30,7 +30,7 @@ func (r *replay) lastVisible(ctx context.Context) (int64, error) {
 	if r.req.Snapshot {
 		return max(last, r.req.From-1), nil
 	}
-	to := min(r.req.From-1, r.highest)
+	to := min(r.req.From-1, r.top.highest)
 	for top, from := to, to; last < to; {
 		result, err := r.store.Replay(ctx, r.meter, Request{
 			PersistenceID: r.req.PersistenceID, From: max(from, 1), To: to, Limit: Unlimited, SkipMissing: r.req.SkipMissing,
@@ -43,7 +43,7 @@ func (r *replay) lastVisible(ctx context.Context) (int64, error) {
 		}
 		last = max(last, result.Marks.Low.Seq-1)
 		// Others may have written and deleted more since: this recovery does not know of that.
-		last = min(last, r.highest)
+		last = min(last, r.top.highest)
 		if to = from - 1; last >= from {
 			break
 		}

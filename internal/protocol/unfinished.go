@@ -33,7 +33,7 @@ func (r *replay) checkUnfinished(ctx context.Context, slot readSlot) error {
 		return err
 	}
 	r.want = max(b.Start, r.began)
-	return errBatchWhole
+	return errStale
 }
 
 // leaveOut notes that a reader leaves out a batch that lacks members.
@@ -48,7 +48,7 @@ func (r *replay) leaveOut(b layout.Batch, at int64) {
 // handed out.
 func (r *replay) beforeUnfinished(from int64) int64 {
 	b := r.unfinished.batch
-	if !b.IsBatch() || b.Start <= r.decided {
+	if !b.IsBatch() || b.Start <= r.progress.decided {
 		return from
 	}
 	return min(from, max(b.Start, r.began))

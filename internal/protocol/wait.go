@@ -113,10 +113,10 @@ func (w *Wait) pass(ctx context.Context, span Span) {
 // awaits reports whether the replay ends before seq, which is missing.
 func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 	w := r.req.Wait
-	if w == nil || len(r.queue) == 0 {
+	if w == nil || len(r.slots.waiting) == 0 {
 		return false, nil
 	}
-	r.taken = max(r.taken, r.queue[len(r.queue)-1].SequenceNr)
+	r.taken = max(r.taken, r.slots.waiting[len(r.slots.waiting)-1].SequenceNr)
 	farBehind := func() bool { return r.taken-seq >= w.Window }
 	if farBehind() && w.awaited.First != seq || r.neverShown(seq) {
 		return false, nil
@@ -142,7 +142,7 @@ func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 		}
 		return false, nil
 	}
-	r.awaited = holes[0]
+	r.progress.awaited = holes[0]
 	return true, nil
 }
 
@@ -156,7 +156,7 @@ func (r *replay) holes(seq int64) []Span {
 			holes = append(holes, Span{first, last})
 		}
 	}
-	for _, slot := range r.queue {
+	for _, slot := range r.slots.waiting {
 		if slot.SequenceNr > next {
 			add(next, slot.SequenceNr-1)
 		}
@@ -174,7 +174,7 @@ func (r *replay) neverShown(seq int64) bool {
 	b := r.batch.batch
 	if !r.batch.open() || seq > b.Last {
 		b = layout.Batch{}
-		for _, slot := range r.queue {
+		for _, slot := range r.slots.waiting {
 			if slot.Event != nil {
 				b = slot.Event.Batch
 				break
@@ -187,7 +187,7 @@ func (r *replay) neverShown(seq int64) bool {
 			return true
 		}
 	}
-	for _, slot := range r.queue {
+	for _, slot := range r.slots.waiting {
 		if slot.SequenceNr <= b.Last && !slot.hole && (slot.Event == nil || slot.Event.Batch != b) {
 			return true
 		}
