@@ -65,8 +65,8 @@ const maxName = 200
 // event comes again where its commands were run and the offset was not stored: after a crash, at
 // once when another process goes on; and if one of its commands has failed, until that is mended.
 // If it comes again after its entity has forgotten the id, the command is run again. Where that may
-// be, and after [projection.Operator.Reset] or under another name of the projection, the state of
-// the entity must know what was done. The journal of the entities must store metadata.
+// be, and after operator.Operator.Reset or under another name of the projection, the state of the
+// entity must know what was done. The journal of the entities must store metadata.
 //
 // A failure is handled as [projection.Config] says: the event comes again, and at last its
 // persistence id is stuck. Throttling, outages, conflicts with other writers and unknown outcomes

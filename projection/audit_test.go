@@ -14,14 +14,15 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // audit returns what an audit finds.
-func (b *bundle) audit(name string, opts projection.AuditOptions) []string {
+func (b *bundle) audit(name string, opts operator.AuditOptions) []string {
 	b.Helper()
 	opts.PerSecond = -1
 	var all []string
-	for f, err := range projection.NewOperator(b.journal, name).Audit(b.Context(), opts) {
+	for f, err := range operator.New(b.journal, name).Audit(b.Context(), opts) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestAuditFindsWhatWasMissed(t *testing.T) {
 	}
 	stuckness(b, "group/all", "stuck")
 	stop()
-	now := projection.AuditOptions{MinAge: -1}
+	now := operator.AuditOptions{MinAge: -1}
 	want(t, "before", b.audit("", now), "group/all stuck stuck 1+1")
 
 	if _, err := writers["behind"].Append(t.Context(), "z"); err != nil { // nobody triggers it
@@ -97,9 +98,9 @@ func TestAuditFindsWhatWasMissed(t *testing.T) {
 		t.Errorf("looked at %d ids", looked)
 	}
 	want(t, "the other", b.audit("group/other", now), "group/other behind behind 2+1", "group/other new no-row 0+1")
-	want(t, "what is on its way", b.audit("group/other", projection.AuditOptions{MinAge: time.Hour}))
+	want(t, "what is on its way", b.audit("group/other", operator.AuditOptions{MinAge: time.Hour}))
 
-	lag, err := projection.NewOperator(b.journal, "").MeasureLag(t.Context(), projection.AuditOptions{PerSecond: -1})
+	lag, err := operator.New(b.journal, "").MeasureLag(t.Context(), operator.AuditOptions{PerSecond: -1})
 	if err != nil || len(lag) != 2 {
 		t.Fatalf("%+v, %v", lag, err)
 	}
@@ -122,13 +123,13 @@ func TestCostsOfAnAudit(t *testing.T) {
 	var spent costs
 	b.journal = b.Journal(spent.install)
 	spent.take()
-	b.audit("group/all", projection.AuditOptions{})
+	b.audit("group/all", operator.AuditOptions{})
 	one := spent.take()
 	b.write("b", "x")
 	start(t, group(t, b.Journal(), fast(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "b", 1)
 	spent.take()
-	b.audit("group/all", projection.AuditOptions{})
+	b.audit("group/all", operator.AuditOptions{})
 	two := spent.take()
 	if got := two.Sub(one); got != (dynajournal.Cost{Requests: 3, ReadUnits: 4}) {
 		t.Errorf("an id costs %+v", got)
@@ -139,9 +140,9 @@ func TestPositionsOfAStream(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
-	positions := func(name string) []projection.Position {
+	positions := func(name string) []operator.Position {
 		t.Helper()
-		all, err := projection.NewOperator(b.journal, name).Positions(t.Context(), client)
+		all, err := operator.New(b.journal, name).Positions(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,9 +168,9 @@ func TestPositionsOfAStream(t *testing.T) {
 	if all := positions("group/all"); all[0].Worker != "" {
 		t.Errorf("after the end: %+v", all)
 	}
-	_, err := projection.NewOperator(b.journal, "").Positions(t.Context(), nil)
+	_, err := operator.New(b.journal, "").Positions(t.Context(), nil)
 	wantError(t, "without a client", err, dynajournal.ErrInvalidArgument)
-	_, err = projection.NewOperator(b.journal, "group/none").Positions(t.Context(), client)
+	_, err = operator.New(b.journal, "group/none").Positions(t.Context(), client)
 	wantError(t, "of none", err, projection.ErrNoProjection)
 }
 
@@ -189,8 +190,8 @@ func TestOperatorsKnowTheFilters(t *testing.T) {
 	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p,
 		projection.OnlyIDs("yes-2", "yes-2"), projection.OnlyTags("kept"))))
 	stuckness(b, "group/all", "yes-2")
-	want(t, "the audit", b.audit("", projection.AuditOptions{MinAge: -1}), "group/all yes-2 stuck 2+2")
-	if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "yes-2", 3); err != nil || s.First != 3 {
+	want(t, "the audit", b.audit("", operator.AuditOptions{MinAge: -1}), "group/all yes-2 stuck 2+2")
+	if s, err := operator.New(b.journal, "group/all").Skip(t.Context(), "yes-2", 3); err != nil || s.First != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })

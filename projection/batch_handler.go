@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // BatchHandler is implemented by handlers of [AtLeastOnce] that take several events in one call, as
@@ -20,23 +21,23 @@ type BatchHandler interface {
 	HandleBatch(ctx context.Context, events []dynajournal.Event) error
 }
 
-// together returns how many of the next steps one call of the handler gets.
-func (k *atLeastOnce) together(steps []step) int {
+// Together returns how many of the next steps one call of the handler gets.
+func (k *atLeastOnce) Together(steps []engine.Step) int {
 	if _, ok := k.handler.(BatchHandler); !ok {
 		return 1
 	}
 	n := 0
-	for n < len(steps) && steps[n].event != nil && !steps[n].leftOut {
+	for n < len(steps) && steps[n].Event != nil && !steps[n].LeftOut {
 		n++
 	}
 	return max(n, 1)
 }
 
 // handleBatch calls the handler for steps that are events.
-func (r *run) handleBatch(ctx context.Context, handler BatchHandler, steps []step) error {
+func handleBatch(ctx context.Context, r *engine.Run, handler BatchHandler, steps []engine.Step) error {
 	events := make([]dynajournal.Event, 0, len(steps))
 	for i := range steps {
-		err := r.eachEvent(ctx, &steps[i], func(event dynajournal.Event) error {
+		err := r.EachEvent(ctx, &steps[i], func(event dynajournal.Event) error {
 			events = append(events, event)
 			return nil
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // batches is a handler that notes which numbers each call has brought. It fails at events that on
@@ -70,7 +71,7 @@ func TestEventsOfABatchThatFailsAreHandedOverAlone(t *testing.T) {
 		return errors.Is(err, projection.ErrStuck)
 	})
 	want(t, "a", all.of("a"), "1 2 3 4", "1", "2", "3")
-	for at, err := range projection.NewOperator(b.journal, "group/all").Stuck(t.Context(), projection.ScanOptions{}) {
+	for at, err := range operator.New(b.journal, "group/all").Stuck(t.Context(), operator.ScanOptions{}) {
 		if err != nil || at.SequenceNumber != 3 {
 			t.Errorf("stuck at %d, %v, want 3", at.SequenceNumber, err)
 		}

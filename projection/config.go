@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // Config configures a group. Only Name is required.
@@ -94,11 +92,6 @@ type Config struct {
 	Source Source
 }
 
-// retries returns the pauses before retries, without their random part.
-func (c *Config) retries() backoff.Pauses {
-	return backoff.Pauses{Shortest: c.RetryShortest, Longest: c.RetryLongest}
-}
-
 // The defaults of a configuration.
 const (
 	defaultAttempts      = 5
@@ -110,16 +103,12 @@ const (
 	defaultRetryShortest = 100 * time.Millisecond
 )
 
-const (
-	maxBatchSize    = 10_000
-	maxNameBytes    = 100
-	minClaimTimeout = 100 * time.Millisecond
-)
+const maxBatchSize = 10_000
 
-// complete checks the configuration, and fills in the defaults.
-func (c *Config) complete(journal *core.Journal) error {
-	if err := checkName("Config.Name", c.Name); err != nil {
-		return err
+// complete checks the configuration, and returns it with the defaults.
+func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
+	if err := engine.CheckName("Config.Name", c.Name); err != nil {
+		return engine.Settings{}, err
 	}
 	for _, field := range []struct {
 		name            string
@@ -134,7 +123,7 @@ func (c *Config) complete(journal *core.Journal) error {
 			*field.value = field.otherwise
 		}
 		if *field.value < 1 || *field.value > field.most {
-			return argument(field.name, *field.value, fmt.Sprintf("it must be from 1 to %d", field.most))
+			return engine.Settings{}, engine.Argument(field.name, *field.value, fmt.Sprintf("it must be from 1 to %d", field.most))
 		}
 	}
 	for _, field := range []struct {
@@ -142,7 +131,7 @@ func (c *Config) complete(journal *core.Journal) error {
 		value            *time.Duration
 		otherwise, least time.Duration
 	}{
-		{"Config.ClaimTimeout", &c.ClaimTimeout, defaultClaimTimeout, minClaimTimeout},
+		{"Config.ClaimTimeout", &c.ClaimTimeout, defaultClaimTimeout, engine.MinClaimTimeout},
 		{"Config.HoleWait", &c.HoleWait, defaultHoleWait, 1},
 		{"Config.RetryShortest", &c.RetryShortest, defaultRetryShortest, 1},
 		{"Config.RetryLongest", &c.RetryLongest, max(defaultRetryLongest, c.RetryShortest), c.RetryShortest},
@@ -151,29 +140,23 @@ func (c *Config) complete(journal *core.Journal) error {
 			*field.value = field.otherwise
 		}
 		if *field.value < field.least {
-			return argument(field.name, *field.value, fmt.Sprintf("it must be at least %v", field.least))
+			return engine.Settings{}, engine.Argument(field.name, *field.value, fmt.Sprintf("it must be at least %v", field.least))
 		}
 	}
 	if c.Logger == nil {
 		c.Logger = journal.Logger
 	}
-	if c.Source == nil {
-		c.Source = Sweep(SweepOptions{})
+	source := engine.SourceOf(&c.Source)
+	if source == nil {
+		source = &engine.Sweep{}
 	}
-	return c.Source.check()
-}
-
-// checkName checks the name of a group or of a projection.
-func checkName(field, name string) error {
-	switch {
-	case name == "":
-		return argument(field, name, "it is empty")
-	case len(name) > maxNameBytes:
-		return argument(field, name, fmt.Sprintf("it has more than %d bytes", maxNameBytes))
-	case !utf8.ValidString(name):
-		return argument(field, name, "it is not valid UTF-8")
-	case strings.ContainsAny(name, "/\x00"):
-		return argument(field, name, "it must not contain a slash or a NUL")
+	of := engine.Settings{
+		AllowReplicas: c.AllowReplicas, Attempts: c.Attempts, BatchSize: c.BatchSize, ClaimTimeout: c.ClaimTimeout,
+		Concurrency: c.Concurrency, HoleWait: c.HoleWait, Logger: c.Logger, Name: c.Name,
+		RetryLongest: c.RetryLongest, RetryShortest: c.RetryShortest, Source: source, PublicError: public,
 	}
-	return nil
+	if c.OnSweep != nil {
+		of.OnSweep = func(count engine.SweepCount) { c.OnSweep(SweepCount(count)) }
+	}
+	return of, source.Check()
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // A message that is refused is stored, those behind it are sent, and it is sent again on request.
@@ -28,7 +30,7 @@ func TestRefusedMessageIsADeadLetter(t *testing.T) {
 			t.Errorf("the dead letter is %+v", letter)
 		}
 		box.answer(nil)
-		if err := projection.SendAgain(t.Context(), b.journal, "group/out", m.ID); err != nil {
+		if err := outbox.SendAgain(t.Context(), b.journal, "group/out", m.ID); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "the dead letter is sent", func() bool { return len(b.letters()) == 0 })
@@ -38,7 +40,7 @@ func TestRefusedMessageIsADeadLetter(t *testing.T) {
 			t.Errorf("it is sent again with the id %s", all[3].ID)
 		}
 		until(t, "the request is removed", func() bool { return b.row("group", "requests")["send_again"] == nil })
-		wantError(t, "again", projection.SendAgain(t.Context(), b.journal, "group/out", m.ID), projection.ErrNoDeadLetter)
+		wantError(t, "again", outbox.SendAgain(t.Context(), b.journal, "group/out", m.ID), outbox.ErrNoDeadLetter)
 	})
 }
 
@@ -47,8 +49,8 @@ func TestDeadLetterThatIsRefusedAgainStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box := &postbox{}
 		b, letter := outboxWithLetter(t, box)
-		box.answer(func(projection.Message) error { return fmt.Errorf("%w: still", projection.ErrRefused) })
-		if err := projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
+		box.answer(func(outbox.Message) error { return fmt.Errorf("%w: still", outbox.ErrRefused) })
+		if err := outbox.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "the request is removed", func() bool { return b.row("group", "requests")["send_again"] == nil })
@@ -65,8 +67,8 @@ func TestDeadLetterWaitsForItsTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box := &postbox{}
 		b, letter := outboxWithLetter(t, box)
-		box.answer(func(projection.Message) error { return errDown })
-		if err := projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
+		box.answer(func(outbox.Message) error { return errDown })
+		if err := outbox.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "it is tried twice", func() bool { return len(box.bodies("a")) == 5 })
@@ -82,9 +84,9 @@ func TestDeadLetterIsDiscarded(t *testing.T) {
 	t.Parallel()
 	box := &postbox{}
 	b, letter := outboxWithLetter(t, box)
-	wantError(t, "discard", projection.Discard(t.Context(), b.journal, "group/out", letter.Message.ID), nil)
-	err := projection.Discard(t.Context(), b.journal, "group/out", letter.Message.ID)
-	wantError(t, "discard again", err, projection.ErrNoDeadLetter)
+	wantError(t, "discard", outbox.Discard(t.Context(), b.journal, "group/out", letter.Message.ID), nil)
+	err := outbox.Discard(t.Context(), b.journal, "group/out", letter.Message.ID)
+	wantError(t, "discard again", err, outbox.ErrNoDeadLetter)
 	if letters := b.letters(); len(letters) > 0 {
 		t.Errorf("the dead letters are %+v", letters)
 	}
@@ -104,14 +106,14 @@ func TestLostWriteOfADeadLetter(t *testing.T) {
 		}
 		b.write("a", "x", "y")
 		gate, box := b.gate(""), &postbox{}
-		box.answer(func(m projection.Message) error {
+		box.answer(func(m outbox.Message) error {
 			if string(m.Body) == "y" {
 				gate.dead.Store(true)
 			}
 			return refuse("x")(m)
 		})
 		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
-		stop := start(t, group(t, j, fast(), projection.Outbox("out", box, oneEach)))
+		stop := start(t, group(t, j, fast(), outbox.New("out", box, oneEach)))
 		until(t, "the process dies", gate.dead.Load)
 		stop()
 		if letters := b.letters(); len(letters) != 1 {
@@ -131,7 +133,7 @@ func TestResetLeavesDeadLetters(t *testing.T) {
 	t.Parallel()
 	box := &postbox{}
 	b, _ := outboxWithLetter(t, box)
-	if _, err := projection.NewOperator(b.journal, "group/out").Reset(t.Context(), projection.ResetOptions{Running: true}); err != nil {
+	if _, err := operator.New(b.journal, "group/out").Reset(t.Context(), operator.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
 	if row := b.row("group/out", "a"); row != nil {
@@ -173,7 +175,7 @@ func TestDamagedDeadLetterIsAnError(t *testing.T) {
 		"letter": &types.AttributeValueMemberB{Value: []byte(`[{"id":"x"}]`)},
 	})
 	found, damaged := 0, 0
-	for l, err := range projection.DeadLetters(t.Context(), b.journal, "group/out", projection.ScanOptions{}) {
+	for l, err := range outbox.DeadLetters(t.Context(), b.journal, "group/out", operator.ScanOptions{}) {
 		if err != nil {
 			wantError(t, "the damaged one", err, dynajournal.ErrCorruptItem)
 			damaged++
@@ -184,8 +186,8 @@ func TestDamagedDeadLetterIsAnError(t *testing.T) {
 	if found != 1 || damaged != 1 {
 		t.Errorf("%d dead letters, and %d that are damaged", found, damaged)
 	}
-	wantError(t, "it", projection.SendAgain(t.Context(), b.journal, "group/out", id), dynajournal.ErrCorruptItem)
-	wantError(t, "it", projection.Discard(t.Context(), b.journal, "group/out", id), nil)
+	wantError(t, "it", outbox.SendAgain(t.Context(), b.journal, "group/out", id), dynajournal.ErrCorruptItem)
+	wantError(t, "it", outbox.Discard(t.Context(), b.journal, "group/out", id), nil)
 }
 
 // The requests of a group are bounded, as they are one item.
@@ -200,8 +202,8 @@ func TestRequestsForDeadLettersAreBounded(t *testing.T) {
 	item := rowKey("group", "requests")
 	item["send_again"] = &types.AttributeValueMemberSS{Value: requests}
 	b.putItem(projectionsTable, item)
-	again := func() error { return projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID) }
-	wantError(t, "500 wait", again(), projection.ErrTooManyRequests)
+	again := func() error { return outbox.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID) }
+	wantError(t, "500 wait", again(), outbox.ErrTooManyRequests)
 	item["send_again"] = &types.AttributeValueMemberSS{Value: requests[1:]}
 	b.putItem(projectionsTable, item)
 	wantError(t, "499 wait", again(), nil)
@@ -212,7 +214,7 @@ func TestDeadLettersNeedNames(t *testing.T) {
 	b := setup(t)
 	ctx, id, invalid := t.Context(), strings.Repeat("0", 64), dynajournal.ErrInvalidArgument
 	list := func(j *dynajournal.Journal, name string, units float64) (err error) {
-		for _, err = range projection.DeadLetters(ctx, j, name, projection.ScanOptions{ReadUnitsPerSecond: units}) {
+		for _, err = range outbox.DeadLetters(ctx, j, name, operator.ScanOptions{ReadUnitsPerSecond: units}) {
 			break
 		}
 		return err
@@ -222,13 +224,13 @@ func TestDeadLettersNeedNames(t *testing.T) {
 	wantError(t, "negative units", list(b.journal, "group/out", -1), invalid)
 	wantError(t, "none", list(b.journal, "group/out", 0), nil)
 	for what, do := range map[string]func(*dynajournal.Journal, string, string) error{
-		"SendAgain": func(j *dynajournal.Journal, name, id string) error { return projection.SendAgain(ctx, j, name, id) },
-		"Discard":   func(j *dynajournal.Journal, name, id string) error { return projection.Discard(ctx, j, name, id) },
+		"SendAgain": func(j *dynajournal.Journal, name, id string) error { return outbox.SendAgain(ctx, j, name, id) },
+		"Discard":   func(j *dynajournal.Journal, name, id string) error { return outbox.Discard(ctx, j, name, id) },
 	} {
 		wantError(t, what+" without a journal", do(nil, "group/out", id), invalid)
 		wantError(t, what+" without a group", do(b.journal, "out", id), invalid)
 		wantError(t, what+" of a wrong id", do(b.journal, "group/out", "a\x00b"), invalid)
 	}
-	wantError(t, "SendAgain", projection.SendAgain(ctx, b.journal, "group/out", id), projection.ErrNoProjection)
-	wantError(t, "Discard", projection.Discard(ctx, b.journal, "group/out", id), projection.ErrNoDeadLetter)
+	wantError(t, "SendAgain", outbox.SendAgain(ctx, b.journal, "group/out", id), projection.ErrNoProjection)
+	wantError(t, "Discard", outbox.Discard(ctx, b.journal, "group/out", id), outbox.ErrNoDeadLetter)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // DeleteTo deletes all events of a writer's persistence id up to a sequence number, as
@@ -23,15 +24,15 @@ import (
 // projection, and the deletion.
 //
 // Errors, before anything is deleted: a *dynajournal.ArgumentError, [ErrNoProjection] for a
-// projection that has never run, [ErrOtherOffsets] for one of [SQL] (call [WaitForSQL] and then
-// Writer.DeleteTo), a *[StuckError] if the persistence id is stuck before that number, the cause of
-// ctx, and those of requests. And those of Writer.DeleteTo.
+// projection that has never run, [ErrOtherOffsets] for one of package sqlprojection (call
+// sqlprojection.WaitFor and then Writer.DeleteTo), a *[StuckError] if the persistence id is stuck
+// before that number, the cause of ctx, and those of requests. And those of Writer.DeleteTo.
 func DeleteTo(
 	ctx context.Context, journal *dynajournal.Journal, writer *dynajournal.Writer, sequenceNumber int64,
 	projections ...string,
 ) (dynajournal.DeleteResult, error) {
 	if writer == nil {
-		return dynajournal.DeleteResult{}, argument("writer", nil, "it must be a writer of the journal")
+		return dynajournal.DeleteResult{}, engine.Argument("writer", nil, "it must be a writer of the journal")
 	}
 	pid := writer.PersistenceID()
 	// No offset comes to a number behind the last visible event: it is sealed, or of an atomic
@@ -53,25 +54,25 @@ func DeleteTo(
 // awaitLife waits until a projection has handled the events of this life of a persistence id up to
 // a number.
 func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pid string, number int64) error {
-	if err := checkWait(journal, projection, number); err != nil {
+	if err := engine.CheckWait(journal, projection, number); err != nil {
 		return err
 	}
-	o, err := operate(ctx, journal, projection)
+	found, err := engine.FindRegistered(ctx, journal, projection)
 	if err != nil {
 		return fmt.Errorf("projection %s: %w", projection, err)
 	}
-	if !o.takes(pid) {
+	if !found.Takes(pid) {
 		return nil
 	}
 	for n := 0; ; n++ {
 		if err := WaitFor(ctx, journal, projection, pid, number); err != nil {
 			return err
 		}
-		done, err := o.handled(ctx, journal, pid, number)
-		if done || err != nil && !passes(err) {
+		done, err := handled(ctx, found, pid, number)
+		if done || err != nil && !engine.Passes(err) {
 			return err
 		}
-		if err := backoff.Wait(ctx, looks.After(n)); err != nil {
+		if err := backoff.Wait(ctx, engine.Looks.After(n)); err != nil {
 			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		}
 	}
@@ -79,20 +80,18 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 
 // handled reports whether a projection has handled the events up to a number in the life of a
 // persistence id that the journal has: see plan.
-func (o *operated) handled(
-	ctx context.Context, journal *dynajournal.Journal, pid string, number int64,
-) (bool, error) {
-	state, err := o.table.row(ctx, rowKey(o.table.journalName, o.Projection, pid))
-	if err != nil || state.seq < number {
+func handled(ctx context.Context, of *engine.Registered, pid string, number int64) (bool, error) {
+	state, err := of.Table.Row(ctx, engine.RowKey(of.Table.JournalName, of.Projection, pid))
+	if err != nil || state.Seq < number {
 		return false, err
 	}
-	if state.seq == 0 || number == 0 { // nothing is deleted then
+	if state.Seq == 0 || number == 0 { // nothing is deleted then
 		return true, nil
 	}
-	page, err := core.Of(journal).ReadPage(ctx, pid, state.seq, 1)
+	page, err := core.Of(of.Table.Journal).ReadPage(ctx, pid, state.Seq, 1)
 	if err != nil {
 		return false, err
 	}
-	steps := plan(state.offset, state.exists, page)
-	return len(steps) == 0 || !steps[0].purge, nil
+	steps := engine.Plan(state.Offset, state.Exists, page)
+	return len(steps) == 0 || !steps[0].Purge, nil
 }

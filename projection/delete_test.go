@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // deletion is a call of DeleteTo that may wait.
@@ -170,7 +171,7 @@ func TestDeletionWaitsOnlyForWhatComes(t *testing.T) {
 		"one that leaves it out": {"group/others", 1, nil},
 	} {
 		until(t, "the projections are known", func() bool {
-			infos, err := projection.List(t.Context(), b.journal)
+			infos, err := operator.List(t.Context(), b.journal)
 			return err == nil && len(infos) == 2
 		})
 		_, err := projection.DeleteTo(t.Context(), b.journal, w, of.to, of.projection)

@@ -40,19 +40,27 @@
 //     [Purge], too, and the projection handles again what the journal has.
 //   - A persistence id whose handler has failed Config.Attempts times is stuck: that is stored
 //     before its trigger is done. Others go on. [Group.Resume] continues it.
-//   - A message of an [Outbox] is sent at least once, with the same id each time. One that the
-//     target refuses is stored as a [DeadLetter] before the offset moves.
+//   - A message of an outbox is sent at least once, with the same id each time. One that the
+//     target refuses is stored as a dead letter before the offset moves.
 //
 // Between persistence ids there is no order.
 //
-// A projection begins with the first event of each persistence id, or [FromNow]. [Operator.Pause]
-// and [Operator.Continue] work from any process, for all of them.
+// A projection begins with the first event of each persistence id, or [FromNow].
+// operator.Operator.Pause and operator.Operator.Continue work from any process, for all of them.
 //
 // [OnlyIDs], [OnlyTags] and [OnlyTypes] make a projection take a part of the events. The others
 // move its offset all the same.
 //
-// [Streams] and [Sweep] find what is new while [Group.Run] runs. On AWS [Lambda] the function
-// [Group.HandleDynamoDBEvent] gets it.
+// [Streams] and [Sweep] find what is new while [Group.Run] runs. On AWS Lambda, package awslambda
+// does.
+//
+// # Other packages
+//
+//   - operator pauses, resets, removes, repairs and measures projections.
+//   - sqlprojection has projections whose effects are in a SQL database.
+//   - outbox has projections that send messages to other systems.
+//   - tags has an index that finds events by their tags.
+//   - awslambda runs a group on AWS Lambda.
 //
 // # Journals that are shared with a JVM
 //

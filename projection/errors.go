@@ -1,103 +1,59 @@
 package projection
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // Errors, for errors.Is. Those of the journal are returned as well, such as
 // [dynajournal.ErrInvalidArgument] and [dynajournal.ErrThrottled].
 var (
-	// ErrClaimed: a process is handling the persistence id. Try again later.
-	ErrClaimed = errors.New("a process is handling the persistence id")
-
 	// ErrInUse: processes run the projection. Stop them first.
 	ErrInUse = errors.New("the projection is in use")
 
-	// ErrInvalidEvent: an event of Lambda is not one of the stream of the journal table. The error
-	// is an *EventError. Nothing was handled.
-	ErrInvalidEvent = errors.New("the event is not one of the stream of the journal table")
-
 	// ErrNoProjection: no group of the journal has run a projection of that name.
-	ErrNoProjection = errors.New("there is no such projection")
-
-	// ErrNotStuck: the persistence id is not stuck.
-	ErrNotStuck = errors.New("the persistence id is not stuck")
+	ErrNoProjection = engine.ErrNoProjection
 
 	// ErrNoTable: the projections table does not exist, or has another key. Make it with
 	// dynajournal.CreateTables and TableOptions.Projections, or `dynajournal tables create
 	// --projections`.
-	ErrNoTable = errors.New("the projections table can't be used")
-
-	// ErrInvalidMessage: the function of an [Outbox] has returned messages that can't be sent.
-	ErrInvalidMessage = errors.New("the message is not valid")
-
-	// ErrNoDeadLetter: there is no such dead letter. It may have been sent or discarded.
-	ErrNoDeadLetter = errors.New("there is no such dead letter")
-
-	// ErrNoOffsetsTable: the table dynajournal_offsets of a SQL database can't be used. It could
-	// not be made, has other columns, or a permission is missing.
-	ErrNoOffsetsTable = errors.New("the table dynajournal_offsets can't be used")
+	ErrNoTable = engine.ErrNoTable
 
 	// ErrNoStream: the journal table has no stream. Add one with dynajournal.CreateTables and
 	// TableOptions.Stream, or `dynajournal tables create --stream`.
-	ErrNoStream = errors.New("the journal table has no stream")
-
-	// ErrNoTagIndex: the table does not exist, or has no index of tags. Make it with
-	// [CreateTagIndex].
-	ErrNoTagIndex = errors.New("there is no index of tags")
-
-	// ErrTagIndexRestored: the table of an index of tags is not the one that the index was made in:
-	// it was restored from a backup, or copied. So it may lack entries that its projection does not
-	// add again. Build the index anew in another table, or call [AcceptRestoredTagIndex] if the
-	// projections table was restored with it.
-	ErrTagIndexRestored = errors.New("the table of the index of tags was restored")
+	ErrNoStream = engine.ErrNoStream
 
 	// ErrOtherOffsets: the offsets of a projection are in another place: it was of another kind
-	// before, or is waited for with [WaitFor] although it is one of [SQL].
-	ErrOtherOffsets = errors.New("the offsets of the projection are in another place")
+	// before, or is waited for with [WaitFor] although it is one of package sqlprojection.
+	ErrOtherOffsets = engine.ErrOtherOffsets
 
 	// ErrPanic: a handler has panicked. The error is a *PanicError.
-	ErrPanic = errors.New("the handler has panicked")
-
-	// ErrRefused: the target of an [Outbox] will never take the message. A [Target] returns it.
-	ErrRefused = errors.New("the target refuses the message")
+	ErrPanic = engine.ErrPanic
 
 	// ErrReplicated: the journal table has replicas in other Regions. The conditions of writes do
 	// not hold across Regions, so neither the journal nor its projections are safe there. See
 	// Config.AllowReplicas.
-	ErrReplicated = errors.New("the journal table is replicated to other Regions")
+	ErrReplicated = engine.ErrReplicated
 
-	// ErrResetting: a [Operator.Reset] or a [Operator.Remove] of the projection was interrupted.
-	// Call it again.
-	ErrResetting = errors.New("the reset or removal of the projection was interrupted")
+	// ErrResetting: an operator.Operator.Reset or an operator.Operator.Remove of the projection was
+	// interrupted. Call it again.
+	ErrResetting = engine.ErrResetting
 
 	// ErrRunning: the group runs already.
-	ErrRunning = errors.New("the group runs already")
+	ErrRunning = engine.ErrRunning
 
 	// ErrStuck: the persistence id is stuck, as its handler has failed too often. The error is a
 	// *StuckError. Correct the cause and call [Group.Resume].
 	ErrStuck = errors.New("the persistence id is stuck")
 
-	// ErrTransactionEnded: the transaction that a handler of [SQL] was called with has ended before
-	// the offset was stored: the handler has ended it, or the database has after an error that the
-	// handler did not return.
-	ErrTransactionEnded = errors.New("the transaction has ended within the handler")
-
 	// ErrUnsupported: the operation does not work on a projection of that kind.
-	ErrUnsupported = errors.New("not supported for this kind of projection")
+	ErrUnsupported = engine.ErrUnsupported
 
 	// ErrTooManyItems: a transactional handler has returned more items than fit into a transaction
 	// with the row. Nothing was written.
 	ErrTooManyItems = errors.New("too many items for one transaction")
-
-	// ErrTooManyRequests: too many requests of operators wait. Try again when processes of the
-	// group have carried them out.
-	ErrTooManyRequests = errors.New("too many requests wait for processes of the group")
 )
 
 // HandlerError is the failure of a handler, or of the reading of an event.
@@ -111,12 +67,7 @@ type HandlerError struct {
 	Err            error
 }
 
-func (e *HandlerError) Error() string {
-	if e.SequenceNumber == 0 {
-		return fmt.Sprintf("projection %s of %q: %v", e.Projection, e.PersistenceID, e.Err)
-	}
-	return fmt.Sprintf("projection %s of %q at %d: %v", e.Projection, e.PersistenceID, e.SequenceNumber, e.Err)
-}
+func (e *HandlerError) Error() string { return (*engine.HandlerError)(e).Error() }
 
 func (e *HandlerError) Unwrap() error { return e.Err }
 
@@ -127,7 +78,7 @@ type PanicError struct {
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("%v: %v", ErrPanic, e.Value) }
+func (e *PanicError) Error() string { return (*engine.PanicError)(e).Error() }
 
 // Is reports whether target is ErrPanic.
 func (e *PanicError) Is(target error) bool { return target == ErrPanic }
@@ -155,31 +106,3 @@ func (e *StuckError) Error() string {
 
 // Is reports whether target is ErrStuck.
 func (e *StuckError) Is(target error) bool { return target == ErrStuck }
-
-// errAgain reports that a row has changed since it was read: the run begins again at the row.
-var errAgain = errors.New("the row has changed")
-
-// passes reports whether a request may succeed later without a change of anything.
-func passes(err error) bool {
-	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable)
-}
-
-// ends reports whether a group can't go on after an error of a request. Credentials that were not
-// there in time are there later.
-func ends(err error) bool {
-	denied := errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
-	offsets := errors.Is(err, ErrNoOffsetsTable) || errors.Is(err, ErrOtherOffsets)
-	return offsets || denied || errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
-}
-
-// maxReason is how many bytes of the text of a failure are stored.
-const maxReason = 500
-
-// shorten returns at most maxReason bytes of a text as UTF-8, and a sign for a rune that is cut.
-func shorten(reason string) string {
-	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "\uFFFD")
-}
-
-func argument(name string, value any, reason string) error {
-	return &dynajournal.ArgumentError{Argument: name, Value: value, Reason: reason}
-}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // old writes persistence ids with histories of several lengths: around those of one page and two,
@@ -72,8 +74,8 @@ func TestEstimateIsWhatASweepUses(t *testing.T) {
 			return []projection.Projection{projection.Transactional("all", e)}
 		},
 		"outbox": func(*effects) []projection.Projection {
-			send := func(context.Context, projection.Message) error { return nil }
-			return []projection.Projection{projection.Outbox("all", projection.TargetFunc(send), oneEach)}
+			send := func(context.Context, outbox.Message) error { return nil }
+			return []projection.Projection{outbox.New("all", outbox.TargetFunc(send), oneEach)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +86,7 @@ func TestEstimateIsWhatASweepUses(t *testing.T) {
 			old(b, ids)
 			config := fast()
 			config.BatchSize = 10
-			stated, err := group(t, b.journal, config, of(e)...).EstimateSweep(t.Context(), projection.EstimateOptions{Sample: ids})
+			stated, err := operator.EstimateSweep(t.Context(), group(t, b.journal, config, of(e)...), operator.EstimateOptions{Sample: ids})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,12 +119,12 @@ func TestEstimateBySampleHasMargins(t *testing.T) {
 	config := fast()
 	config.BatchSize = 10
 	all := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
-	exact, err := all.EstimateSweep(t.Context(), projection.EstimateOptions{Sample: 1000})
+	exact, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{Sample: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	listed := 0
-	stated, err := all.EstimateSweep(t.Context(), projection.EstimateOptions{
+	stated, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{
 		Sample: 100, Progress: func(ids int) { listed = ids },
 	})
 	if err != nil {
@@ -155,8 +157,8 @@ func TestEstimateReadsABoundedPart(t *testing.T) {
 	}
 	config := fast()
 	config.BatchSize = 2
-	stated, err := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})).
-		EstimateSweep(t.Context(), projection.EstimateOptions{})
+	all := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
+	stated, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,22 +175,22 @@ func TestEstimateOfNothing(t *testing.T) {
 	config := fast()
 	config.Source = projection.Sweep(projection.SweepOptions{PerSecond: 50})
 	all := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
-	stated, err := all.EstimateSweep(t.Context(), projection.EstimateOptions{})
+	stated, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{})
 	if err != nil || stated.IDs != 0 || stated.Events != 0 || stated.Least != 0 || stated.CostMargin.Requests != 0 {
 		t.Errorf("%+v, %v", stated, err)
 	}
 	b.write("a", "x")
-	stated, err = all.EstimateSweep(t.Context(), projection.EstimateOptions{Sample: 1})
+	stated, err = operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{Sample: 1})
 	if err != nil || stated.IDs != 1 || stated.Events != 1 || stated.Least != 20*time.Millisecond {
 		t.Errorf("%+v, %v", stated, err)
 	}
 	for _, sample := range []int{-1, 100_001} {
-		_, err := all.EstimateSweep(t.Context(), projection.EstimateOptions{Sample: sample})
+		_, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{Sample: sample})
 		wantError(t, "sample", err, dynajournal.ErrInvalidArgument)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = all.EstimateSweep(ctx, projection.EstimateOptions{})
+	_, err = operator.EstimateSweep(ctx, all, operator.EstimateOptions{})
 	wantError(t, "ended", err, context.Canceled)
 }
 
@@ -204,8 +206,8 @@ func TestEstimateOfASharedJournal(t *testing.T) {
 	}
 	config := fast()
 	config.BatchSize = 3
-	stated, err := group(t, s.journal, config, projection.AtLeastOnce("all", &recorder{})).
-		EstimateSweep(t.Context(), projection.EstimateOptions{})
+	all := group(t, s.journal, config, projection.AtLeastOnce("all", &recorder{}))
+	stated, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

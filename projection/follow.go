@@ -15,6 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+	"github.com/dynajournal/dynajournal/projection/internal/stream"
 )
 
 // FollowOptions are the options of Follow. The zero value has the defaults.
@@ -71,17 +73,17 @@ func follow(
 ) error {
 	switch {
 	case journal == nil:
-		return argument("journal", nil, "it must be an open journal")
+		return engine.Argument("journal", nil, "it must be an open journal")
 	case client == nil:
-		return argument("client", nil, "it must be a client for streams")
+		return engine.Argument("client", nil, "it must be a client for streams")
 	case opts.Poll < 0:
-		return argument("FollowOptions.Poll", opts.Poll, "it must not be negative")
+		return engine.Argument("FollowOptions.Poll", opts.Poll, "it must not be negative")
 	case !journal.Native():
 		return fmt.Errorf("the journal is shared with a JVM: %w", ErrUnsupported)
 	case opts.Poll == 0:
-		opts.Poll = defaultStreamPoll
+		opts.Poll = stream.DefaultStreamPoll
 	}
-	arn, err := streamOf(ctx, journal)
+	arn, err := stream.ARN(ctx, journal)
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (f *follower) emit(ctx context.Context, records []types.Record, yield func(
 			if errors.Is(err, errLeft) {
 				return false, nil
 			}
-			if err != nil && passes(err) && backoff.Wait(ctx, f.Poll) == nil {
+			if err != nil && engine.Passes(err) && backoff.Wait(ctx, f.Poll) == nil {
 				continue
 			}
 			if err != nil {
@@ -150,16 +152,16 @@ func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
 	of := map[string]*followed{}
 	for i := range records {
-		par, ok := parOf(&records[i])
+		par, ok := stream.ParOf(&records[i])
 		if !ok {
 			continue
 		}
-		pid, ok := f.group.eventOf(records[i].EventName, par)
+		pid, ok := f.Group.EventOf(records[i].EventName, par)
 		if !ok {
 			continue
 		}
 		seq, start, writer := numbersOf(&records[i])
-		if last, known := f.last[pid]; known && seq <= last.seq && writer == last.writer {
+		if last, known := f.last[pid]; known && seq <= last.Seq && writer == last.Writer {
 			continue
 		}
 		if id, ok := of[pid]; ok {
@@ -184,7 +186,7 @@ func numbersOf(record *types.Record) (seq, start int64, writer string) {
 		parsed, _ := strconv.ParseInt(n.Value, 10, 64) // the journal is read then
 		return parsed
 	}
-	if par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS); ok {
+	if par, ok := record.Dynamodb.Keys[engine.AttrPar].(*types.AttributeValueMemberS); ok {
 		partition, _ := strconv.ParseInt(par.Value[strings.LastIndex(par.Value, "-")+1:], 10, 64)
 		seq = partition*ofPartition + number(record.Dynamodb.Keys["num"])
 	}
@@ -210,29 +212,29 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 		}
 		return page.More, nil
 	}
-	page, err := core.Of(f.journal).ReadPage(ctx, id.pid, max(last.seq, 1), most)
+	page, err := core.Of(f.journal).ReadPage(ctx, id.pid, max(last.Seq, 1), most)
 	if err != nil {
 		return false, err
 	}
-	steps := plan(last, true, page)
+	steps := engine.Plan(last, true, page)
 	for i := range steps {
 		s := &steps[i]
-		if s.event == nil { // a purge or a gap
-			f.last[id.pid] = s.to
+		if s.Event == nil { // a purge or a gap
+			f.last[id.pid] = s.To
 			continue
 		}
-		if err := f.deliver(ctx, id.pid, s.event, yield); err != nil {
+		if err := f.deliver(ctx, id.pid, s.Event, yield); err != nil {
 			return false, err
 		}
 	}
-	return page.More || len(steps) > 0 && steps[0].resets(last), nil
+	return page.More || len(steps) > 0 && steps[0].Resets(last), nil
 }
 
 // deliver returns an event.
 func (f *follower) deliver(
 	ctx context.Context, pid string, stored *core.StoredEvent, yield func(dynajournal.Event) bool,
 ) error {
-	f.last[pid] = offset{stored.SequenceNumber, stored.Writer}
+	f.last[pid] = engine.Offset{Seq: stored.SequenceNumber, Writer: stored.Writer}
 	return core.DeliverEvents(ctx, f.journal, stored, func(e dynajournal.Event) error {
 		if !yield(e) {
 			return errLeft

@@ -17,6 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+	"github.com/dynajournal/dynajournal/projection/internal/stream"
 )
 
 // discoveries are the pauses between two descriptions of the stream. They start again with the
@@ -40,7 +42,7 @@ const forgotten = 48 * time.Hour
 
 // follower reads all shards of a stream, and returns the events that their records are of.
 type follower struct {
-	*consumer
+	*stream.Consumer
 
 	journal *dynajournal.Journal
 	clock   *clock.Clock
@@ -58,7 +60,7 @@ type follower struct {
 	over       chan endOfShard
 	wait       sync.WaitGroup
 	// last is the last event of each persistence id that was returned.
-	last map[string]offset
+	last map[string]engine.Offset
 
 	// discover alone uses the fields below.
 
@@ -90,13 +92,13 @@ func newFollower(
 	journal *dynajournal.Journal, client *dynamodbstreams.Client, arn string, opts FollowOptions,
 ) *follower {
 	f := &follower{
-		consumer: &consumer{
-			streams: &streams{client: client, StreamsOptions: StreamsOptions{Poll: opts.Poll}},
-			group:   &Group{journal: journal, table: openTable(journal)}, arn: arn,
+		Consumer: &stream.Consumer{
+			Streams: &stream.Streams{Client: client, Poll: opts.Poll},
+			Group:   &engine.Group{Journal: journal, Table: engine.OpenTable(journal)}, Arn: arn,
 		},
 		journal: journal, clock: core.Of(journal).Clock,
 		pages: make(chan []types.Record), failed: make(chan error), started: make(chan struct{}),
-		positioned: make(chan struct{}), over: make(chan endOfShard), last: map[string]offset{},
+		positioned: make(chan struct{}), over: make(chan endOfShard), last: map[string]engine.Offset{},
 	}
 	if service, known := f.clock.Service(); known {
 		f.since = service.Add(-clocksApart)
@@ -149,8 +151,8 @@ func (f *follower) discover(ctx context.Context) {
 // ErrNoStream if the stream was disabled and all its shards are read.
 func (f *follower) look(ctx context.Context) error {
 	now := f.clock.Now()
-	shards, disabled, err := f.describe(ctx)
-	if errors.Is(err, errStreamOver) {
+	shards, disabled, err := f.Describe(ctx)
+	if errors.Is(err, stream.ErrStreamOver) {
 		return ErrNoStream
 	}
 	if err != nil {
@@ -192,8 +194,8 @@ func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock
 		if s.begun {
 			continue
 		}
-		out, err := f.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
-			StreamArn: &f.arn, ShardId: &name, ShardIteratorType: types.ShardIteratorTypeLatest,
+		out, err := f.Client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+			StreamArn: &f.Arn, ShardId: &name, ShardIteratorType: types.ShardIteratorTypeLatest,
 		})
 		if err != nil {
 			return err
@@ -321,7 +323,7 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 			return nil, false, err
 		}
 	}
-	out, err := r.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: r.iterator})
+	out, err := r.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: r.iterator})
 	if _, expired := errors.AsType[*types.ExpiredIteratorException](err); expired {
 		r.iterator = nil
 	}
@@ -349,17 +351,17 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 // first one that was not received: after 12 hours without an answer it counts as trimmed.
 func (r *followedReader) next(ctx context.Context) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
-		StreamArn: &r.arn, ShardId: &r.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		StreamArn: &r.Arn, ShardId: &r.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
 	}
 	switch {
 	case r.received != "":
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &r.received
-	case r.clock.Since(r.fresh) > trustedFor:
-		return nil, trimmed("shard %s could not be read for %v", r.shard, trustedFor)
+	case r.clock.Since(r.fresh) > engine.TrustedFor:
+		return nil, trimmed("shard %s could not be read for %v", r.shard, engine.TrustedFor)
 	default:
 		r.oldest = true
 	}
-	out, err := r.client.GetShardIterator(ctx, in)
+	out, err := r.Client.GetShardIterator(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -380,5 +382,5 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 func lasting(err error) bool {
 	_, trimmed := errors.AsType[*types.TrimmedDataAccessException](err)
 	_, gone := errors.AsType[*types.ResourceNotFoundException](err)
-	return trimmed || gone || denied(err)
+	return trimmed || gone || stream.Denied(err)
 }

@@ -2,166 +2,77 @@ package projection
 
 import (
 	"context"
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // Group is a group of projections of one journal. It is safe for concurrent use.
-type Group struct {
-	config  Config
-	journal *dynajournal.Journal
-	table   *table
-	members []*member
-	holes   *holes
-	overdue overdue
-	lambda  attendance
+type Group struct{ inGroup }
 
-	streamDelay streamDelay
-
-	mu sync.Mutex
-	// running is nil while the group does not run.
-	running *schedule
-}
-
-// member is a projection of a group. name is the name of both.
-type member struct {
-	Projection
-
-	name string
-	// paused, owed and sweeps are what was last read of the projection's item: whether it is
-	// paused, how many sweeps are owed, and how many were owed so far.
-	paused       atomic.Bool
-	owed, sweeps atomic.Int64
-	// effect applies steps, and offsets stores the offset after them.
-	effect  effect
-	offsets offsetStore
-	// becameStuck is how many persistence ids have become stuck in this process.
-	becameStuck atomic.Int64
-	// outage is when the log was last told that something can't be reached, in nanoseconds.
-	outage atomic.Int64
-}
-
-// outageDue reports whether the log is told of an outage: at most once in reportedEvery, as an
-// outage concerns all persistence ids, again and again.
-func (of *member) outageDue() bool {
-	now, told := time.Now().UnixNano(), of.outage.Load()
-	return now-told >= int64(reportedEvery) && of.outage.CompareAndSwap(told, now)
-}
+type inGroup = engine.GroupHandle
 
 // New returns a group of projections. The journal stays open until the group has ended.
 //
 // Errors: a *dynajournal.ArgumentError for a wrong argument.
 func New(journal *dynajournal.Journal, config Config, projections ...Projection) (*Group, error) {
 	if journal == nil {
-		return nil, argument("journal", nil, "it must be an open journal")
+		return nil, engine.Argument("journal", nil, "it must be an open journal")
 	}
-	if err := config.complete(core.Of(journal)); err != nil {
+	settings, err := config.complete(core.Of(journal))
+	if err != nil {
 		return nil, err
 	}
-	g := &Group{config: config, journal: journal, table: openTable(journal), holes: newHoles()}
-	g.overdue.calls = map[*member]int{}
-	g.lambda = attendance{turn: make(chan struct{}, 1), worker: uuid.NewString(), claims: map[taskKey]claimSeen{}}
-	known := map[string]bool{}
-	for _, p := range projections {
-		if err := p.check(); err != nil {
-			return nil, err
-		}
-		if known[p.name] {
-			return nil, argument("the name of a projection", p.name, "the group has another of that name")
-		}
-		known[p.name] = true
-		of := &member{Projection: p, name: config.Name + "/" + p.name}
-		of.effect, of.offsets = p.kind.open(g, of)
-		g.members = append(g.members, of)
+	specs := make([]*engine.Spec, len(projections))
+	for i := range projections {
+		specs[i] = engine.SpecOf(&projections[i])
 	}
-	if len(g.members) == 0 {
-		return nil, argument("projections", 0, "there must be at least one")
+	g, err := engine.NewGroup(journal, settings, specs)
+	if err != nil {
+		return nil, err
 	}
-	return g, nil
+	return &Group{engine.NewGroupHandle(g)}, nil
 }
+
+// Start prepares the projections that have never run, and returns. [Group.Run] does it too, if it
+// was not done.
+//
+// For a projection with [FromNow] it stores for each persistence id how far its events are decided.
+// An event that is committed after Start has returned is handled; one that was committed before may
+// be: where an earlier number was still undecided, and where the persistence id is so new that its
+// index does not list it yet. It reads at most Config.Source's PerSecond ids a second. An id with
+// few events costs 6 read units and 2 write units. It goes on where it was interrupted, in
+// any process, and no handler is called before it is done.
+//
+// Errors: [ErrNoTable], [ErrReplicated], those of a listing, and those of requests.
+func (g *Group) Start(ctx context.Context) error { return public(engine.GroupOf(g).Begins(ctx)) }
 
 // Run runs the projections until ctx ends, and then returns nil: the handlers have returned, and
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: a *dynajournal.ArgumentError for a group on [Lambda], [ErrRunning],
+// way is tried again. Errors: a *dynajournal.ArgumentError for a group on AWS Lambda, [ErrRunning],
 // [ErrNoTable], [ErrNoStream], [ErrReplicated], [ErrResetting], for projections of SQL
-// [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the journal [dynajournal.ErrClosed],
-// [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a listing that can't
-// succeed.
-func (g *Group) Run(ctx context.Context) error {
-	if kind := g.config.Source.kind(); kind == sourceLambda {
-		return argument("Config.Source", kind, "a group on Lambda has HandleDynamoDBEvent")
-	}
-	s := newSchedule(g)
-	g.mu.Lock()
-	if g.running != nil {
-		g.mu.Unlock()
-		return ErrRunning
-	}
-	g.running = s
-	g.mu.Unlock()
-	defer func() {
-		g.mu.Lock()
-		g.running = nil
-		g.mu.Unlock()
-	}()
-	defer s.end()
-	if err := g.begin(ctx, g.check); err != nil {
-		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
-	}
-	worker := uuid.NewString()
-	defer g.absent(context.WithoutCancel(ctx), worker) // bounded by the journal's OperationTimeout
-	enter := func(ctx context.Context) error { return g.enter(ctx, worker) }
-	if err := g.begin(ctx, enter); err != nil {
-		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
-	}
-	if err := g.begin(ctx, g.start); err != nil {
-		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
-	}
-	work, workCtx := errgroup.WithContext(ctx)
-	var begin func()
-	begin = func() { work.Go(func() error { return s.work(workCtx, begin) }) }
-	for range g.config.Concurrency {
-		begin()
-	}
-	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
-	work.Go(func() error { s.watch(workCtx); return nil })
-	work.Go(func() error { return g.prepare(workCtx) })
-	work.Go(func() error { return g.attend(workCtx, worker) })
-	if err := work.Wait(); err != nil {
-		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
-	}
-	return nil
-}
-
-// ended returns nil if ctx has ended, which is how a group ends.
-func ended(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	return nil
-}
+// sqlprojection.ErrNoOffsetsTable and [ErrOtherOffsets], and of the journal
+// [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
+// listing that can't succeed.
+func (g *Group) Run(ctx context.Context) error { return public(engine.GroupOf(g).Run(ctx)) }
 
 // Trigger says that a persistence id may have new events, which are then handled at once. Call it
 // after an append of the same process. It never waits, and does nothing while the group does not
 // run: the source of the group finds the events.
-func (g *Group) Trigger(persistenceID string) {
-	g.mu.Lock()
-	s := g.running
-	g.mu.Unlock()
-	if s != nil {
-		s.trigger(persistenceID, trigger{})
-	}
+func (g *Group) Trigger(persistenceID string) { engine.GroupOf(g).Trigger(persistenceID) }
+
+// Resume continues a stuck persistence id of a projection of this group, given by its own name: it
+// calls the handler for the events behind the offset, once each, and ends the stuck state when all
+// are handled. It does nothing if the persistence id is not stuck and has no new events.
+//
+// Errors: a *dynajournal.ArgumentError if there is no such projection, a *[HandlerError] if the
+// handler fails again: then the persistence id stays stuck. And those of requests.
+func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
+	return public(engine.GroupOf(g).Resume(ctx, projection, persistenceID))
 }
 
 // Lag is how far a projection is behind the triggers that this process has received.
@@ -173,13 +84,13 @@ type Lag struct {
 	// Failing is how many of them wait because their handler has failed.
 	Failing int
 	// Delayed is how many of them wait because something that they need could not be reached: the
-	// target of an [Outbox], the SQL database, a table, or what a handler means with [Delayed].
+	// target of an outbox, the SQL database, a table, or what a handler means with [Delayed].
 	Delayed int
 	// Stuck is how many persistence ids have become stuck in this process since New. Each is
-	// logged. [Operator.Stuck] lists those that are stuck now.
+	// logged. operator.Operator.Stuck lists those that are stuck now.
 	Stuck int64
-	// Paused reports whether it is paused: see [Operator.Pause]. Triggers wait until that is read
-	// again.
+	// Paused reports whether it is paused: see operator.Operator.Pause. Triggers wait until that is
+	// read again.
 	Paused bool
 	// Overdue is how many calls of its handler have not returned although their context ended more
 	// than a third of Config.ClaimTimeout ago. Each is logged. It keeps its persistence id from
@@ -208,74 +119,10 @@ type Lag struct {
 
 // Lag returns the lag of each projection. It sends nothing.
 func (g *Group) Lag() []Lag {
-	delay, trimmed := g.streamDelay.at(g.now()), g.streamDelay.trimmed.Load()
-	all := make([]Lag, len(g.members))
-	place := map[string]*Lag{}
-	for i, of := range g.members {
-		all[i].Projection = of.name
-		all[i].Paused = of.paused.Load()
-		all[i].Overdue = g.overdue.of(of)
-		all[i].Stuck = of.becameStuck.Load()
-		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
-		place[of.name] = &all[i]
-	}
-	g.holes.addTo(place)
-	g.mu.Lock()
-	s := g.running
-	g.mu.Unlock()
-	if s == nil {
-		return all
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.tasks {
-		lag := place[t.of.name]
-		lag.IDs++
-		if t.last == endUndecided {
-			lag.Missing++
-		}
-		if t.failures.count > 0 {
-			lag.Failing++
-		}
-		if t.last == endUnreachable {
-			lag.Delayed++
-		}
-		lag.Oldest = max(lag.Oldest, time.Since(t.received))
+	lags := engine.GroupOf(g).Lag()
+	all := make([]Lag, len(lags))
+	for i, l := range lags {
+		all[i] = Lag(l)
 	}
 	return all
-}
-
-// Resume continues a stuck persistence id of a projection of this group, given by its own name: it
-// calls the handler for the events behind the offset, once each, and ends the stuck state when all
-// are handled. It does nothing if the persistence id is not stuck and has no new events.
-//
-// Errors: a *dynajournal.ArgumentError if there is no such projection, a *[HandlerError] if the
-// handler fails again: then the persistence id stays stuck. And those of requests.
-func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
-	for _, of := range g.members {
-		if of.Projection.name != projection {
-			continue
-		}
-		if !of.only.takes(persistenceID) {
-			return argument("persistenceID", persistenceID, "OnlyIDs of the projection leaves it out")
-		}
-		t := &task{}
-		for {
-			r := g.newRun(of, persistenceID)
-			r.resume = true
-			r.takeOver = t.dead(g.config.ClaimTimeout)
-			o := r.execute(ctx)
-			switch o.ending {
-			case endClaimed:
-				t.claimed(o.claim)
-			case endUndecided:
-			default:
-				return o.err
-			}
-			if err := backoff.Wait(ctx, g.config.RetryShortest); err != nil {
-				return err
-			}
-		}
-	}
-	return argument("projection", projection, "the group has none of that name")
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // Handler handles events, each at least once. It gets the events of one persistence id one after
@@ -97,16 +98,9 @@ type TransactionalPurgeHandler interface {
 }
 
 // Projection is a name and a handler.
-type Projection struct {
-	name string
-	// kind has the handler. It is nil in the zero value.
-	kind kind
-	only filter
-	// makeOnce reports whether an outbox stores messages before it sends them.
-	makeOnce bool
-	// fromNow reports whether it begins behind the events that there are.
-	fromNow bool
-}
+type Projection struct{ inSpec } //nolint:unused // its methods are promoted
+
+type inSpec = engine.SpecHandle //nolint:unused // its methods are promoted
 
 // AtLeastOnce returns a projection whose handler gets each event at least once: again after a crash
 // or a failure. The name is unique in its group, as Config.Name is written, and must never change:
@@ -114,33 +108,11 @@ type Projection struct {
 //
 // If h also is a [GapHandler] or a [PurgeHandler], it is told of gaps and purges.
 func AtLeastOnce(name string, h Handler, opts ...Option) Projection {
-	return Projection{name: name, kind: &atLeastOnce{h}}.with(opts)
+	return engine.Define[Projection](name, &atLeastOnce{h}, opts)
 }
 
 // Transactional returns a projection whose effects are items of DynamoDB tables, each once. Name is
 // that of AtLeastOnce. Each event costs 2 write units for the row beside the items.
 func Transactional(name string, h TransactionalHandler, opts ...Option) Projection {
-	return Projection{name: name, kind: &transactional{h}}.with(opts)
-}
-
-// check checks the name and the handler.
-func (p Projection) check() error {
-	if err := checkName("the name of a projection", p.name); err != nil {
-		return err
-	}
-	if p.kind == nil {
-		return noHandler(p.name)
-	}
-	if _, sends := p.kind.(*outbox); p.makeOnce && !sends {
-		return argument("projection "+p.name, nil, "MakeOnce is an option of Outbox")
-	}
-	if err := p.kind.check(p.name); err != nil {
-		return err
-	}
-	return p.only.check(p.name)
-}
-
-// noHandler is the error of a projection without a handler.
-func noHandler(projection string) error {
-	return argument("projection "+projection, nil, "it needs a handler")
+	return engine.Define[Projection](name, &transactional{h}, opts)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // ahead is the change of a configuration that makes the clock of a process be ahead of the service.
@@ -64,7 +65,7 @@ func TestWrongClockHidesNoProcess(t *testing.T) {
 			stop := start(t, group(t, wrong, fast(), projection.AtLeastOnce("all", &recorder{})))
 			observers := []*dynajournal.Journal{b.Journal(ahead(service, 0)), b.Journal(ahead(service, by)), b.Journal(ahead(service, -by))}
 			count := func(j *dynajournal.Journal) int {
-				all, err := projection.List(t.Context(), j)
+				all, err := operator.List(t.Context(), j)
 				if err != nil || len(all) != 1 {
 					return -1 // nothing is known yet
 				}
@@ -76,7 +77,7 @@ func TestWrongClockHidesNoProcess(t *testing.T) {
 					t.Errorf("observer %d: %d processes while one runs", i, n)
 				}
 			}
-			_, err := projection.NewOperator(observers[0], "group/all").Reset(t.Context(), projection.ResetOptions{})
+			_, err := operator.New(observers[0], "group/all").Reset(t.Context(), operator.ResetOptions{})
 			wantError(t, "a reset", err, projection.ErrInUse)
 			gate.dead.Store(true)
 			stop()

@@ -15,6 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // What is logged as an alarm is a number of Lag, too.
@@ -27,11 +29,11 @@ func TestLagCountsOutagesAndWhatIsStuck(t *testing.T) {
 		config.Attempts, config.RetryShortest, config.RetryLongest, config.Logger = 2, time.Second, 10*time.Second, slog.New(slog.NewTextHandler(&log, nil))
 		down := errors.New("connection refused")
 		box := &postbox{}
-		box.answer(func(projection.Message) error { return down })
+		box.answer(func(outbox.Message) error { return down })
 		b.write("a", "x")
 		b.write("b", "x")
 		fails := projection.HandlerFunc(func(context.Context, dynajournal.Event) error { return errWanted })
-		g := group(t, b.journal, config, projection.Outbox("out", box, oneEach), projection.AtLeastOnce("fails", fails))
+		g := group(t, b.journal, config, outbox.New("out", box, oneEach), projection.AtLeastOnce("fails", fails))
 		start(t, g)
 		time.Sleep(40 * time.Second)
 		lag := g.Lag()
@@ -125,7 +127,7 @@ func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
 		b.write("a", "y")
 		time.Sleep(30 * time.Second)
 		behind := map[string]time.Duration{}
-		positions, err := projection.NewOperator(b.journal, "").Positions(t.Context(), client)
+		positions, err := operator.New(b.journal, "").Positions(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +140,7 @@ func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
 		close(hanging)
 		b.await("group/slow", "b", 1)
 		time.Sleep(time.Minute)
-		if positions, err = projection.NewOperator(b.journal, "group/slow").Positions(t.Context(), client); err != nil {
+		if positions, err = operator.New(b.journal, "group/slow").Positions(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range positions {

@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
 // Each attempt is made by another process. The last one makes the id stuck, and only then its
@@ -139,7 +140,7 @@ func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
 					j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
 					g := group(t, j, config, of(e))
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
+					response, err := awslambda.Handler(g)(ctx, b.events(0))
 					cancel()
 					if done = err == nil && len(response.BatchItemFailures) == 0; done {
 						break

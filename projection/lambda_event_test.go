@@ -13,6 +13,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // badEvent is a record of an event of the journal table. The tests break it.
@@ -52,16 +54,16 @@ func TestInvalidEventIsAnError(t *testing.T) {
 		if event == badEvent {
 			t.Errorf("%s: nothing was replaced", name)
 		}
-		_, err := g.HandleDynamoDBEvent(t.Context(), json.RawMessage(event))
-		wantError(t, name, err, projection.ErrInvalidEvent)
-		if _, ok := errors.AsType[*projection.EventError](err); !ok {
+		_, err := awslambda.Handler(g)(t.Context(), json.RawMessage(event))
+		wantError(t, name, err, awslambda.ErrInvalidEvent)
+		if _, ok := errors.AsType[*awslambda.EventError](err); !ok {
 			t.Errorf("%s: %T", name, err)
 		}
 	}
-	if list, err := projection.List(t.Context(), b.journal); err != nil || len(list) > 0 {
+	if list, err := operator.List(t.Context(), b.journal); err != nil || len(list) > 0 {
 		t.Errorf("something is registered: %v, %v", list, err)
 	}
-	if _, err := g.HandleDynamoDBEvent(t.Context(), json.RawMessage(`{"Records":[]}`)); err != nil {
+	if _, err := awslambda.Handler(g)(t.Context(), json.RawMessage(`{"Records":[]}`)); err != nil {
 		t.Errorf("no records: %v", err)
 	}
 }
@@ -73,7 +75,7 @@ func TestRecordedEvent(t *testing.T) {
 	b := streaming(t)
 	all := &recorder{}
 	g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", all))
-	event, err := os.ReadFile("testdata/lambda/event.json")
+	event, err := os.ReadFile("awslambda/testdata/event.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +93,9 @@ func TestGroupOfAnotherSourceIsNotOnLambda(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{}))
-	_, err := g.HandleDynamoDBEvent(t.Context(), json.RawMessage(badEvent))
+	_, err := awslambda.Handler(g)(t.Context(), json.RawMessage(badEvent))
 	wantError(t, "HandleDynamoDBEvent", err, dynajournal.ErrInvalidArgument)
-	wantError(t, "Maintain", g.Maintain(t.Context()), dynajournal.ErrInvalidArgument)
+	wantError(t, "Maintain", awslambda.Maintain(t.Context(), g), dynajournal.ErrInvalidArgument)
 	g = group(t, b.journal, onLambda(), projection.AtLeastOnce("all", &recorder{}))
 	wantError(t, "Run", g.Run(t.Context()), dynajournal.ErrInvalidArgument)
 }
@@ -108,7 +110,7 @@ func TestInvocationWithoutItsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", &recorder{}))
-	_, err := g.HandleDynamoDBEvent(t.Context(), event)
+	_, err := awslambda.Handler(g)(t.Context(), event)
 	wantError(t, "HandleDynamoDBEvent", err, projection.ErrNoTable)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
 // function is a function of Lambda. Its processes are killed, and their answers are lost.
@@ -167,15 +168,15 @@ func (f *function) once(event json.RawMessage) (json.RawMessage, error) {
 		life = time.Duration(chance.IntN(int(f.timeout))) + 1
 	}
 	type result struct {
-		response projection.DynamoDBEventResponse
+		response awslambda.Response
 		err      error
 	}
 	over := make(chan result, 1)
 	f.running.Go(func() {
 		if f.one(30, &ignored) {
-			_ = i.group.Maintain(ctx)
+			_ = awslambda.Maintain(ctx, i.group)
 		}
-		response, err := i.group.HandleDynamoDBEvent(ctx, event)
+		response, err := awslambda.Handler(i.group)(ctx, event)
 		over <- result{response, err}
 	})
 	select {

@@ -16,12 +16,13 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
 // onLambda is a configuration of a group on Lambda.
 func onLambda() projection.Config {
 	config := fast()
-	config.Source = projection.Lambda(projection.LambdaOptions{PerSecond: -1})
+	config.Source = awslambda.Source(awslambda.Options{PerSecond: -1})
 	return config
 }
 
@@ -154,7 +155,7 @@ func (b *bundle) invoke(g *projection.Group, event json.RawMessage, within time.
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), within)
 	defer cancel()
-	response, err := g.HandleDynamoDBEvent(ctx, event)
+	response, err := awslambda.Handler(g)(ctx, event)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,12 +9,14 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // owed reports whether a sweep is owed to a projection.
 func (b *bundle) owed(name string) bool {
 	b.Helper()
-	all, err := projection.List(b.Context(), b.journal)
+	all, err := operator.List(b.Context(), b.journal)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func (b *bundle) owed(name string) bool {
 
 func maintain(t testing.TB, g *projection.Group) {
 	t.Helper()
-	if err := g.Maintain(t.Context()); err != nil {
+	if err := awslambda.Maintain(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -76,12 +78,12 @@ func TestMaintenanceGoesOn(t *testing.T) {
 		}
 		all := &recorder{}
 		config := onLambda()
-		config.Source = projection.Lambda(projection.LambdaOptions{PerSecond: 25})
+		config.Source = awslambda.Source(awslambda.Options{PerSecond: 25})
 		calls := 0
 		for ; ; calls++ {
 			g := group(t, b.Journal(), config, projection.AtLeastOnce("all", all))
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			err := g.Maintain(ctx)
+			err := awslambda.Maintain(ctx, g)
 			cancel()
 			if err == nil {
 				break
@@ -161,7 +163,7 @@ func TestPausedProjectionOnLambda(t *testing.T) {
 	all, other := &recorder{}, &recorder{}
 	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other))
 	maintain(t, g)
-	if err := projection.NewOperator(b.journal, "group/all").Pause(t.Context()); err != nil {
+	if err := operator.New(b.journal, "group/all").Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	from := len(b.streamRecords())
@@ -171,7 +173,7 @@ func TestPausedProjectionOnLambda(t *testing.T) {
 	}
 	want(t, "paused", all.of("a"), "1 x")
 	want(t, "other", other.of("a"), "1 x", "2 y")
-	if err := projection.NewOperator(b.journal, "group/all").Continue(t.Context()); err != nil {
+	if err := operator.New(b.journal, "group/all").Continue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	maintain(t, g)
@@ -198,14 +200,14 @@ func TestOperatorsOnLambda(t *testing.T) {
 	}
 	stuckness(b, "group/all", "a")
 	cured = true
-	if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
+	if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	maintain(t, g)
 	want(t, "retried", all.of("a"), "1 x")
-	_, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{})
+	_, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{})
 	wantError(t, "Reset of a projection that runs", err, projection.ErrInUse)
-	if _, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{Running: true}); err != nil {
+	if _, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
 	maintain(t, g)

@@ -17,6 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
 func TestInvocationHandlesItsRecords(t *testing.T) {
@@ -112,7 +113,7 @@ func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		g := group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", dying))
-		response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
+		response, err := awslambda.Handler(g)(ctx, b.events(0))
 		if err == nil && len(response.BatchItemFailures) == 0 {
 			t.Error("the killed invocation has succeeded")
 		}
@@ -239,7 +240,7 @@ func TestInvocationWhileTheStoreIsDown(t *testing.T) {
 				}
 				for range 20 {
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					response, err := g.HandleDynamoDBEvent(ctx, event)
+					response, err := awslambda.Handler(g)(ctx, event)
 					cancel()
 					if err == nil && len(response.BatchItemFailures) == 0 {
 						t.Error("it has succeeded")
@@ -276,7 +277,7 @@ func TestDroppedRecordsAreSwept(t *testing.T) {
 			invoke: func(event json.RawMessage) (json.RawMessage, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
-				response, err := g.HandleDynamoDBEvent(ctx, event)
+				response, err := awslambda.Handler(g)(ctx, event)
 				if err != nil {
 					return nil, err
 				}

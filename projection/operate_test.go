@@ -17,6 +17,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // attentive is a configuration whose group looks for requests every 100 ms.
@@ -51,7 +52,7 @@ func newPoisoned() *poisoned {
 func (b *bundle) stuckIDs(name string) []string {
 	b.Helper()
 	var all []string
-	for s, err := range projection.NewOperator(b.journal, name).Stuck(b.Context(), projection.ScanOptions{ReadUnitsPerSecond: 1e6}) {
+	for s, err := range operator.New(b.journal, name).Stuck(b.Context(), operator.ScanOptions{ReadUnitsPerSecond: 1e6}) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -74,9 +75,9 @@ func (b *bundle) requests() int {
 func TestListShowsWhatRuns(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
-	list := func() []projection.Info {
+	list := func() []operator.Info {
 		t.Helper()
-		all, err := projection.List(t.Context(), b.journal)
+		all, err := operator.List(t.Context(), b.journal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,12 +92,12 @@ func TestListShowsWhatRuns(t *testing.T) {
 	g := group(t, b.Journal(spent.install), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e))
 	stop := start(t, g)
 	other := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e)))
-	var all []projection.Info
+	var all []operator.Info
 	until(t, "both run", func() bool {
 		all = list()
 		return len(all) == 2 && all[0].Processes == 2 && all[1].Processes == 2
 	})
-	for i, want := range []projection.Info{
+	for i, want := range []operator.Info{
 		{Projection: "group/all", Kind: "at-least-once", Source: "streams", Processes: 2},
 		{Projection: "group/effects", Kind: "transactional", Source: "streams", Processes: 2},
 	} {
@@ -134,7 +135,7 @@ func TestCostsOfTheRegistry(t *testing.T) {
 		if got := spent.take(); got.WriteUnits != 3 { // entered, named, left
 			t.Errorf("%+v", got)
 		}
-		if _, err := projection.List(t.Context(), b.Journal(spent.install)); err != nil {
+		if _, err := operator.List(t.Context(), b.Journal(spent.install)); err != nil {
 			t.Fatal(err)
 		}
 		if got := spent.take(); got.ReadUnits > 3 { // with the header of the journal
@@ -160,7 +161,7 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 			want(t, "stuck in another", b.stuckIDs("group/al"))
 
 			// It fails again: it stays stuck, and the request is removed.
-			if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
+			if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "the request is done", func() bool { return b.requests() == 0 })
@@ -168,7 +169,7 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 			p.cured.Store(true)
-			if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
+			if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 1 })
@@ -201,7 +202,7 @@ func TestRequestSurvivesItsProcess(t *testing.T) {
 		stop := start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", first)))
 		stuckness(b, "group/all", "a")
 		retried.Store(true)
-		if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
+		if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		comes(t, "the event", arrived)
@@ -222,23 +223,23 @@ func TestSkipPassesOverWhatFails(t *testing.T) {
 		p := newPoisoned()
 		start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p)))
 		stuckness(b, "group/all", "a")
-		skip := func(seq int64) (projection.Skipped, error) {
-			return projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", seq)
+		skip := func(seq int64) (operator.Skipped, error) {
+			return operator.New(b.journal, "group/all").Skip(t.Context(), "a", seq)
 		}
 		for _, wrong := range []int64{0, 1 << 40, 3} {
 			_, err := skip(wrong)
-			if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 2 || e.Want != wrong {
+			if e, ok := errors.AsType[*operator.SkipError](err); !ok || e.Next.Last != 2 || e.Want != wrong {
 				t.Errorf("Skip(%d): %v", wrong, err)
 			}
 		}
-		if s, err := skip(2); err != nil || s != (projection.Skipped{First: 2, Last: 2}) {
+		if s, err := skip(2); err != nil || s != (operator.Skipped{First: 2, Last: 2}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
 		b.await("group/all", "a", 3)
 		want(t, "a", p.of("a"), "1 x", "3 y")
-		_, err := skip(projection.AnyNumber)
-		wantError(t, "Skip of what is not stuck", err, projection.ErrNotStuck)
+		_, err := skip(operator.AnyNumber)
+		wantError(t, "Skip of what is not stuck", err, operator.ErrNotStuck)
 	})
 }
 
@@ -260,7 +261,7 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		g := group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", d))
 		start(t, g)
 		stuckness(b, "group/all", "a")
-		if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 2); err != nil || s != (projection.Skipped{First: 1, Last: 2}) {
+		if s, err := operator.New(b.journal, "group/all").Skip(t.Context(), "a", 2); err != nil || s != (operator.Skipped{First: 1, Last: 2}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
@@ -269,11 +270,11 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		g.Trigger("a")
 		stuckness(b, "group/all", "a")
 		want(t, "stuck at the purge", b.stuckIDs(""), "group/all a 3 4")
-		_, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 5)
-		if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 4 || !e.Next.Purge {
+		_, err := operator.New(b.journal, "group/all").Skip(t.Context(), "a", 5)
+		if e, ok := errors.AsType[*operator.SkipError](err); !ok || e.Next.Last != 4 || !e.Next.Purge {
 			t.Errorf("Skip of another number: %v", err)
 		}
-		if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 4); err != nil || s != (projection.Skipped{First: 4, Last: 4, Purge: true}) {
+		if s, err := operator.New(b.journal, "group/all").Skip(t.Context(), "a", 4); err != nil || s != (operator.Skipped{First: 4, Last: 4, Purge: true}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
@@ -286,7 +287,7 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 		b.write("a", "erased before")
 		g.Trigger("a")
 		stuckness(b, "group/all", "a")
-		if s, err := projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 0); err != nil || s != (projection.Skipped{Purge: true}) {
+		if s, err := operator.New(b.journal, "group/all").Skip(t.Context(), "a", 0); err != nil || s != (operator.Skipped{Purge: true}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
@@ -315,14 +316,14 @@ func TestSkipOfARowThatMovesIsRefused(t *testing.T) {
 	j := b.Journal(gate.install)
 	skipped := make(chan error, 1)
 	go func() {
-		_, err := projection.NewOperator(j, "group/effects").Skip(context.Background(), "a", projection.AnyNumber)
+		_, err := operator.New(j, "group/effects").Skip(context.Background(), "a", operator.AnyNumber)
 		skipped <- err
 	}()
 	comes(t, "the request", gate.arrived)
 	cured.Store(true)
 	wantError(t, "Resume", g.Resume(t.Context(), "effects", "a"), errWanted)
 	gate.release()
-	if err, ok := errors.AsType[*projection.SkipError](comes(t, "the end of Skip", skipped)); !ok || err.Next.Last != 4 {
+	if err, ok := errors.AsType[*operator.SkipError](comes(t, "the end of Skip", skipped)); !ok || err.Next.Last != 4 {
 		t.Errorf("Skip: %v", err)
 	}
 	if seq := b.rowNumber("group/effects", "a", "seq"); seq != 3 {
@@ -350,13 +351,13 @@ func TestResetBeginsAnew(t *testing.T) {
 			if source == "streams" {
 				b.settled()
 			}
-			_, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{})
+			_, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{})
 			wantError(t, "Reset while it runs", err, projection.ErrInUse)
 			stop()
 			var told int64
-			opts := projection.ResetOptions{Progress: func(rows int64) { told = rows }}
+			opts := operator.ResetOptions{Progress: func(rows int64) { told = rows }}
 			opts.ReadUnitsPerSecond = 1e6
-			if rows, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), opts); err != nil || rows != 30 || told != 30 {
+			if rows, err := operator.New(b.journal, "group/all").Reset(t.Context(), opts); err != nil || rows != 30 || told != 30 {
 				t.Fatalf("%d rows, told %d: %v", rows, told, err)
 			}
 			all, other := &recorder{}, &recorder{}
@@ -386,7 +387,7 @@ func TestRefusedResetStoresNothing(t *testing.T) {
 			}
 		}}}
 	})
-	_, err := projection.NewOperator(j, "group/all").Reset(t.Context(), projection.ResetOptions{})
+	_, err := operator.New(j, "group/all").Reset(t.Context(), operator.ResetOptions{})
 	wantError(t, "Reset", err, projection.ErrInUse)
 	if n := stored.Load(); n != 0 {
 		t.Errorf("%d requests have stored something", n)
@@ -414,7 +415,7 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 			after := map[string]int{"UpdateItem": 1}[operation] // the first one says that it begins
 			gate.killAfter(operation, after)
-			if _, err := projection.NewOperator(killed, "group/all").Reset(t.Context(), projection.ResetOptions{}); err == nil {
+			if _, err := operator.New(killed, "group/all").Reset(t.Context(), operator.ResetOptions{}); err == nil {
 				t.Fatal("it was not killed")
 			}
 			all := &recorder{}
@@ -422,10 +423,10 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			wantError(t, "Run", g.Run(ctx), projection.ErrResetting)
-			if infos, err := projection.List(t.Context(), b.journal); err != nil || !infos[0].Resetting {
+			if infos, err := operator.List(t.Context(), b.journal); err != nil || !infos[0].Resetting {
 				t.Errorf("%+v, %v", infos, err)
 			}
-			if _, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{}); err != nil {
+			if _, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			start(t, g)
@@ -446,7 +447,7 @@ func TestResetOfWhatRuns(t *testing.T) {
 	start(t, group(t, b.journal, attentive(b.streamed()), projection.AtLeastOnce("all", all)))
 	b.await("group/all", "a", 1)
 	b.settled()
-	if _, err := projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{Running: true}); err != nil {
+	if _, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "it begins anew", func() bool { return len(all.of("a")) == 2 })
@@ -459,18 +460,18 @@ func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
 	ctx, j := t.Context(), b.journal
 	calls := map[string]func(j *dynajournal.Journal, name, pid string) error{
 		"Retry": func(j *dynajournal.Journal, name, pid string) error {
-			return projection.NewOperator(j, name).Retry(ctx, pid)
+			return operator.New(j, name).Retry(ctx, pid)
 		},
 		"Skip": func(j *dynajournal.Journal, name, pid string) error {
-			_, err := projection.NewOperator(j, name).Skip(ctx, pid, 1)
+			_, err := operator.New(j, name).Skip(ctx, pid, 1)
 			return err
 		},
 		"Reset": func(j *dynajournal.Journal, name, _ string) error {
-			_, err := projection.NewOperator(j, name).Reset(ctx, projection.ResetOptions{})
+			_, err := operator.New(j, name).Reset(ctx, operator.ResetOptions{})
 			return err
 		},
 		"Stuck": func(j *dynajournal.Journal, name, _ string) error {
-			for _, err := range projection.NewOperator(j, name).Stuck(ctx, projection.ScanOptions{}) {
+			for _, err := range operator.New(j, name).Stuck(ctx, operator.ScanOptions{}) {
 				return err
 			}
 			return projection.ErrNoProjection // none is stuck in what does not exist
@@ -483,20 +484,20 @@ func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
 		}
 		wantError(t, what, call(j, "group/all", "a"), projection.ErrNoProjection)
 	}
-	_, err := projection.List(ctx, nil)
+	_, err := operator.List(ctx, nil)
 	wantError(t, "List", err, dynajournal.ErrInvalidArgument)
-	if _, err := projection.List(ctx, j); err != nil {
+	if _, err := operator.List(ctx, j); err != nil {
 		t.Error(err)
 	}
 	start(t, group(t, j, fast(), projection.AtLeastOnce("all", &recorder{})))
-	until(t, "it runs", func() bool { all, err := projection.List(ctx, j); return err == nil && len(all) == 1 })
+	until(t, "it runs", func() bool { all, err := operator.List(ctx, j); return err == nil && len(all) == 1 })
 	for _, what := range []string{"Retry", "Skip"} {
 		wantError(t, what+" of no id", calls[what](j, "group/all", ""), dynajournal.ErrInvalidArgument)
 	}
-	wantError(t, "Skip", calls["Skip"](j, "group/all", "a"), projection.ErrNotStuck)
-	_, err = projection.NewOperator(j, "group/all").Skip(ctx, "a", -2)
+	wantError(t, "Skip", calls["Skip"](j, "group/all", "a"), operator.ErrNotStuck)
+	_, err = operator.New(j, "group/all").Skip(ctx, "a", -2)
 	wantError(t, "Skip of a number", err, dynajournal.ErrInvalidArgument)
-	for _, err := range projection.NewOperator(j, "").Stuck(ctx, projection.ScanOptions{ReadUnitsPerSecond: -1}) {
+	for _, err := range operator.New(j, "").Stuck(ctx, operator.ScanOptions{ReadUnitsPerSecond: -1}) {
 		wantError(t, "Stuck", err, dynajournal.ErrInvalidArgument)
 	}
 }
@@ -535,14 +536,14 @@ func TestOffsetsInSQLAreNotTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = projection.NewOperator(b.journal, "group/all").Skip(t.Context(), "a", 1)
+	_, err = operator.New(b.journal, "group/all").Skip(t.Context(), "a", 1)
 	wantError(t, "Skip", err, projection.ErrUnsupported)
-	_, err = projection.NewOperator(b.journal, "group/all").Reset(t.Context(), projection.ResetOptions{})
+	_, err = operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{})
 	wantError(t, "Reset", err, projection.ErrUnsupported)
-	for _, err := range projection.NewOperator(b.journal, "group/all").Audit(t.Context(), projection.AuditOptions{}) {
+	for _, err := range operator.New(b.journal, "group/all").Audit(t.Context(), operator.AuditOptions{}) {
 		wantError(t, "Audit", err, projection.ErrUnsupported)
 	}
-	want(t, "the audit of all", b.audit("", projection.AuditOptions{MinAge: -1}))
+	want(t, "the audit of all", b.audit("", operator.AuditOptions{MinAge: -1}))
 	if b.rowNumber("group/all", "a", "seq") != 1 {
 		t.Error("the row is gone")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // The costs that docs/projections.md has of an outbox.
@@ -24,7 +25,7 @@ func TestCostsOfAnOutbox(t *testing.T) {
 			dynajournal.Cost{Requests: 3, ReadUnits: 4},
 		},
 		"made once": {
-			[]projection.Option{projection.MakeOnce()},
+			[]projection.Option{outbox.MakeOnce()},
 			dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3},
 			dynajournal.Cost{Requests: 105, ReadUnits: 8, WriteUnits: 101},
 			dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4},
@@ -40,7 +41,7 @@ func TestCostsOfAnOutbox(t *testing.T) {
 				box.answer(refuse("refused"))
 				config := fast()
 				config.ClaimTimeout = time.Hour
-				g := group(t, b.Journal(spent.install), config, projection.Outbox("out", box, oneEach, c.opts...))
+				g := group(t, b.Journal(spent.install), config, outbox.New("out", box, oneEach, c.opts...))
 				w := b.write("a", "x")
 				start(t, g)
 				b.await("group/out", "a", 1)
@@ -68,13 +69,13 @@ func TestCostsOfAnOutbox(t *testing.T) {
 				j := b.Journal(operator.install)
 				operator.take()
 				id := b.letters()[0].Message.ID
-				if err := projection.SendAgain(t.Context(), j, "group/out", id); err != nil {
+				if err := outbox.SendAgain(t.Context(), j, "group/out", id); err != nil {
 					t.Fatal(err)
 				}
 				if got, want := operator.take(), (dynajournal.Cost{Requests: 3, ReadUnits: 2, WriteUnits: 1}); got != want {
 					t.Errorf("SendAgain: %+v, want %+v", got, want)
 				}
-				if err := projection.Discard(t.Context(), j, "group/out", id); err != nil {
+				if err := outbox.Discard(t.Context(), j, "group/out", id); err != nil {
 					t.Fatal(err)
 				}
 				if got, want := operator.take(), (dynajournal.Cost{Requests: 1, WriteUnits: 1}); got != want {

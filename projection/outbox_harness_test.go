@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // postbox is a target in memory. It notes what it is sent, also what it does not take.
 type postbox struct {
 	mu   sync.Mutex
-	sent []projection.Message
+	sent []outbox.Message
 	// on answers a message, if it is set.
-	on func(m projection.Message) error
+	on func(m outbox.Message) error
 }
 
-func (p *postbox) Send(_ context.Context, m projection.Message) error {
+func (p *postbox) Send(_ context.Context, m outbox.Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sent = append(p.sent, m)
@@ -30,7 +31,7 @@ func (p *postbox) Send(_ context.Context, m projection.Message) error {
 	return nil
 }
 
-func (p *postbox) all() []projection.Message {
+func (p *postbox) all() []outbox.Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.sent)
@@ -48,37 +49,37 @@ func (p *postbox) bodies(pid string) []string {
 }
 
 // answer changes the answers.
-func (p *postbox) answer(on func(m projection.Message) error) {
+func (p *postbox) answer(on func(m outbox.Message) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.on = on
 }
 
 // refuse answers that some bodies are refused.
-func refuse(bodies ...string) func(projection.Message) error {
-	return func(m projection.Message) error {
+func refuse(bodies ...string) func(outbox.Message) error {
+	return func(m outbox.Message) error {
 		if slices.Contains(bodies, string(m.Body)) {
-			return fmt.Errorf("%w: %s", projection.ErrRefused, m.Body)
+			return fmt.Errorf("%w: %s", outbox.ErrRefused, m.Body)
 		}
 		return nil
 	}
 }
 
 // oneEach makes a message of an event, whose body is its value.
-func oneEach(_ context.Context, e dynajournal.Event) ([]projection.Message, error) {
+func oneEach(_ context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 	value, err := e.Payload(context.Background())
-	return []projection.Message{{Body: fmt.Append(nil, value)}}, err
+	return []outbox.Message{{Body: fmt.Append(nil, value)}}, err
 }
 
 // counting makes two messages of an event, whose bodies are others at each call.
-func counting() projection.MessageFunc {
+func counting() outbox.MessageFunc {
 	var mu sync.Mutex
 	calls := 0
-	return func(context.Context, dynajournal.Event) ([]projection.Message, error) {
+	return func(context.Context, dynajournal.Event) ([]outbox.Message, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
-		return []projection.Message{{Body: fmt.Append(nil, calls, "/0")}, {Body: fmt.Append(nil, calls, "/1")}}, nil
+		return []outbox.Message{{Body: fmt.Append(nil, calls, "/0")}, {Body: fmt.Append(nil, calls, "/1")}}, nil
 	}
 }
 
@@ -97,9 +98,9 @@ func wantOneContent(t testing.TB, boxes ...*postbox) {
 }
 
 // letters returns the bodies and reasons of the dead letters of group/out.
-func (b *bundle) letters() (all []projection.DeadLetter) {
+func (b *bundle) letters() (all []outbox.DeadLetter) {
 	b.Helper()
-	for letter, err := range projection.DeadLetters(b.Context(), b.journal, "group/out", projection.ScanOptions{}) {
+	for letter, err := range outbox.DeadLetters(b.Context(), b.journal, "group/out", operator.ScanOptions{}) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func (b *bundle) letters() (all []projection.DeadLetter) {
 }
 
 // outboxWithLetter runs an outbox until its target has refused the event x of a, and keeps running.
-func outboxWithLetter(t *testing.T, box *postbox) (*bundle, projection.DeadLetter) {
+func outboxWithLetter(t *testing.T, box *postbox) (*bundle, outbox.DeadLetter) {
 	t.Helper()
 	b := setup(t)
 	box.answer(refuse("x"))
@@ -124,9 +125,9 @@ func outboxWithLetter(t *testing.T, box *postbox) (*bundle, projection.DeadLette
 }
 
 // runOutbox runs an outbox that looks for requests often.
-func (b *bundle) runOutbox(target projection.Target) (stop func()) {
+func (b *bundle) runOutbox(target outbox.Target) (stop func()) {
 	b.Helper()
 	config := fast()
 	config.ClaimTimeout = 500 * time.Millisecond
-	return start(b, group(b, b.Journal(), config, projection.Outbox("out", target, oneEach)))
+	return start(b, group(b, b.Journal(), config, outbox.New("out", target, oneEach)))
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // transport answers the requests of a client in memory.
@@ -31,9 +31,9 @@ func answering(status int, header http.Header, body io.Reader) *http.Client {
 	})}
 }
 
-func httpTarget(t testing.TB, to string, opts projection.HTTPOptions) *projection.HTTPTarget {
+func httpTarget(t testing.TB, to string, opts outbox.HTTPOptions) *outbox.HTTPTarget {
 	t.Helper()
-	target, err := projection.NewHTTPTarget(to, opts)
+	target, err := outbox.NewHTTPTarget(to, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestStatusSaysWhatBecomesOfAMessage(t *testing.T) {
 	t.Parallel()
 	const sent, refused, again = "sent", "refused", "again"
 	for status := 200; status < 600; status++ {
-		target := httpTarget(t, "http://x", projection.HTTPOptions{Client: answering(status, nil, strings.NewReader("why"))})
+		target := httpTarget(t, "http://x", outbox.HTTPOptions{Client: answering(status, nil, strings.NewReader("why"))})
 		want := again
 		switch status {
 		case 401, 407, 408, 421, 425, 429:
@@ -55,11 +55,11 @@ func TestStatusSaysWhatBecomesOfAMessage(t *testing.T) {
 				want = refused
 			}
 		}
-		err, got := target.Send(t.Context(), projection.Message{}), again
+		err, got := target.Send(t.Context(), outbox.Message{}), again
 		switch {
 		case err == nil:
 			got = sent
-		case errors.Is(err, projection.ErrRefused):
+		case errors.Is(err, outbox.ErrRefused):
 			got = refused
 		}
 		if got != want || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("status %d: \"why\"", status)) {
@@ -77,8 +77,8 @@ func TestEndlessResponseIsNotRead(t *testing.T) {
 		return len(p), nil
 	})
 	for _, status := range []int{200, 400, 500} {
-		target := httpTarget(t, "http://x", projection.HTTPOptions{Client: answering(status, nil, body)})
-		if err := target.Send(t.Context(), projection.Message{}); err != nil && len(err.Error()) > 2000 {
+		target := httpTarget(t, "http://x", outbox.HTTPOptions{Client: answering(status, nil, body)})
+		if err := target.Send(t.Context(), outbox.Message{}); err != nil && len(err.Error()) > 2000 {
 			t.Errorf("the error has %d bytes", len(err.Error()))
 		}
 	}
@@ -101,9 +101,9 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		header := http.Header{"Location": {"http://elsewhere/"}}
 		return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: header, Body: http.NoBody, Request: r}, nil
 	})}
-	target := httpTarget(t, "http://here", projection.HTTPOptions{Client: client})
-	err := target.Send(t.Context(), projection.Message{Body: []byte("secret")})
-	if err == nil || errors.Is(err, projection.ErrRefused) || followed.Load() > 0 {
+	target := httpTarget(t, "http://here", outbox.HTTPOptions{Client: client})
+	err := target.Send(t.Context(), outbox.Message{Body: []byte("secret")})
+	if err == nil || errors.Is(err, outbox.ErrRefused) || followed.Load() > 0 {
 		t.Errorf("%v, and %d requests to the other host", err, followed.Load())
 	}
 }
@@ -118,11 +118,11 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			requests++
 			return &http.Response{StatusCode: http.StatusTooManyRequests, Header: answer, Body: http.NoBody, Request: r}, nil
 		})}
-		target := httpTarget(t, "http://x", projection.HTTPOptions{Client: client})
+		target := httpTarget(t, "http://x", outbox.HTTPOptions{Client: client})
 		send := func(what string, sent int) {
 			t.Helper()
-			err := target.Send(t.Context(), projection.Message{})
-			if err == nil || errors.Is(err, projection.ErrRefused) || requests != sent {
+			err := target.Send(t.Context(), outbox.Message{})
+			if err == nil || errors.Is(err, outbox.ErrRefused) || requests != sent {
 				t.Errorf("%s: %v, after %d requests, not %d", what, err, requests, sent)
 			}
 		}
@@ -156,8 +156,8 @@ func TestHostileTextsAreEncodedInHeaders(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
 	defer server.Close()
 	defer client.CloseIdleConnections()
-	target := httpTarget(t, server.URL, projection.HTTPOptions{Client: client, Header: http.Header{"X-Key": {"k"}}})
-	m := projection.Message{
+	target := httpTarget(t, server.URL, outbox.HTTPOptions{Client: client, Header: http.Header{"X-Key": {"k"}}})
+	m := outbox.Message{
 		ID: "id", PersistenceID: hostile, SequenceNumber: 7, Topic: hostile,
 		Headers: map[string]string{
 			"One": hostile, "X-Key": "forged", "Idempotency-Key": "forged", "Outbox-Persistence-Id": "forged",
@@ -181,12 +181,12 @@ func TestHostileTextsAreEncodedInHeaders(t *testing.T) {
 func TestErrorsHaveNoURL(t *testing.T) {
 	t.Parallel()
 	client := &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errDown })}
-	target := httpTarget(t, "http://user:secret@x/?key=secret", projection.HTTPOptions{Client: client})
-	err := target.Send(t.Context(), projection.Message{})
+	target := httpTarget(t, "http://user:secret@x/?key=secret", outbox.HTTPOptions{Client: client})
+	err := target.Send(t.Context(), outbox.Message{})
 	if !errors.Is(err, errDown) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error is %v", err)
 	}
-	_, err = projection.NewHTTPTarget("http://%secret", projection.HTTPOptions{})
+	_, err = outbox.NewHTTPTarget("http://%secret", outbox.HTTPOptions{})
 	if !errors.Is(err, dynajournal.ErrInvalidArgument) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error is %v", err)
 	}
@@ -200,7 +200,7 @@ func TestTargetThatDoesNotAnswerIsLeft(t *testing.T) {
 			return nil, r.Context().Err()
 		})}
 		began := time.Now()
-		err := httpTarget(t, "http://x", projection.HTTPOptions{Client: client}).Send(t.Context(), projection.Message{})
+		err := httpTarget(t, "http://x", outbox.HTTPOptions{Client: client}).Send(t.Context(), outbox.Message{})
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
@@ -210,10 +210,10 @@ func TestTargetThatDoesNotAnswerIsLeft(t *testing.T) {
 func TestHTTPTargetNeedsAURL(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"", "x", "/x", "ftp://x", "http://", "://", "http:x"} {
-		_, err := projection.NewHTTPTarget(to, projection.HTTPOptions{})
+		_, err := outbox.NewHTTPTarget(to, outbox.HTTPOptions{})
 		wantError(t, to, err, dynajournal.ErrInvalidArgument)
 	}
-	_, err := projection.NewHTTPTarget("http://x", projection.HTTPOptions{Timeout: -1})
+	_, err := outbox.NewHTTPTarget("http://x", outbox.HTTPOptions{Timeout: -1})
 	wantError(t, "a negative time-out", err, dynajournal.ErrInvalidArgument)
 }
 
@@ -250,8 +250,8 @@ func TestServiceDoesEachMessageOnce(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for range 2 {
-		target := httpTarget(t, server.URL, projection.HTTPOptions{Client: client})
-		defer start(t, group(t, b.Journal(), fast(), projection.Outbox("out", target, oneEach)))()
+		target := httpTarget(t, server.URL, outbox.HTTPOptions{Client: client})
+		defer start(t, group(t, b.Journal(), fast(), outbox.New("out", target, oneEach)))()
 	}
 	b.await("group/out", "a", 6)
 	r.mu.Lock()

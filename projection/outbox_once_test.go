@@ -14,11 +14,13 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // once is an outbox whose messages are made once.
-func once(box *postbox, messages projection.MessageFunc) projection.Projection {
-	return projection.Outbox("out", box, messages, projection.MakeOnce())
+func once(box *postbox, messages outbox.MessageFunc) projection.Projection {
+	return outbox.New("out", box, messages, outbox.MakeOnce())
 }
 
 // A process is killed when it has sent the first of two messages. The next one sends what that has
@@ -30,7 +32,7 @@ func TestMessagesAreMadeOnce(t *testing.T) {
 		b.write("a", "x", "y")
 		gate, messages := b.gate(""), counting()
 		first, second := &postbox{}, &postbox{}
-		first.answer(func(projection.Message) error {
+		first.answer(func(outbox.Message) error {
 			gate.dead.Store(true)
 			return errDown
 		})
@@ -59,7 +61,7 @@ func TestOffsetMovesWithTheNextMessages(t *testing.T) {
 		b.write("a", "x", "y", "z")
 		gate, messages := b.gate(""), counting()
 		first, second := &postbox{}, &postbox{}
-		first.answer(func(m projection.Message) error {
+		first.answer(func(m outbox.Message) error {
 			if m.SequenceNumber == 2 {
 				gate.dead.Store(true)
 			}
@@ -88,7 +90,7 @@ func TestMessagesAreStoredUnderTheClaim(t *testing.T) {
 		b.write("a", "x")
 		arrived, passed := make(chan struct{}), make(chan struct{})
 		messages, first, second := counting(), &postbox{}, &postbox{}
-		slow := func(ctx context.Context, e dynajournal.Event) ([]projection.Message, error) {
+		slow := func(ctx context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 			close(arrived)
 			<-passed
 			return messages(ctx, e)
@@ -117,7 +119,7 @@ func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 	first, second := &postbox{}, &postbox{}
 	start(t, group(t, b.Journal(gate.install), fast(), once(first, messages)))
 	comes(t, "the request", gate.arrived)
-	second.answer(func(m projection.Message) error {
+	second.answer(func(m outbox.Message) error {
 		if string(m.Body) == "1/1" {
 			return errDown
 		}
@@ -139,7 +141,7 @@ func TestStoredMessagesOfASkippedEventAreNotSent(t *testing.T) {
 		b := setup(t)
 		b.write("a", "x", "y")
 		box := &postbox{}
-		box.answer(func(m projection.Message) error {
+		box.answer(func(m outbox.Message) error {
 			if m.SequenceNumber == 1 {
 				panic("lost")
 			}
@@ -151,7 +153,7 @@ func TestStoredMessagesOfASkippedEventAreNotSent(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		wantError(t, "the event", projection.WaitFor(ctx, b.journal, "group/out", "a", 1), projection.ErrStuck)
-		if _, err := projection.NewOperator(b.journal, "group/out").Skip(t.Context(), "a", 1); err != nil {
+		if _, err := operator.New(b.journal, "group/out").Skip(t.Context(), "a", 1); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "the next event is handled", func() bool { return b.rowNumber("group/out", "a", "seq") == 2 })
@@ -194,12 +196,12 @@ func TestMessagesOfProcessesThatAreKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		box, calls := &postbox{}, 0
-		box.answer(func(m projection.Message) error {
+		box.answer(func(m outbox.Message) error {
 			if calls++; calls%7 == 0 {
 				return errDown
 			}
 			if m.SequenceNumber%5 == 0 {
-				return projection.ErrRefused
+				return outbox.ErrRefused
 			}
 			return nil
 		})

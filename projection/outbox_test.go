@@ -12,6 +12,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 var errDown = errors.New("the target is down")
@@ -22,14 +24,14 @@ func TestMessagesAreSentInOrder(t *testing.T) {
 	b.write("a", "x", "y")
 	b.write("b", "z")
 	box := &postbox{}
-	make := func(_ context.Context, e dynajournal.Event) ([]projection.Message, error) {
+	make := func(_ context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 		if e.PersistenceID == "b" {
 			return nil, nil
 		}
 		headers := map[string]string{"n": fmt.Sprint(e.SequenceNumber)}
-		return []projection.Message{{Topic: "one", Headers: headers, ID: "ignored"}, {Body: []byte("body")}}, nil
+		return []outbox.Message{{Topic: "one", Headers: headers, ID: "ignored"}, {Body: []byte("body")}}, nil
 	}
-	start(t, group(t, b.journal, fast(), projection.Outbox("out", box, make)))
+	start(t, group(t, b.journal, fast(), outbox.New("out", box, make)))
 	b.await("group/out", "a", 2)
 	b.await("group/out", "b", 1)
 	var got, ids []string
@@ -52,14 +54,14 @@ func TestMessagesOfAKilledProcessHaveTheSameIDs(t *testing.T) {
 		b.write("a", "x", "y")
 		gate := b.gate("")
 		first, second := &postbox{}, &postbox{}
-		first.answer(func(m projection.Message) error {
+		first.answer(func(m outbox.Message) error {
 			if string(m.Body) == "y" {
 				gate.dead.Store(true)
 			}
 			return nil
 		})
 		j := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
-		stop := start(t, group(t, j, fast(), projection.Outbox("out", first, oneEach)))
+		stop := start(t, group(t, j, fast(), outbox.New("out", first, oneEach)))
 		until(t, "the process dies", gate.dead.Load)
 		stop()
 		b.runOutbox(second)
@@ -102,12 +104,12 @@ func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 		b := setup(t)
 		b.write("a", "x", "y")
 		box := &postbox{}
-		box.answer(func(projection.Message) error { return errDown })
+		box.answer(func(outbox.Message) error { return errDown })
 		config := fast()
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
-		start(t, group(t, b.Journal(), config, projection.Outbox("out", box, oneEach)))
+		start(t, group(t, b.Journal(), config, outbox.New("out", box, oneEach)))
 		time.Sleep(10 * time.Minute)
-		for stuck, err := range projection.NewOperator(b.journal, "").Stuck(t.Context(), projection.ScanOptions{}) {
+		for stuck, err := range operator.New(b.journal, "").Stuck(t.Context(), operator.ScanOptions{}) {
 			t.Errorf("stuck: %v, %v", stuck, err)
 		}
 		if got := box.bodies("a"); slices.Contains(got, "y") || len(got) > 60 {
@@ -122,22 +124,22 @@ func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 func TestWrongMessagesMakeAnIDStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	wrong := map[string]func() ([]projection.Message, error){
-		"an error":     func() ([]projection.Message, error) { return nil, errDown },
-		"a panic":      func() ([]projection.Message, error) { panic("lost") },
-		"too many":     func() ([]projection.Message, error) { return make([]projection.Message, 101), nil },
-		"a large body": func() ([]projection.Message, error) { return []projection.Message{{Body: make([]byte, 300<<10)}}, nil },
-		"a long topic": func() ([]projection.Message, error) {
-			return []projection.Message{{Topic: strings.Repeat("x", 257)}}, nil
+	wrong := map[string]func() ([]outbox.Message, error){
+		"an error":     func() ([]outbox.Message, error) { return nil, errDown },
+		"a panic":      func() ([]outbox.Message, error) { panic("lost") },
+		"too many":     func() ([]outbox.Message, error) { return make([]outbox.Message, 101), nil },
+		"a large body": func() ([]outbox.Message, error) { return []outbox.Message{{Body: make([]byte, 300<<10)}}, nil },
+		"a long topic": func() ([]outbox.Message, error) {
+			return []outbox.Message{{Topic: strings.Repeat("x", 257)}}, nil
 		},
-		"a header without a name": func() ([]projection.Message, error) {
-			return []projection.Message{{Headers: map[string]string{"": "x"}}}, nil
+		"a header without a name": func() ([]outbox.Message, error) {
+			return []outbox.Message{{Headers: map[string]string{"": "x"}}}, nil
 		},
-		"a name of two lines": func() ([]projection.Message, error) {
-			return []projection.Message{{Headers: map[string]string{"a\r\nb": "x"}}}, nil
+		"a name of two lines": func() ([]outbox.Message, error) {
+			return []outbox.Message{{Headers: map[string]string{"a\r\nb": "x"}}}, nil
 		},
-		"a value of other bytes": func() ([]projection.Message, error) {
-			return []projection.Message{{Headers: map[string]string{"a": "\xff"}}}, nil
+		"a value of other bytes": func() ([]outbox.Message, error) {
+			return []outbox.Message{{Headers: map[string]string{"a": "\xff"}}}, nil
 		},
 	}
 	for name := range wrong {
@@ -145,7 +147,7 @@ func TestWrongMessagesMakeAnIDStuck(t *testing.T) {
 	}
 	b.write("right", "x")
 	box := &postbox{}
-	messages := func(ctx context.Context, e dynajournal.Event) ([]projection.Message, error) {
+	messages := func(ctx context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 		if made := wrong[e.PersistenceID]; made != nil {
 			return made()
 		}
@@ -153,7 +155,7 @@ func TestWrongMessagesMakeAnIDStuck(t *testing.T) {
 	}
 	config := fast()
 	config.Attempts = 1
-	start(t, group(t, b.journal, config, projection.Outbox("out", box, messages)))
+	start(t, group(t, b.journal, config, outbox.New("out", box, messages)))
 	b.await("group/out", "right", 1)
 	for name := range wrong {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -169,9 +171,9 @@ func TestOutboxNeedsATargetAndAFunction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for name, p := range map[string]projection.Projection{
-		"no target":              projection.Outbox("out", nil, oneEach),
-		"no function":            projection.Outbox("out", &postbox{}, nil),
-		"an option of an outbox": projection.AtLeastOnce("out", &recorder{}, projection.MakeOnce()),
+		"no target":              outbox.New("out", nil, oneEach),
+		"no function":            outbox.New("out", &postbox{}, nil),
+		"an option of an outbox": projection.AtLeastOnce("out", &recorder{}, outbox.MakeOnce()),
 	} {
 		_, err := projection.New(b.journal, fast(), p)
 		wantError(t, name, err, dynajournal.ErrInvalidArgument)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // pausing looks every 50 ms whether projections are paused.
@@ -28,14 +29,14 @@ func paused(t *testing.T, g *projection.Group, place int, is bool) {
 
 func (b *bundle) pause(name string) {
 	b.Helper()
-	if err := projection.NewOperator(b.journal, name).Pause(b.Context()); err != nil {
+	if err := operator.New(b.journal, name).Pause(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 }
 
 func (b *bundle) continues(name string) {
 	b.Helper()
-	if err := projection.NewOperator(b.journal, name).Continue(b.Context()); err != nil {
+	if err := operator.New(b.journal, name).Continue(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -126,13 +127,13 @@ func TestWrongPausesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for name, err := range map[string]error{
-		"no journal": projection.NewOperator(nil, "group/all").Pause(t.Context()),
-		"no slash":   projection.NewOperator(b.journal, "all").Pause(t.Context()),
-		"no group":   projection.NewOperator(b.journal, "/all").Continue(t.Context()),
+		"no journal": operator.New(nil, "group/all").Pause(t.Context()),
+		"no slash":   operator.New(b.journal, "all").Pause(t.Context()),
+		"no group":   operator.New(b.journal, "/all").Continue(t.Context()),
 	} {
 		wantError(t, name, err, dynajournal.ErrInvalidArgument)
 	}
-	wantError(t, "one that never ran", projection.NewOperator(b.journal, "group/all").Pause(t.Context()), projection.ErrNoProjection)
+	wantError(t, "one that never ran", operator.New(b.journal, "group/all").Pause(t.Context()), projection.ErrNoProjection)
 	b.continues("group/all") // it is not paused
 	if len(b.items("owed")) > 0 {
 		t.Error("a sweep is owed though nothing was paused")

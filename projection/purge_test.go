@@ -15,6 +15,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // purge purges a persistence id, with a writer of its own.
@@ -316,8 +318,8 @@ func TestPurge_MessagesOfOutbox(t *testing.T) {
 	b := setup(t)
 	b.write("a", "x")
 	box := &postbox{}
-	box.answer(func(projection.Message) error { return errDown })
-	g := group(t, b.journal, fast(), projection.Outbox("out", box, oneEach, projection.MakeOnce()))
+	box.answer(func(outbox.Message) error { return errDown })
+	g := group(t, b.journal, fast(), outbox.New("out", box, oneEach, outbox.MakeOnce()))
 	start(t, g)
 	until(t, "the message is stored", func() bool { return b.row("group/out", "a")["made"] != nil })
 	b.purge("a")
@@ -349,7 +351,7 @@ func TestPurge_Audit(t *testing.T) {
 	b.write("new", "x")
 	b.purge("new")
 	b.write("new", "y")
-	now := projection.AuditOptions{MinAge: -1}
+	now := operator.AuditOptions{MinAge: -1}
 	want(t, "before", b.audit("", now), "group/all a other-life 2+1", "group/all new no-row 0+1")
 	start(t, g)
 	b.await("group/all", "a", 4)

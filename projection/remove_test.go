@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // keys returns the keys of all items of the projections table, in their order.
@@ -27,7 +28,7 @@ func (b *bundle) keys() (keys []string) {
 // remove removes a projection with a journal of its own.
 func (b *bundle) remove(name string, change ...func(*dynajournal.Config)) (int64, error) {
 	b.Helper()
-	return projection.NewOperator(b.Journal(change...), name).Remove(b.Context(), projection.RemoveOptions{})
+	return operator.New(b.Journal(change...), name).Remove(b.Context(), operator.RemoveOptions{})
 }
 
 func TestRemovedProjectionLeavesNothing(t *testing.T) {
@@ -61,7 +62,7 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 			}
 			run(one, two)
 			run(two)
-			if err := projection.NewOperator(b.journal, "group/all").Retry(t.Context(), "i1"); err != nil {
+			if err := operator.New(b.journal, "group/all").Retry(t.Context(), "i1"); err != nil {
 				t.Fatal(err)
 			}
 			b.put(projectionsTable, map[string]types.AttributeValue{ // as on Lambda
@@ -69,9 +70,9 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 			})
 			before := b.keys()
 			var told int64
-			opts := projection.RemoveOptions{Progress: func(items int64) { told = items }}
+			opts := operator.RemoveOptions{Progress: func(items int64) { told = items }}
 			opts.ReadUnitsPerSecond = 1e6
-			items, err := projection.NewOperator(b.journal, "group/all").Remove(t.Context(), opts)
+			items, err := operator.New(b.journal, "group/all").Remove(t.Context(), opts)
 			if gone := len(before) - len(b.keys()); err != nil || items < ids+1 || told != items || int64(gone) != items+1 {
 				t.Fatalf("%d items, told %d, %d are gone: %v", items, told, gone, err)
 			}
@@ -117,7 +118,7 @@ func TestInterruptedRemovalIsFinished(t *testing.T) {
 			gate := b.gate("")
 			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
 			gate.killAfter(operation, after)
-			if _, err := projection.NewOperator(killed, "group/all").Remove(t.Context(), projection.RemoveOptions{}); err == nil {
+			if _, err := operator.New(killed, "group/all").Remove(t.Context(), operator.RemoveOptions{}); err == nil {
 				t.Fatal("it was not killed")
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -143,7 +144,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 		over := make(chan error, 1)
 		j := b.Journal(gate.install)
 		go func() {
-			_, err := projection.NewOperator(j, "group/all").Remove(context.Background(), projection.RemoveOptions{})
+			_, err := operator.New(j, "group/all").Remove(context.Background(), operator.RemoveOptions{})
 			over <- err
 		}()
 		return over
@@ -200,7 +201,7 @@ func TestCostsOfARemoval(t *testing.T) {
 	var spent costs
 	j := b.Journal(spent.install)
 	spent.take()
-	if _, err := projection.NewOperator(j, "group/all").Remove(t.Context(), projection.RemoveOptions{}); err != nil {
+	if _, err := operator.New(j, "group/all").Remove(t.Context(), operator.RemoveOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := spent.take(), (dynajournal.Cost{Requests: 12, ReadUnits: 7, WriteUnits: ids + 3}); got != want {

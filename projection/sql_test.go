@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 // The rest is tested with real databases in the module sqltest below this folder.
@@ -35,28 +36,28 @@ func TestWrongArgumentsOfSQLAreRefused(t *testing.T) {
 	db := sql.OpenDB(connector{errWanted})
 	t.Cleanup(func() { _ = db.Close() })
 	for name, p := range map[string]projection.Projection{
-		"no name":       projection.SQL("", db, projection.SQLite, projection.SQLFunc(nothing)),
-		"no database":   projection.SQL("a", nil, projection.SQLite, projection.SQLFunc(nothing)),
-		"no dialect":    projection.SQL("a", db, 0, projection.SQLFunc(nothing)),
-		"wrong dialect": projection.SQL("a", db, 9, projection.SQLFunc(nothing)),
-		"no handler":    projection.SQL("a", db, projection.Postgres, nil),
+		"no name":       sqlprojection.New("", db, sqlprojection.SQLite, sqlprojection.HandlerFunc(nothing)),
+		"no database":   sqlprojection.New("a", nil, sqlprojection.SQLite, sqlprojection.HandlerFunc(nothing)),
+		"no dialect":    sqlprojection.New("a", db, 0, sqlprojection.HandlerFunc(nothing)),
+		"wrong dialect": sqlprojection.New("a", db, 9, sqlprojection.HandlerFunc(nothing)),
+		"no handler":    sqlprojection.New("a", db, sqlprojection.Postgres, nil),
 	} {
 		_, err := projection.New(b.journal, fast(), p)
 		wantError(t, name, err, dynajournal.ErrInvalidArgument)
 	}
-	wait := func(j *dynajournal.Journal, db *sql.DB, dialect projection.Dialect, name string, seq int64) error {
-		return projection.WaitForSQL(t.Context(), j, db, dialect, name, "a", seq)
+	wait := func(j *dynajournal.Journal, db *sql.DB, dialect sqlprojection.Dialect, name string, seq int64) error {
+		return sqlprojection.WaitFor(t.Context(), j, db, dialect, name, "a", seq)
 	}
 	for name, err := range map[string]error{
-		"no journal":        wait(nil, db, projection.SQLite, "group/all", 1),
-		"no database":       wait(b.journal, nil, projection.SQLite, "group/all", 1),
+		"no journal":        wait(nil, db, sqlprojection.SQLite, "group/all", 1),
+		"no database":       wait(b.journal, nil, sqlprojection.SQLite, "group/all", 1),
 		"no dialect":        wait(b.journal, db, 0, "group/all", 1),
-		"no slash":          wait(b.journal, db, projection.SQLite, "all", 1),
-		"a negative number": wait(b.journal, db, projection.SQLite, "group/all", -1),
+		"no slash":          wait(b.journal, db, sqlprojection.SQLite, "all", 1),
+		"a negative number": wait(b.journal, db, sqlprojection.SQLite, "group/all", -1),
 	} {
-		wantError(t, "WaitForSQL: "+name, err, dynajournal.ErrInvalidArgument)
+		wantError(t, "WaitFor: "+name, err, dynajournal.ErrInvalidArgument)
 	}
-	wantError(t, "WaitForSQL without a server", wait(b.journal, db, projection.Postgres, "group/all", 1), errWanted)
+	wantError(t, "WaitFor without a server", wait(b.journal, db, sqlprojection.Postgres, "group/all", 1), errWanted)
 }
 
 // A database that can't be reached stops its own projection only, and makes nothing stuck.
@@ -69,7 +70,7 @@ func TestDatabaseThatIsDownIsWaitedFor(t *testing.T) {
 	config := fast()
 	config.Attempts = 1
 	g := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}),
-		projection.SQL("effects", db, projection.Postgres, projection.SQLFunc(nothing)))
+		sqlprojection.New("effects", db, sqlprojection.Postgres, sqlprojection.HandlerFunc(nothing)))
 	start(t, g)
 	b.await("group/all", "a", 1)
 	wantError(t, "Resume", g.Resume(t.Context(), "effects", "a"), errWanted)
@@ -84,9 +85,9 @@ func TestDatabaseThatRefusesEndsTheGroup(t *testing.T) {
 	b := setup(t)
 	db := sql.OpenDB(connector{coded{"28P01"}})
 	t.Cleanup(func() { _ = db.Close() })
-	g := group(t, b.journal, fast(), projection.SQL("effects", db, projection.Postgres, projection.SQLFunc(nothing)))
+	g := group(t, b.journal, fast(), sqlprojection.New("effects", db, sqlprojection.Postgres, sqlprojection.HandlerFunc(nothing)))
 	err := g.Run(t.Context())
-	wantError(t, "Run", err, projection.ErrNoOffsetsTable)
+	wantError(t, "Run", err, sqlprojection.ErrNoOffsetsTable)
 	if code, ok := errors.AsType[coded](err); !ok || code.code != "28P01" {
 		t.Errorf("Run: %v", err)
 	}
@@ -98,7 +99,7 @@ func TestProjectionKeepsItsKind(t *testing.T) {
 	db := sql.OpenDB(connector{errWanted})
 	t.Cleanup(func() { _ = db.Close() })
 	inSQL := func(options ...projection.Option) projection.Projection {
-		return projection.SQL("all", db, projection.SQLite, projection.SQLFunc(nothing), options...)
+		return sqlprojection.New("all", db, sqlprojection.SQLite, sqlprojection.HandlerFunc(nothing), options...)
 	}
 	inTable := func(options ...projection.Option) projection.Projection {
 		return projection.AtLeastOnce("all", &recorder{}, options...)

@@ -25,6 +25,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 var (
@@ -52,8 +53,8 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	config := sweeping()
 	config.Source = projection.Sweep(projection.SweepOptions{PerSecond: 1000})
 	began = time.Now()
-	stated, err := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})).
-		EstimateSweep(t.Context(), projection.EstimateOptions{})
+	all := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
+	stated, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 			t.Fatalf("persistence id %d is handled up to %d of %d", i, seq, each)
 		}
 	}
-	for f, err := range projection.NewOperator(b.journal, "group/all").Audit(t.Context(), projection.AuditOptions{MinAge: -1, PerSecond: -1}) {
+	for f, err := range operator.New(b.journal, "group/all").Audit(t.Context(), operator.AuditOptions{MinAge: -1, PerSecond: -1}) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	// The second process looks again at the ids behind the stored position, at 10 requests and

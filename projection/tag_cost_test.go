@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // The costs that docs/projections.md has of an index of tags.
@@ -47,7 +48,7 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		var read costs
 		index := b.openTagIndex(b.Journal(read.install), tagsTable)
 		read.take()
-		found, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+		found, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 		want := dynajournal.Cost{Requests: 7, ReadUnits: 108} // 102 events, and entries in 4 lanes
 		if got := read.take(); len(found) != 102 || got != want {
 			t.Errorf("%d events: %+v, want %+v", len(found), got, want)
@@ -70,7 +71,7 @@ func TestCostsOfAnIdleLiveLoop(t *testing.T) {
 		index := b.openTagIndex(b.Journal(spent.install), tagsTable)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan error, 1)
-		go func() { over <- failure(index.EventsByTag(ctx, "red", projection.TagOffset{}, dynajournal.Poll{})) }()
+		go func() { over <- failure(index.EventsByTag(ctx, "red", tags.Offset{}, dynajournal.Poll{})) }()
 		time.Sleep(time.Minute)
 		spent.take()
 		time.Sleep(time.Minute)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 const tagsTable = "tags"
@@ -26,15 +27,15 @@ func tagging(t testing.TB, lanes int) *bundle {
 
 func (b *bundle) createTagIndex(table string, lanes int) {
 	b.Helper()
-	if err := projection.CreateTagIndex(b.Context(), b.journal, table, projection.TagIndexOptions{Lanes: lanes}); err != nil {
+	if err := tags.Create(b.Context(), b.journal, table, tags.IndexOptions{Lanes: lanes}); err != nil {
 		b.Fatal(err)
 	}
 }
 
 // openTagIndex opens an index as a process does that has a journal of its own.
-func (b *bundle) openTagIndex(j *dynajournal.Journal, table string) *projection.TagIndex {
+func (b *bundle) openTagIndex(j *dynajournal.Journal, table string) *tags.Index {
 	b.Helper()
-	index, err := projection.OpenTagIndex(b.Context(), j, table)
+	index, err := tags.Open(b.Context(), j, table)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func withTags(value string, tags ...string) dynajournal.NewEvent {
 }
 
 // collect returns the events of a loop, each as its id and number, and their offsets.
-func collect(t testing.TB, events iter.Seq2[projection.TaggedEvent, error]) (found []string, offsets []projection.TagOffset) {
+func collect(t testing.TB, events iter.Seq2[tags.Event, error]) (found []string, offsets []tags.Offset) {
 	t.Helper()
 	for e, err := range events {
 		if err != nil {
@@ -70,13 +71,13 @@ func collect(t testing.TB, events iter.Seq2[projection.TaggedEvent, error]) (fou
 // byTag returns the events that a process finds now, sorted.
 func (b *bundle) byTag(tag string) []string {
 	b.Helper()
-	found, _ := collect(b, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(b.Context(), tag, projection.TagOffset{}))
+	found, _ := collect(b, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(b.Context(), tag, tags.Offset{}))
 	slices.Sort(found)
 	return found
 }
 
 // failure returns the error that a loop ends with.
-func failure(events iter.Seq2[projection.TaggedEvent, error]) error {
+func failure(events iter.Seq2[tags.Event, error]) error {
 	for _, err := range events {
 		if err != nil {
 			return err

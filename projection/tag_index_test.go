@@ -18,6 +18,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 func TestEventsAreFoundByTheirTags(t *testing.T) {
@@ -34,7 +36,7 @@ func TestEventsAreFoundByTheirTags(t *testing.T) {
 		b.await("group/tags", fmt.Sprint("id", i), 2)
 	}
 	index := b.openTagIndex(b.Journal(), tagsTable)
-	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 	if len(found) != 242 {
 		t.Errorf("red: %d events", len(found))
 	}
@@ -48,7 +50,7 @@ func TestEventsAreFoundByTheirTags(t *testing.T) {
 	want(t, "a long tag", b.byTag(long), "a 4")
 	want(t, "no tag of an event", b.byTag("green"))
 	for i, offset := range offsets { // from any offset, also after it was stored
-		stored, err := projection.ParseTagOffset(offset.String())
+		stored, err := tags.ParseOffset(offset.String())
 		if err != nil || stored != offset {
 			t.Fatalf("offset %v: %v, %v", offset, stored, err)
 		}
@@ -91,7 +93,7 @@ func TestIndexIsBuiltBesideAnother(t *testing.T) {
 	b.await("group/tags", "id0", 3)
 	b.await("group/tags2", "id0", 3)
 	for _, tag := range []string{"red", "blue"} {
-		found, offsets := collect(t, b.openTagIndex(b.journal, "tags2").CurrentEventsByTag(t.Context(), tag, projection.TagOffset{}))
+		found, offsets := collect(t, b.openTagIndex(b.journal, "tags2").CurrentEventsByTag(t.Context(), tag, tags.Offset{}))
 		slices.Sort(found)
 		want(t, tag, found, b.byTag(tag)...)
 		err := failure(b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), tag, offsets[0]))
@@ -146,7 +148,7 @@ func TestReaderSeesTheNextLife(t *testing.T) {
 	b.await("group/tags", "a", 2)
 	var found []string
 	poll := dynajournal.Poll{Shortest: time.Millisecond, Longest: time.Millisecond}
-	for e, err := range b.openTagIndex(b.Journal(), tagsTable).EventsByTag(t.Context(), "red", projection.TagOffset{}, poll) {
+	for e, err := range b.openTagIndex(b.Journal(), tagsTable).EventsByTag(t.Context(), "red", tags.Offset{}, poll) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +188,7 @@ func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
 		start(t, group(t, j, config, index.Projection("tags")))
 		time.Sleep(10 * time.Minute)
-		for stuck, err := range projection.NewOperator(b.journal, "").Stuck(t.Context(), projection.ScanOptions{}) {
+		for stuck, err := range operator.New(b.journal, "").Stuck(t.Context(), operator.ScanOptions{}) {
 			t.Errorf("stuck: %v, %v", stuck, err)
 		}
 		remove()
@@ -211,7 +213,7 @@ func TestCreateTagIndex_ByThreeProcesses(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
-					if err := projection.CreateTagIndex(t.Context(), b.journal, tagsTable, projection.TagIndexOptions{}); err != nil {
+					if err := tags.Create(t.Context(), b.journal, tagsTable, tags.IndexOptions{}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -232,24 +234,24 @@ func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(j *dynajournal.Journal, table string, opts projection.TagIndexOptions) error {
-		return projection.CreateTagIndex(t.Context(), j, table, opts)
+	create := func(j *dynajournal.Journal, table string, opts tags.IndexOptions) error {
+		return tags.Create(t.Context(), j, table, opts)
 	}
-	lanes := func(n int) projection.TagIndexOptions { return projection.TagIndexOptions{Lanes: n} }
+	lanes := func(n int) tags.IndexOptions { return tags.IndexOptions{Lanes: n} }
 	invalid := dynajournal.ErrInvalidArgument
 	wantError(t, "the same again", create(b.journal, tagsTable, lanes(3)), nil)
 	wantError(t, "other lanes", create(b.journal, tagsTable, lanes(2)), dynajournal.ErrHeaderMismatch)
 	wantError(t, "another key", create(b.journal, "other", lanes(3)), dynajournal.ErrTableSchema)
 	wantError(t, "too many lanes", create(b.journal, "new", lanes(65)), invalid)
 	wantError(t, "negative lanes", create(b.journal, "new", lanes(-1)), invalid)
-	wantError(t, "read units alone", create(b.journal, "new", projection.TagIndexOptions{ReadUnits: 1}), invalid)
+	wantError(t, "read units alone", create(b.journal, "new", tags.IndexOptions{ReadUnits: 1}), invalid)
 	wantError(t, "an ARN", create(b.journal, "arn:aws:dynamodb:us-east-1:1:table/new", lanes(1)), invalid)
 	wantError(t, "no name", create(b.journal, "", lanes(1)), invalid)
 	wantError(t, "no journal", create(nil, "new", lanes(1)), invalid)
 	wantError(t, "the journal's table", create(b.journal, dynajournal.DefaultJournalTable, lanes(1)), invalid)
 	wantError(t, "the projections table", create(b.journal, projectionsTable, lanes(1)), invalid)
 
-	wantError(t, "with capacity", create(b.journal, "units", projection.TagIndexOptions{ReadUnits: 7, WriteUnits: 3}), nil)
+	wantError(t, "with capacity", create(b.journal, "units", tags.IndexOptions{ReadUnits: 7, WriteUnits: 3}), nil)
 	described, err := b.table.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("units")})
 	if err != nil {
 		t.Fatal(err)
@@ -259,15 +261,15 @@ func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
 	}
 
 	open := func(table string) error {
-		_, err := projection.OpenTagIndex(t.Context(), b.journal, table)
+		_, err := tags.Open(t.Context(), b.journal, table)
 		return err
 	}
-	wantError(t, "no table", open("none"), projection.ErrNoTagIndex)
+	wantError(t, "no table", open("none"), tags.ErrNoIndex)
 	header := map[string]types.AttributeValue{
 		"par": &types.AttributeValueMemberS{Value: "header"}, "num": &types.AttributeValueMemberN{Value: "0"},
 	}
 	b.deleteItem(tagsTable, header)
-	wantError(t, "no header", open(tagsTable), projection.ErrNoTagIndex)
+	wantError(t, "no header", open(tagsTable), tags.ErrNoIndex)
 	b.putItem(tagsTable, header)
 	wantError(t, "a damaged header", open(tagsTable), dynajournal.ErrCorruptItem)
 	header["version"], header["lanes"] = &types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberN{Value: "1"}

@@ -14,6 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // Two processes add to one lane in turn: neither knows what the other has added.
@@ -34,7 +35,7 @@ func TestTwoProcessesAddToALane(t *testing.T) {
 		b.await("other/tags", "b", int64(i+1))
 		all = append(all, fmt.Sprint("a ", i+1), fmt.Sprint("b ", i+1))
 	}
-	found, _ := collect(t, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+	found, _ := collect(t, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 	want(t, "red", found, all...)
 }
 
@@ -100,7 +101,7 @@ type heard struct {
 	of  map[string][]int64
 }
 
-func (h *heard) listen(ctx context.Context, index *projection.TagIndex, from projection.TagOffset) (over chan error) {
+func (h *heard) listen(ctx context.Context, index *tags.Index, from tags.Offset) (over chan error) {
 	over = make(chan error, 1)
 	go func() {
 		poll := dynajournal.Poll{Shortest: 10 * time.Millisecond, Longest: time.Second}
@@ -135,7 +136,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 		}
 		h := &heard{of: map[string][]int64{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		over := h.listen(ctx, b.openTagIndex(b.Journal(), tagsTable), projection.TagOffset{})
+		over := h.listen(ctx, b.openTagIndex(b.Journal(), tagsTable), tags.Offset{})
 		config := fast()
 		config.ClaimTimeout = 200 * time.Millisecond
 		config.Source = projection.Sweep(projection.SweepOptions{Every: 200 * time.Millisecond, PerSecond: -1})

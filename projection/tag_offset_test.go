@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 func FuzzParseTagOffset(f *testing.F) {
@@ -18,9 +18,9 @@ func FuzzParseTagOffset(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		offset, err := projection.ParseTagOffset(text)
+		offset, err := tags.ParseOffset(text)
 		if err != nil {
-			if !errors.Is(err, dynajournal.ErrInvalidArgument) || offset != (projection.TagOffset{}) {
+			if !errors.Is(err, dynajournal.ErrInvalidArgument) || offset != (tags.Offset{}) {
 				t.Errorf("%q: %v, %v", text, offset, err)
 			}
 			return
@@ -41,7 +41,7 @@ func TestTextThatIsNoOffsetIsRefused(t *testing.T) {
 		"0123abcd.89abcdef.9223372036854775807":        false, "0123abcd.89abcdef.-1": false, "0123abcd.89abcdef.+1": false,
 		"0123abcd.89abcdef.007": false, "0123abcd.89abcdeg.1": false, "0123abc.89abcdef.1": false, " 0123abcd.89abcdef.1": false,
 	} {
-		if _, err := projection.ParseTagOffset(text); (err == nil) != ok {
+		if _, err := tags.ParseOffset(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // laned makes an index of one lane with events of a, all of a tag, and returns its entries.
@@ -46,7 +46,7 @@ func TestReaderDropsRepeats(t *testing.T) {
 	}
 	b.putItem(tagsTable, at(entries[2], 7))
 	index := b.openTagIndex(b.journal, tagsTable)
-	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 	want(t, "red", found, "a 1", "a 2", "a 3")
 	found, _ = collect(t, index.CurrentEventsByTag(t.Context(), "red", offsets[1]))
 	want(t, "behind the second", found, "a 3")
@@ -70,7 +70,7 @@ func TestMissingEntryIsReadAgain(t *testing.T) {
 					}
 				}}}
 			})
-			found, _ := collect(t, b.openTagIndex(j, tagsTable).CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+			found, _ := collect(t, b.openTagIndex(j, tagsTable).CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 			want(t, "red", found, "a 1", "a 2", "a 3")
 		})
 	}
@@ -81,8 +81,8 @@ func TestEntryThatStaysMissingIsAnError(t *testing.T) {
 	b, entries := laned(t, "x", "y", "z")
 	index := b.openTagIndex(b.journal, tagsTable)
 	b.deleteItem(tagsTable, entries[1])
-	wantError(t, "a loop", failure(index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{})), dynajournal.ErrCorruptItem)
-	live := index.EventsByTag(t.Context(), "red", projection.TagOffset{}, dynajournal.Poll{})
+	wantError(t, "a loop", failure(index.CurrentEventsByTag(t.Context(), "red", tags.Offset{})), dynajournal.ErrCorruptItem)
+	live := index.EventsByTag(t.Context(), "red", tags.Offset{}, dynajournal.Poll{})
 	wantError(t, "a live loop", failure(live), dynajournal.ErrCorruptItem)
 }
 
@@ -108,7 +108,7 @@ func TestDamagedEntryIsAnError(t *testing.T) {
 			change(entries[1])
 			b.putItem(tagsTable, entries[1])
 			index := b.openTagIndex(b.journal, tagsTable)
-			err := failure(index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+			err := failure(index.CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 			wantError(t, "a loop", err, dynajournal.ErrCorruptItem)
 			_, err = index.Remove(t.Context(), "a")
 			wantError(t, "Remove", err, dynajournal.ErrCorruptItem)
@@ -153,10 +153,10 @@ func TestOffsetOfSomethingElseIsRefused(t *testing.T) {
 	b, entries := laned(t, "x", "y")
 	b.createTagIndex("tags2", 1)
 	one, two := b.openTagIndex(b.journal, tagsTable), b.openTagIndex(b.journal, "tags2")
-	_, offsets := collect(t, one.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+	_, offsets := collect(t, one.CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience/2)
 	defer cancel()
-	refused := func(what string, index *projection.TagIndex, tag string) {
+	refused := func(what string, index *tags.Index, tag string) {
 		t.Helper()
 		current := index.CurrentEventsByTag(t.Context(), tag, offsets[1])
 		wantError(t, what, failure(current), dynajournal.ErrInvalidArgument)
@@ -168,7 +168,7 @@ func TestOffsetOfSomethingElseIsRefused(t *testing.T) {
 	refused("no tag", one, "")
 	b.deleteItem(tagsTable, entries[1]) // as in a backup
 	refused("behind the end", one, "red")
-	err := failure(one.EventsByTag(t.Context(), "red", projection.TagOffset{}, dynajournal.Poll{Shortest: -1}))
+	err := failure(one.EventsByTag(t.Context(), "red", tags.Offset{}, dynajournal.Poll{Shortest: -1}))
 	wantError(t, "a negative pause", err, dynajournal.ErrInvalidArgument)
 }
 
@@ -180,7 +180,7 @@ func TestEventsByTagAreFoundLive(t *testing.T) {
 		index := b.openTagIndex(b.Journal(), tagsTable)
 		h := &heard{of: map[string][]int64{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		over := h.listen(ctx, index, projection.TagOffset{})
+		over := h.listen(ctx, index, tags.Offset{})
 		g, _ := b.index(b.journal, fast())
 		at := func(d time.Duration, wanted ...string) {
 			t.Helper()

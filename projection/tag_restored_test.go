@@ -10,7 +10,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/enginetest"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // backUp returns the items of a table.
@@ -40,15 +40,15 @@ func (b *bundle) indexed(pid string, seq int64) {
 
 func (b *bundle) wantRestored() {
 	b.Helper()
-	_, err := projection.OpenTagIndex(b.Context(), b.journal, tagsTable)
-	wantError(b, "open", err, projection.ErrTagIndexRestored)
-	err = projection.CreateTagIndex(b.Context(), b.journal, tagsTable, projection.TagIndexOptions{Lanes: 1})
-	wantError(b, "create", err, projection.ErrTagIndexRestored)
+	_, err := tags.Open(b.Context(), b.journal, tagsTable)
+	wantError(b, "open", err, tags.ErrRestored)
+	err = tags.Create(b.Context(), b.journal, tagsTable, tags.IndexOptions{Lanes: 1})
+	wantError(b, "create", err, tags.ErrRestored)
 }
 
 func (b *bundle) accept() {
 	b.Helper()
-	if err := projection.AcceptRestoredTagIndex(b.Context(), b.journal, tagsTable); err != nil {
+	if err := tags.AcceptRestored(b.Context(), b.journal, tagsTable); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -60,12 +60,12 @@ func TestIndexThatWasRestoredIsRefused(t *testing.T) {
 	b := tagging(t, 1)
 	w := b.write("a", withTags("1", "red"))
 	b.indexed("a", 1)
-	tags, offsets := b.backUp(tagsTable), b.backUp(projectionsTable)
+	index, offsets := b.backUp(tagsTable), b.backUp(projectionsTable)
 	b.append(w, withTags("2", "red"))
 	b.indexed("a", 2)
-	_, reached := collect(t, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+	_, reached := collect(t, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 
-	b.restore(tagsTable, tags)
+	b.restore(tagsTable, index)
 	b.wantRestored()
 
 	b.restore(projectionsTable, offsets)
@@ -121,6 +121,6 @@ func TestReplicatedIndexIsOpened(t *testing.T) {
 func TestAcceptingNeedsAnIndexOfTheJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	wantError(t, "no table", projection.AcceptRestoredTagIndex(t.Context(), b.journal, tagsTable), projection.ErrNoTagIndex)
-	wantError(t, "no name", projection.AcceptRestoredTagIndex(t.Context(), b.journal, ""), dynajournal.ErrInvalidArgument)
+	wantError(t, "no table", tags.AcceptRestored(t.Context(), b.journal, tagsTable), tags.ErrNoIndex)
+	wantError(t, "no name", tags.AcceptRestored(t.Context(), b.journal, ""), dynajournal.ErrInvalidArgument)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // maxItems is how many items a handler may return: a transaction has 100, and one is the row.
@@ -17,32 +18,34 @@ const maxItems = 99
 // transactional writes the items of a handler and the offset in one transaction.
 type transactional struct{ handler TransactionalHandler }
 
-func (*transactional) delivery() string { return kindTransactional }
+func (*transactional) Delivery() string { return engine.KindTransactional }
 
-func (k *transactional) check(projection string) error {
+func (k *transactional) Check(projection string) error {
 	if k.handler == nil {
-		return noHandler(projection)
+		return engine.NoHandler(projection)
 	}
 	return nil
 }
 
-func (k *transactional) open(*Group, *member) (effect, offsetStore) { return k, rowOffsets{} }
+func (k *transactional) Open(*engine.Group, *engine.Member) (engine.Effect, engine.OffsetStore) {
+	return k, engine.RowOffsets{}
+}
 
-// writes returns a request for each step. A transaction uses twice the units of a write.
-func (*transactional) writes(steps []step) (requests, units int) {
+// Writes returns a request for each step. A transaction uses twice the units of a write.
+func (*transactional) Writes(steps []engine.Step) (requests, units int) {
 	for i := range steps {
-		if units++; steps[i].event != nil {
+		if units++; steps[i].Event != nil {
 			units++
 		}
 	}
 	return len(steps), units
 }
 
-// apply writes for each step the items of the handler and the offset in one transaction, under the
+// Apply writes for each step the items of the handler and the offset in one transaction, under the
 // condition that the offset is the one before. It reports whether it has written all. If the
 // outcome of a transaction is unknown, the row shows it to the next run.
-func (k *transactional) apply(ctx context.Context, r *run, state *row, steps []step) (bool, error) {
-	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
+func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.Row, steps []engine.Step) (bool, error) {
+	if err := r.CountBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
 	at := *state
@@ -50,10 +53,10 @@ func (k *transactional) apply(ctx context.Context, r *run, state *row, steps []s
 		s := &steps[i]
 		items, err := k.items(ctx, r, s, state)
 		if err == nil {
-			err = r.write(ctx, &at, s.to, items)
+			err = write(ctx, r, &at, s.To, items)
 			if err == nil {
-				at, r.counted = at.at(s.to), false
-				r.count.handled(steps[i : i+1])
+				at, r.Counted = at.At(s.To), false
+				r.Count.Handled(steps[i : i+1])
 				continue
 			}
 			if !errors.Is(err, dynajournal.ErrInvalidRequest) {
@@ -63,37 +66,37 @@ func (k *transactional) apply(ctx context.Context, r *run, state *row, steps []s
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		failure := r.failure(s, err)
-		attempt, only := r.attempt(&at), at.unchanged()
-		if r.lastAttempt(at.offset, attempt) {
-			return false, r.stick(ctx, failure, change{}, only)
+		failure := r.Failure(s, err)
+		attempt, only := r.Attempt(&at), at.Unchanged()
+		if r.LastAttempt(at.Offset, attempt) {
+			return false, r.Stick(ctx, failure, engine.Change{}, only)
 		}
-		if r.countsInRow() {
-			at.attempts = attempt
+		if r.CountsInRow() {
+			at.Attempts = attempt
 		}
-		err = r.countFailure(ctx, failure, attempt, only)
-		if failed := new(HandlerError); errors.As(err, &failed) {
-			r.keep(at)
+		err = r.CountFailure(ctx, failure, attempt, only)
+		if failed := new(engine.HandlerError); errors.As(err, &failed) {
+			r.Keep(at)
 		}
 		return false, err
 	}
-	r.keep(at)
+	r.Keep(at)
 	return true, nil
 }
 
 // write writes items and the offset of a row, under the condition that the row is at its offset.
-func (r *run) write(ctx context.Context, at *row, to offset, items []types.TransactWriteItem) error {
-	only := at.unchanged()
+func write(ctx context.Context, r *engine.Run, at *engine.Row, to engine.Offset, items []types.TransactWriteItem) error {
+	only := at.Unchanged()
 	if len(items) == 0 {
-		return r.group.table.update(ctx, r.key, r.moved(to), only)
+		return r.Group.Table.Update(ctx, r.Key, r.Moved(to), only)
 	}
-	return r.group.table.transact(ctx, r.key, items, r.moved(to), only)
+	return r.Group.Table.Transact(ctx, r.Key, items, r.Moved(to), only)
 }
 
 // items returns what the handler makes of a step.
-func (k *transactional) items(ctx context.Context, r *run, s *step, state *row) ([]types.TransactWriteItem, error) {
+func (k *transactional) items(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row) ([]types.TransactWriteItem, error) {
 	var items []types.TransactWriteItem
-	err := r.call(ctx, r.group.config.callTime(), func(ctx context.Context) error {
+	err := r.Call(ctx, r.Group.Config.CallTime(), func(ctx context.Context) error {
 		var err error
 		items, err = k.produce(ctx, r, s, state)
 		return err
@@ -105,23 +108,23 @@ func (k *transactional) items(ctx context.Context, r *run, s *step, state *row) 
 }
 
 // produce calls the handler.
-func (k *transactional) produce(ctx context.Context, r *run, s *step, state *row) ([]types.TransactWriteItem, error) {
+func (k *transactional) produce(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row) ([]types.TransactWriteItem, error) {
 	switch {
-	case s.purge:
+	case s.Purge:
 		if h, ok := k.handler.(TransactionalPurgeHandler); ok {
-			return h.HandlePurge(ctx, Purge{r.pid, state.seq, s.to.seq})
+			return h.HandlePurge(ctx, Purge{r.Pid, state.Seq, s.To.Seq})
 		}
 		return nil, nil
-	case s.leftOut:
+	case s.LeftOut:
 		return nil, nil
-	case s.event == nil:
+	case s.Event == nil:
 		if h, ok := k.handler.(TransactionalGapHandler); ok {
-			return h.HandleGap(ctx, Gap{r.pid, s.first, s.last})
+			return h.HandleGap(ctx, Gap{r.Pid, s.First, s.Last})
 		}
 		return nil, nil
 	}
 	var all []types.TransactWriteItem
-	err := r.eachEvent(ctx, s, func(event dynajournal.Event) error {
+	err := r.EachEvent(ctx, s, func(event dynajournal.Event) error {
 		items, err := k.handler.Handle(ctx, event)
 		all = slices.Concat(all, items)
 		return err

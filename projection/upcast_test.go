@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -93,7 +94,7 @@ func TestUpcastersHoldForAllReaders(t *testing.T) {
 			func(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
 				return nil, once.Handle(ctx, e)
 			}), only),
-		projection.Outbox("out", box, oneEach, only)))
+		outbox.New("out", box, oneEach, only)))
 	for _, name := range []string{"group/all", "group/once", "group/out"} {
 		b.await(name, "thing|a", 4)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 type projectionsCommand struct {
@@ -75,7 +76,7 @@ func (r projectionResult) text() string {
 // Run runs the command.
 func (*projectionsListCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		all, err := projection.List(ctx, j)
+		all, err := operator.List(ctx, j)
 		if err != nil {
 			return err
 		}
@@ -118,10 +119,10 @@ func (r stuckResult) text() string {
 
 // Run runs the command.
 func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
-	opts := projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
+	opts := operator.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		found := false
-		for stuck, err := range projection.NewOperator(j, c.Projection).Stuck(ctx, opts) {
+		for stuck, err := range operator.New(j, c.Projection).Stuck(ctx, opts) {
 			if err != nil {
 				return err
 			}
@@ -166,7 +167,7 @@ func (r requestedResult) text() string {
 // Run runs the command.
 func (c *projectionsRetryCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		if err := projection.NewOperator(j, c.Projection).Retry(ctx, c.PersistenceID); err != nil {
+		if err := operator.New(j, c.Projection).Retry(ctx, c.PersistenceID); err != nil {
 			return err
 		}
 		return s.result.write(requestedResult(c.subject))
@@ -215,7 +216,7 @@ func (c *projectionsSkipCommand) Run(ctx context.Context, s *session) error {
 		return usagef("projection %s would never handle the event of %q: confirm with --yes", c.Projection, c.PersistenceID)
 	}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		skipped, err := projection.NewOperator(j, c.Projection).Skip(ctx, c.PersistenceID, c.Seq)
+		skipped, err := operator.New(j, c.Projection).Skip(ctx, c.PersistenceID, c.Seq)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 type projectionsEstimateCommand struct {
@@ -68,7 +69,7 @@ func (c *projectionsEstimateCommand) Run(ctx context.Context, s *session) error 
 		}
 		shown := newProgress(s.err, "persistence ids listed")
 		defer shown.stop()
-		e, err := group.EstimateSweep(ctx, projection.EstimateOptions{
+		e, err := operator.EstimateSweep(ctx, group, operator.EstimateOptions{
 			Sample: c.Sample, Progress: func(ids int) { shown.set(int64(ids)) },
 		})
 		if err != nil {

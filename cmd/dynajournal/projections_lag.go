@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 type projectionsLagCommand struct {
@@ -110,7 +111,7 @@ func (c *projectionsLagCommand) count(
 ) ([]lagResult, error) {
 	shown := s.idsProgress(ctx, j, "persistence ids", 0)
 	defer shown.stop()
-	lag, err := projection.NewOperator(j, c.Projection).MeasureLag(ctx, c.options(shown))
+	lag, err := operator.New(j, c.Projection).MeasureLag(ctx, c.options(shown))
 	var all []lagResult
 	for _, l := range lag {
 		all = append(all, lagResult{
@@ -124,11 +125,11 @@ func (c *projectionsLagCommand) count(
 func (c *projectionsLagCommand) read(
 	ctx context.Context, s *session, j *dynajournal.Journal,
 ) ([]lagResult, error) {
-	infos, err := projection.List(ctx, j)
+	infos, err := operator.List(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	positions, err := projection.NewOperator(j, c.Projection).Positions(ctx, s.opened.streams())
+	positions, err := operator.New(j, c.Projection).Positions(ctx, s.opened.streams())
 	if err != nil && !errors.Is(err, projection.ErrNoStream) {
 		return nil, err
 	}

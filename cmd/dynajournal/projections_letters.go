@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 type projectionsLettersCommand struct {
@@ -39,10 +40,10 @@ func (r letterResult) text() string {
 
 // Run runs the command.
 func (c *projectionsLettersCommand) Run(ctx context.Context, s *session) error {
-	opts := projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
+	opts := operator.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		var damaged error
-		for letter, err := range projection.DeadLetters(ctx, j, c.Projection, opts) {
+		for letter, err := range outbox.DeadLetters(ctx, j, c.Projection, opts) {
 			if err != nil {
 				damaged = err
 				continue
@@ -88,7 +89,7 @@ func (*projectionsSendAgainCommand) Help() string {
 // Run runs the command.
 func (c *projectionsSendAgainCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		if err := projection.SendAgain(ctx, j, c.Projection, c.Message); err != nil {
+		if err := outbox.SendAgain(ctx, j, c.Projection, c.Message); err != nil {
 			return err
 		}
 		return s.result.write(letterDoneResult{c.Projection, c.Message, "will be sent again"})
@@ -107,7 +108,7 @@ func (c *projectionsDiscardCommand) Run(ctx context.Context, s *session) error {
 		return usagef("projection %s would never send message %s: confirm with --yes", c.Projection, c.Message)
 	}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		if err := projection.Discard(ctx, j, c.Projection, c.Message); err != nil {
+		if err := outbox.Discard(ctx, j, c.Projection, c.Message); err != nil {
 			return err
 		}
 		return s.result.write(letterDoneResult{c.Projection, c.Message, "is discarded"})

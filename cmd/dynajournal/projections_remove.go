@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 type projectionsRemoveCommand struct {
@@ -41,8 +41,8 @@ func (c *projectionsRemoveCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
 		shown := newProgress(s.err, "items deleted")
 		defer shown.stop()
-		items, err := projection.NewOperator(j, c.Projection).Remove(ctx, projection.RemoveOptions{
-			Progress: shown.set, ScanOptions: projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
+		items, err := operator.New(j, c.Projection).Remove(ctx, operator.RemoveOptions{
+			Progress: shown.set, ScanOptions: operator.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
 		})
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 type projectionsResetCommand struct {
@@ -40,9 +40,9 @@ func (c *projectionsResetCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
 		shown := newProgress(s.err, "rows deleted")
 		defer shown.stop()
-		rows, err := projection.NewOperator(j, c.Projection).Reset(ctx, projection.ResetOptions{
+		rows, err := operator.New(j, c.Projection).Reset(ctx, operator.ResetOptions{
 			Progress: shown.set, Running: c.Running,
-			ScanOptions: projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
+			ScanOptions: operator.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
 		})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 // unreachable is a database that is down.
@@ -30,7 +31,7 @@ func TestProjectionsThatAreLeftOutAreNamed(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	handle := func(context.Context, *sql.Tx, dynajournal.Event) error { return nil }
 	group, err := projection.New(p.journal, projection.Config{Name: "billing"},
-		projection.SQL("effects", db, projection.Postgres, projection.SQLFunc(handle)))
+		sqlprojection.New("effects", db, sqlprojection.Postgres, sqlprojection.HandlerFunc(handle)))
 	if err != nil {
 		t.Fatal(err)
 	}

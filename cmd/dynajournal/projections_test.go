@@ -15,6 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // projecting is a served journal with a group of projections.
@@ -140,7 +142,7 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 			if got := results(t, o.out)[0]; keys(got) != "first persistence_id projection sequence_nr" || got["sequence_nr"] != 2.0 {
 				t.Errorf("%v", got)
 			}
-		} else if !strings.Contains(o.err, projection.ErrNotStuck.Error()) && !strings.Contains(o.err, projection.ErrClaimed.Error()) {
+		} else if !strings.Contains(o.err, operator.ErrNotStuck.Error()) && !strings.Contains(o.err, operator.ErrClaimed.Error()) {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -187,15 +189,15 @@ func TestDeadLettersAreLookedAfter(t *testing.T) {
 	p := newProjecting(t)
 	must(t, p.at("append a --string x --string y")...)
 	var open atomic.Bool
-	target := projection.TargetFunc(func(_ context.Context, m projection.Message) error {
+	target := outbox.TargetFunc(func(_ context.Context, m outbox.Message) error {
 		if open.Load() {
 			return nil
 		}
-		return fmt.Errorf("%w: at %d", projection.ErrRefused, m.SequenceNumber)
+		return fmt.Errorf("%w: at %d", outbox.ErrRefused, m.SequenceNumber)
 	})
 	group, err := projection.New(p.journal, projection.Config{Name: "shop", ClaimTimeout: 300 * time.Millisecond},
-		projection.Outbox("out", target, func(context.Context, dynajournal.Event) ([]projection.Message, error) {
-			return []projection.Message{{Topic: "t", Body: []byte("body")}}, nil
+		outbox.New("out", target, func(context.Context, dynajournal.Event) ([]outbox.Message, error) {
+			return []outbox.Message{{Topic: "t", Body: []byte("body")}}, nil
 		}))
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +230,7 @@ func TestDeadLettersAreLookedAfter(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	o := invoke(t.Context(), "", p.at("projections discard --yes"+first)...)
-	if o.status != statusFailed || !strings.Contains(o.err, projection.ErrNoDeadLetter.Error()) {
+	if o.status != statusFailed || !strings.Contains(o.err, outbox.ErrNoDeadLetter.Error()) {
 		t.Errorf("again: %+v", o)
 	}
 	open.Store(true)
@@ -236,7 +238,7 @@ func TestDeadLettersAreLookedAfter(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	p.until(list, func(found []map[string]any) bool { return len(found) == 0 })
-	if o := invoke(t.Context(), "", p.at("projections send-again"+second)...); !strings.Contains(o.err, projection.ErrNoDeadLetter.Error()) {
+	if o := invoke(t.Context(), "", p.at("projections send-again"+second)...); !strings.Contains(o.err, outbox.ErrNoDeadLetter.Error()) {
 		t.Errorf("again: %+v", o)
 	}
 }
@@ -308,8 +310,8 @@ func TestTextOfProjections(t *testing.T) {
 		"g/p: not begun\n  s1: not read yet, nobody reads it": lagResult{Projection: "g/p", Shards: []shardResult{{Shard: "s1"}}},
 		"g/p: 1.5s behind, and all persistence ids are still to be swept\n  s1: 1.5s behind, read by w": lagResult{
 			Projection: "g/p", LagMs: ms, SweepOwed: true, Shards: []shardResult{{"s1", "w", ms}}},
-		"g/p: a: behind at 2: why (3 events, the oldest 2s ago)": auditResult{"g/p", "a", 2, 3, 1500, projection.FindingBehind, "why"},
-		"g/p: a: stuck at 2: why":                                auditResult{"g/p", "a", 2, 0, 0, projection.FindingStuck, "why"},
+		"g/p: a: behind at 2: why (3 events, the oldest 2s ago)": auditResult{"g/p", "a", 2, 3, 1500, operator.FindingBehind, "why"},
+		"g/p: a: stuck at 2: why":                                auditResult{"g/p", "a", 2, 0, 0, operator.FindingStuck, "why"},
 	} {
 		if got := r.text(); got != want {
 			t.Errorf("%q, want %q", got, want)

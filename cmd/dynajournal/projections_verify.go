@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // sweepFlags are the flags of a command that looks at all persistence ids.
@@ -22,7 +22,7 @@ func (c *sweepFlags) leftOut(ctx context.Context, s *session, j *dynajournal.Jou
 	if c.Projection != "" {
 		return nil
 	}
-	infos, err := projection.List(ctx, j)
+	infos, err := operator.List(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (c *sweepFlags) leftOut(ctx context.Context, s *session, j *dynajournal.Jou
 }
 
 // options returns the options of a sweep whose progress is shown.
-func (c *sweepFlags) options(shown *progress) projection.AuditOptions {
-	return projection.AuditOptions{PerSecond: c.PerSecond, Progress: func(ids int) { shown.set(int64(ids)) }}
+func (c *sweepFlags) options(shown *progress) operator.AuditOptions {
+	return operator.AuditOptions{PerSecond: c.PerSecond, Progress: func(ids int) { shown.set(int64(ids)) }}
 }
 
 type projectionsVerifyCommand struct {
@@ -61,13 +61,13 @@ func (*projectionsVerifyCommand) Help() string {
 
 // auditResult is a finding of an audit.
 type auditResult struct {
-	Projection    string                 `json:"projection"`
-	PersistenceID string                 `json:"persistence_id"`
-	SequenceNr    int64                  `json:"sequence_nr"`
-	LagEvents     int64                  `json:"lag_events"`
-	LagMs         int64                  `json:"lag_ms"`
-	Kind          projection.FindingKind `json:"kind"`
-	Error         string                 `json:"error"`
+	Projection    string               `json:"projection"`
+	PersistenceID string               `json:"persistence_id"`
+	SequenceNr    int64                `json:"sequence_nr"`
+	LagEvents     int64                `json:"lag_events"`
+	LagMs         int64                `json:"lag_ms"`
+	Kind          operator.FindingKind `json:"kind"`
+	Error         string               `json:"error"`
 }
 
 func (r auditResult) text() string {
@@ -104,7 +104,7 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 			looked = ids
 			show(ids)
 		}
-		for f, err := range projection.NewOperator(j, c.Projection).Audit(ctx, opts) {
+		for f, err := range operator.New(j, c.Projection).Audit(ctx, opts) {
 			if err != nil {
 				return err
 			}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -57,7 +58,7 @@ func add(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteIte
 func newGroup(journal *dynajournal.Journal, handle projection.TransactionalFunc) (*projection.Group, error) {
 	return projection.New(journal, projection.Config{
 		Name:   "bank",
-		Source: projection.Lambda(projection.LambdaOptions{}),
+		Source: awslambda.Source(awslambda.Options{}),
 	}, projection.Transactional("balances", handle))
 }
 
@@ -72,7 +73,7 @@ func main() {
 	group, err := newGroup(journal, add)
 	check(err)
 	// A second function, or a schedule of this one, calls group.Maintain every few minutes.
-	lambda.Start(group.HandleDynamoDBEvent)
+	lambda.Start(awslambda.Handler(group))
 }
 
 func check(err error) {

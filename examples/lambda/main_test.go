@@ -17,6 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -141,7 +142,7 @@ func function(t *testing.T, config aws.Config, events *serialization.Registry, h
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lambda.NewHandler(group.HandleDynamoDBEvent)
+	return lambda.NewHandler(awslambda.Handler(group))
 }
 
 // invoke invokes a function, and returns the record from which on Lambda sends all again.

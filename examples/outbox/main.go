@@ -20,6 +20,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -30,14 +32,14 @@ type Placed struct {
 }
 
 // tell makes the message of an event.
-func tell(ctx context.Context, event dynajournal.Event) ([]projection.Message, error) {
+func tell(ctx context.Context, event dynajournal.Event) ([]outbox.Message, error) {
 	placed, err := dynajournal.Decode[Placed](ctx, event)
 	if err != nil {
 		return nil, err
 	}
 	body, err := json.Marshal(placed)
 	headers := map[string]string{"Content-Type": "application/json"}
-	return []projection.Message{{Topic: "orders", Headers: headers, Body: body}}, err
+	return []outbox.Message{{Topic: "orders", Headers: headers, Body: body}}, err
 }
 
 // warehouse is the other service. It remembers the keys of what it has done, so it does nothing
@@ -73,8 +75,8 @@ func (s *warehouse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // letters returns the dead letters.
-func letters(ctx context.Context, journal *dynajournal.Journal) (all []projection.DeadLetter, err error) {
-	for letter, err := range projection.DeadLetters(ctx, journal, "shop/warehouse", projection.ScanOptions{}) {
+func letters(ctx context.Context, journal *dynajournal.Journal) (all []outbox.DeadLetter, err error) {
+	for letter, err := range outbox.DeadLetters(ctx, journal, "shop/warehouse", operator.ScanOptions{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -96,13 +98,13 @@ func main() {
 	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{Projections: true, Stream: true}))
 	journal, err := dynajournal.Open(ctx, config)
 	check(err)
-	target, err := projection.NewHTTPTarget(server.URL, projection.HTTPOptions{Client: server.Client()})
+	target, err := outbox.NewHTTPTarget(server.URL, outbox.HTTPOptions{Client: server.Client()})
 	check(err)
 	group, err := projection.New(journal, projection.Config{
 		Name:         "shop",
 		Source:       projection.Streams(dynamodbstreams.NewFromConfig(engine.AWSConfig()), projection.StreamsOptions{}),
 		ClaimTimeout: time.Second, // requests are looked for six times in it
-	}, projection.Outbox("warehouse", target, tell))
+	}, outbox.New("warehouse", target, tell))
 	check(err)
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()
@@ -124,7 +126,7 @@ func main() {
 		service.mu.Lock()
 		service.open = true
 		service.mu.Unlock()
-		check(projection.SendAgain(ctx, journal, "shop/warehouse", letter.Message.ID))
+		check(outbox.SendAgain(ctx, journal, "shop/warehouse", letter.Message.ID))
 	}
 	fmt.Println("taken:", <-service.taken)
 

@@ -25,6 +25,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -60,7 +61,7 @@ func (balances) HandlePurge(ctx context.Context, tx *sql.Tx, purge projection.Pu
 // store is the database of the read model.
 type store struct {
 	db      *sql.DB
-	dialect projection.Dialect
+	dialect sqlprojection.Dialect
 	// folder is that of SQLite's file, empty for PostgreSQL.
 	folder string
 }
@@ -69,14 +70,14 @@ type store struct {
 func openStore(postgres string) (store, error) {
 	if postgres != "" {
 		db, err := sql.Open("pgx", postgres)
-		return store{db: db, dialect: projection.Postgres}, err
+		return store{db: db, dialect: sqlprojection.Postgres}, err
 	}
 	folder, err := os.MkdirTemp("", "readmodel")
 	if err != nil {
 		return store{}, err
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "balances.db")+"?_pragma=busy_timeout(5000)")
-	return store{db, projection.SQLite, folder}, err
+	return store{db, sqlprojection.SQLite, folder}, err
 }
 
 func (s *store) close() error {
@@ -105,7 +106,7 @@ func (b *bank) change(ctx context.Context, account string, by ...any) (balance i
 		return 0, err
 	}
 	b.group.Trigger(account) // else the stream finds the events a moment later
-	if err := projection.WaitForSQL(ctx, b.journal, b.db, b.dialect, "bank/balances", account, written.Last); err != nil {
+	if err := sqlprojection.WaitFor(ctx, b.journal, b.db, b.dialect, "bank/balances", account, written.Last); err != nil {
 		return 0, err
 	}
 	err = b.db.QueryRowContext(ctx, `SELECT balance FROM balances WHERE account = $1`, account).Scan(&balance)
@@ -126,7 +127,7 @@ func (b *bank) erase(ctx context.Context, account string) error {
 		return err
 	}
 	b.group.Trigger(account)
-	return projection.WaitForSQL(ctx, b.journal, b.db, b.dialect, "bank/balances", account, purged)
+	return sqlprojection.WaitFor(ctx, b.journal, b.db, b.dialect, "bank/balances", account, purged)
 }
 
 func main() {
@@ -148,7 +149,7 @@ func main() {
 	group, err := projection.New(journal, projection.Config{
 		Name:   "bank",
 		Source: projection.Streams(client, projection.StreamsOptions{}),
-	}, projection.SQL("balances", store.db, store.dialect, balances{}))
+	}, sqlprojection.New("balances", store.db, store.dialect, balances{}))
 	check(err)
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()

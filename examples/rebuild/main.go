@@ -18,6 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -53,9 +54,9 @@ func main() {
 
 	stop()
 	stop = s.deploy(ctx, v2)
-	_, err = projection.NewOperator(journal, "bank/balances-v1").Remove(ctx, projection.RemoveOptions{})
+	_, err = operator.New(journal, "bank/balances-v1").Remove(ctx, operator.RemoveOptions{})
 	check(errors.Join(err, v1.drop(ctx)))
-	left, err := projection.List(ctx, journal)
+	left, err := operator.List(ctx, journal)
 	check(err)
 	for _, info := range left {
 		fmt.Println(info.Projection, "is left")
@@ -109,7 +110,7 @@ const near = time.Second
 // event that is not handled.
 func (s *service) caughtUp(ctx context.Context, name string) error {
 	for {
-		behind, err := projection.NewOperator(s.journal, name).MeasureLag(ctx, projection.AuditOptions{PerSecond: -1})
+		behind, err := operator.New(s.journal, name).MeasureLag(ctx, operator.AuditOptions{PerSecond: -1})
 		switch {
 		case errors.Is(err, projection.ErrNoProjection): // its processes are just beginning
 		case err != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -28,16 +29,16 @@ type Sold struct {
 type shop struct {
 	journal *dynajournal.Journal
 	group   *projection.Group
-	index   *projection.TagIndex
+	index   *tags.Index
 }
 
 // sell writes an event with tags, and waits until it is indexed.
-func (s *shop) sell(ctx context.Context, id string, sold Sold, tags ...string) error {
+func (s *shop) sell(ctx context.Context, id string, sold Sold, names ...string) error {
 	writer, err := s.journal.Recover(ctx, id, dynajournal.RecoverOptions{}, nil)
 	if err != nil {
 		return err
 	}
-	written, err := writer.Append(ctx, dynajournal.NewEvent{Value: sold, Tags: tags})
+	written, err := writer.Append(ctx, dynajournal.NewEvent{Value: sold, Tags: names})
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (s *shop) sell(ctx context.Context, id string, sold Sold, tags ...string) e
 
 // show prints the events with a tag behind a stored offset, and returns the offset to go on at.
 func (s *shop) show(ctx context.Context, tag, stored string) (string, error) {
-	from, err := projection.ParseTagOffset(stored)
+	from, err := tags.ParseOffset(stored)
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +67,7 @@ func (s *shop) show(ctx context.Context, tag, stored string) (string, error) {
 // follow prints the next events with a tag behind a stored offset, and waits for those that are not
 // there yet.
 func (s *shop) follow(ctx context.Context, tag, stored string, count int) error {
-	from, err := projection.ParseTagOffset(stored)
+	from, err := tags.ParseOffset(stored)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (s *shop) follow(ctx context.Context, tag, stored string, count int) error 
 	return nil
 }
 
-func printSold(ctx context.Context, tag string, event projection.TaggedEvent) error {
+func printSold(ctx context.Context, tag string, event tags.Event) error {
 	sold, err := dynajournal.Decode[Sold](ctx, event.Event)
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func main() {
 	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{Projections: true, Stream: true}))
 	journal, err := dynajournal.Open(ctx, config)
 	check(err)
-	check(projection.CreateTagIndex(ctx, journal, "shop-tags", projection.TagIndexOptions{}))
-	index, err := projection.OpenTagIndex(ctx, journal, "shop-tags")
+	check(tags.Create(ctx, journal, "shop-tags", tags.IndexOptions{}))
+	index, err := tags.Open(ctx, journal, "shop-tags")
 	check(err)
 	group, err := projection.New(journal, projection.Config{
 		Name:   "shops",

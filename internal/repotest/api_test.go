@@ -13,7 +13,7 @@ import (
 )
 
 // publicPackages are the folders of the packages that other modules may import.
-var publicPackages = []string{".", "applicationconf", "embedded", "entity", "entity/entitytest", "journaltest", "legacy", "legacy/migration", "payloads", "process", "projection", "serialization"}
+var publicPackages = []string{".", "applicationconf", "embedded", "entity", "entity/entitytest", "journaltest", "legacy", "legacy/migration", "payloads", "process", "projection", "projection/awslambda", "projection/operator", "projection/outbox", "projection/sqlprojection", "projection/tags", "serialization"}
 
 // An exported alias of an internal type, or an internal type in a signature, shows a user neither
 // fields nor methods.

@@ -20,6 +20,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
 // underPolicy makes tables with events, and returns the configuration of a client to which all is
@@ -140,7 +141,7 @@ func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
 	defer journal.Close()
 	ignore := projection.HandlerFunc(func(context.Context, dynajournal.Event) error { return nil })
 	group, err := projection.New(journal, projection.Config{
-		Name: "billing", Source: projection.Lambda(projection.LambdaOptions{PerSecond: -1}),
+		Name: "billing", Source: awslambda.Source(awslambda.Options{PerSecond: -1}),
 	}, projection.AtLeastOnce("all", ignore))
 	if err != nil {
 		t.Fatal(err)
@@ -151,10 +152,10 @@ func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := group.HandleDynamoDBEvent(ctx, event); err != nil {
+	if _, err := awslambda.Handler(group)(ctx, event); err != nil {
 		t.Error(err)
 	}
-	if err := group.Maintain(ctx); err != nil {
+	if err := awslambda.Maintain(ctx, group); err != nil {
 		t.Error(err)
 	}
 	for i := range ids {

@@ -97,6 +97,20 @@ func TestEntitiesCompileNeitherTheEngineNorTheirTestKit(t *testing.T) {
 	}
 }
 
+// Only programs with projections whose effects are in a SQL database compile package database/sql.
+func TestOnlySQLProjectionsCompileDatabaseSQL(t *testing.T) {
+	t.Parallel()
+	for folder, wanted := range map[string]bool{
+		".": false, "./entity": false, "./process": false, "./projection": false, "./projection/operator": false,
+		"./projection/outbox": false, "./projection/tags": false, "./projection/awslambda": false,
+		"./projection/sqlprojection": true,
+	} {
+		if slices.Contains(dependencies(t, folder), "database/sql") != wanted {
+			t.Errorf("%s compiles it: %v", folder, !wanted)
+		}
+	}
+}
+
 func TestEngineDependsOnNothingOfTheProject(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range dependencies(t, "./embedded") {

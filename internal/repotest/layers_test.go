@@ -40,6 +40,15 @@ var mayImport = map[string][]string{
 	"internal/dynamo/direct":   {"internal/dynamo/wire"},
 	"internal/dynamo/wire":     {},
 	"cmd/dynajournal/internal": {".", "projection", "serialization"},
+
+	// The engine of projections knows none of its clients, and reads no stream itself.
+	"projection/internal/engine": {".", "internal"},
+	"projection/internal/stream": {".", "internal", "projection/internal/engine"},
+	"projection/operator":        {".", "internal", "projection"},
+	"projection/outbox":          {".", "internal", "projection"},
+	"projection/sqlprojection":   {".", "internal", "projection"},
+	"projection/tags":            {".", "internal", "projection"},
+	"projection/awslambda":       {".", "internal", "projection"},
 }
 
 // isForbidden reports whether a package may not import another one, whatever mayImport says. What

@@ -20,6 +20,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 func TestMain(m *testing.M) {
@@ -70,7 +71,7 @@ type bundle struct {
 	engine  *embedded.Engine
 	config  dynajournal.Config
 	journal *dynajournal.Journal
-	dialect projection.Dialect
+	dialect sqlprojection.Dialect
 	// source names the database for the driver.
 	driver, source string
 	db             *sql.DB
@@ -92,17 +93,17 @@ func each(t *testing.T, test func(*bundle)) {
 func onSQLite(t *testing.T) *bundle {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "db")
-	return setup(t, projection.SQLite, "sqlite", "file:"+file+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(1000)")
+	return setup(t, sqlprojection.SQLite, "sqlite", "file:"+file+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(1000)")
 }
 
 func onPostgres(t *testing.T) *bundle {
 	t.Helper()
 	sharedUsed.Store(true)
 	s := postgres(t, shared)
-	return setup(t, projection.Postgres, "pgx", s.source(s.schema(t), ""))
+	return setup(t, sqlprojection.Postgres, "pgx", s.source(s.schema(t), ""))
 }
 
-func setup(t *testing.T, dialect projection.Dialect, driver, source string) *bundle {
+func setup(t *testing.T, dialect sqlprojection.Dialect, driver, source string) *bundle {
 	t.Helper()
 	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
 	if err != nil {
@@ -276,9 +277,9 @@ func (b *bundle) start(g *projection.Group) (stop func()) {
 }
 
 // run starts a group of one projection, group/effects.
-func (b *bundle) run(config projection.Config, h projection.SQLHandler) *projection.Group {
+func (b *bundle) run(config projection.Config, h sqlprojection.Handler) *projection.Group {
 	b.Helper()
-	g := b.group(b.journal, config, projection.SQL("effects", b.db, b.dialect, h))
+	g := b.group(b.journal, config, sqlprojection.New("effects", b.db, b.dialect, h))
 	b.start(g)
 	return g
 }
@@ -294,7 +295,7 @@ func (b *bundle) await(pid string, seq int64) {
 func (b *bundle) wait(pid string, seq int64) error {
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	return projection.WaitForSQL(ctx, b.journal, b.db, b.dialect, "group/effects", pid, seq)
+	return sqlprojection.WaitFor(ctx, b.journal, b.db, b.dialect, "group/effects", pid, seq)
 }
 
 // stuckness waits until an id is stuck, and returns the error.
@@ -303,7 +304,7 @@ func (b *bundle) stuckness(pid string) *projection.StuckError {
 	err := b.wait(pid, 1<<40)
 	stuck, ok := errors.AsType[*projection.StuckError](err)
 	if !ok {
-		b.Fatalf("WaitForSQL: %v, want a *StuckError", err)
+		b.Fatalf("WaitFor: %v, want a *StuckError", err)
 	}
 	return stuck
 }

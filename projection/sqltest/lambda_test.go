@@ -10,6 +10,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 // lambdaEvent is the event of an insertion for the persistence id a, of a stream of keys.
@@ -25,10 +27,10 @@ func TestAttemptsOnLambdaAreCounted(t *testing.T) {
 		var calls atomic.Int64
 		var cured atomic.Bool
 		config := fast()
-		config.Source = projection.Lambda(projection.LambdaOptions{})
+		config.Source = awslambda.Source(awslambda.Options{})
 		config.Attempts, config.RetryShortest, config.RetryLongest = 3, time.Hour, time.Hour
 		launch := func() *projection.Group {
-			return b.group(b.open(), config, projection.SQL("effects", b.db, b.dialect, ledger{
+			return b.group(b.open(), config, sqlprojection.New("effects", b.db, b.dialect, ledger{
 				on: func(_ context.Context, _ *sql.Tx, e dynajournal.Event) error {
 					if e.SequenceNumber == 2 && !cured.Load() {
 						calls.Add(1)
@@ -40,7 +42,7 @@ func TestAttemptsOnLambdaAreCounted(t *testing.T) {
 		}
 		for i := range 3 {
 			ctx, cancel := context.WithTimeout(b.Context(), 2*time.Second)
-			response, err := launch().HandleDynamoDBEvent(ctx, json.RawMessage(lambdaEvent))
+			response, err := awslambda.Handler(launch())(ctx, json.RawMessage(lambdaEvent))
 			cancel()
 			done := len(response.BatchItemFailures) == 0
 			if err != nil || done != (i == 2) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 var errWanted = errors.New("wanted")
@@ -38,7 +39,7 @@ func TestEventsAreHandledOnce(t *testing.T) {
 		b.wantEffects("a", "gap 1-1", "2 y", "3 z", "purge at 3 up to 0", "1 new")
 
 		err := projection.WaitFor(b.Context(), b.journal, "group/effects", "b", 1)
-		if !errors.Is(err, projection.ErrOtherOffsets) || !strings.Contains(err.Error(), "WaitForSQL") {
+		if !errors.Is(err, projection.ErrOtherOffsets) || !strings.Contains(err.Error(), "sqlprojection.WaitFor") {
 			b.Errorf("WaitFor: %v", err)
 		}
 	})
@@ -134,16 +135,16 @@ func TestLateProcessIsRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		b.write("a", "x")
-		stop := b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		stop := b.start(b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, ledger{})))
 		b.await("a", 1)
 		stop()
 		b.write("a", "y", "z")
 		gate := newGate("journal-P-a-")
 		b.Cleanup(gate.release)
-		late := b.group(b.open(gate.install), fast(), projection.SQL("effects", b.connect(b.source), b.dialect, ledger{}))
+		late := b.group(b.open(gate.install), fast(), sqlprojection.New("effects", b.connect(b.source), b.dialect, ledger{}))
 		b.start(late)
 		<-gate.arrived // it has read the offset
-		b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		b.start(b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, ledger{})))
 		b.await("a", 3)
 		gate.release()
 		b.until("the late process is done", func() bool { return late.Lag()[0].IDs == 0 })
@@ -166,10 +167,10 @@ func TestFirstRowOfTwoProcesses(t *testing.T) {
 				return ctx.Err()
 			}
 		}}
-		first := b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, h))
+		first := b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, h))
 		b.start(first)
 		<-arrived
-		second := b.group(b.open(), fast(), projection.SQL("effects", b.connect(b.source), b.dialect, ledger{}))
+		second := b.group(b.open(), fast(), sqlprojection.New("effects", b.connect(b.source), b.dialect, ledger{}))
 		b.start(second)
 		b.until("the second process is at it", func() bool { return second.Lag()[0].IDs == 1 })
 		close(passed)
@@ -201,10 +202,10 @@ func TestHandlerThatEndsItsTransaction(t *testing.T) {
 					return nil
 				}})
 				stuck := b.stuckness("a")
-				if stuck.Offset != 3 || !strings.Contains(stuck.Reason, projection.ErrTransactionEnded.Error()) {
+				if stuck.Offset != 3 || !strings.Contains(stuck.Reason, sqlprojection.ErrTransactionEnded.Error()) {
 					b.Errorf("%+v", stuck)
 				}
-				if name == "rollback" || name == "rollback statement" && b.dialect == projection.SQLite {
+				if name == "rollback" || name == "rollback statement" && b.dialect == sqlprojection.SQLite {
 					b.wantEffects("a", "1 x", "2 y", "3 z")
 				}
 			})
@@ -219,7 +220,7 @@ func TestConstraintThatIsCheckedAtTheEnd(t *testing.T) {
 		b.exec(`CREATE TABLE parents (n bigint PRIMARY KEY)`)
 		b.exec(`CREATE TABLE children (n bigint REFERENCES parents (n) DEFERRABLE INITIALLY DEFERRED)`)
 		b.write("a", "x", "y", "z", "u")
-		if b.dialect == projection.SQLite {
+		if b.dialect == sqlprojection.SQLite {
 			b.db = b.connect(b.source + "&_pragma=foreign_keys(1)")
 		}
 		config := fast()
@@ -248,7 +249,7 @@ func TestEventsThatAreLeftOutMoveTheOffset(t *testing.T) {
 		}
 		b.write("a", "x", tagged("y"), "z", tagged("u"), "v")
 		b.write("b", "x")
-		b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, projection.OnlyTags("wanted"))))
+		b.start(b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, ledger{}, projection.OnlyTags("wanted"))))
 		b.await("a", 5)
 		b.await("b", 1)
 		b.wantEffects("a", "2 y", "4 u")
@@ -263,7 +264,7 @@ func TestFromNowMeansNothingLater(t *testing.T) {
 		b.write("a", "x", "y")
 		b.write("b", "x")
 		of := func(options ...projection.Option) *projection.Group {
-			return b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, options...))
+			return b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, ledger{}, options...))
 		}
 		if err := of(projection.FromNow()).Start(b.Context()); err != nil {
 			b.Fatal(err)
@@ -286,7 +287,7 @@ func TestProjectionThatBeginsFromNow(t *testing.T) {
 	each(t, func(b *bundle) {
 		b.write("a", "x", "y")
 		for range 2 {
-			g := b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, projection.FromNow()))
+			g := b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, ledger{}, projection.FromNow()))
 			if err := g.Start(b.Context()); err != nil {
 				b.Fatal(err)
 			}
@@ -294,7 +295,7 @@ func TestProjectionThatBeginsFromNow(t *testing.T) {
 			b.wantEffects("a")
 		}
 		b.write("a", "z", "u")
-		b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, projection.FromNow())))
+		b.start(b.group(b.journal, fast(), sqlprojection.New("effects", b.db, b.dialect, ledger{}, projection.FromNow())))
 		b.await("a", 4)
 		b.wantEffects("a", "3 z", "4 u")
 		err := projection.WaitFor(b.Context(), b.journal, "group/effects", "a", 4)

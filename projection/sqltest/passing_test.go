@@ -14,6 +14,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 // once is a configuration with which one failure of a handler makes its persistence id stuck.
@@ -102,7 +103,7 @@ func TestLockedSQLiteIsWaitedFor(t *testing.T) {
 	b.write("a", "x", "y")
 	b.db = b.connect(strings.Replace(b.source, "busy_timeout(1000)", "busy_timeout(0)", 1))
 	config := once()
-	stop := b.start(b.group(b.journal, config, projection.SQL("effects", b.db, b.dialect, ledger{})))
+	stop := b.start(b.group(b.journal, config, sqlprojection.New("effects", b.db, b.dialect, ledger{})))
 	b.await("a", 2)
 	stop()
 	b.write("a", "z")
@@ -114,7 +115,7 @@ func TestLockedSQLiteIsWaitedFor(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	g := b.group(b.journal, config, projection.SQL("effects", b.db, b.dialect, ledger{}))
+	g := b.group(b.journal, config, sqlprojection.New("effects", b.db, b.dialect, ledger{}))
 	b.start(g)
 	b.until("it waits for the database", func() bool { return g.Lag()[0].Delayed == 1 })
 	if _, err := other.ExecContext(t.Context(), `ROLLBACK`); err != nil {
@@ -175,7 +176,7 @@ func TestLostAnswerOfACommitIsSettledByTheRow(t *testing.T) {
 	config.BatchSize = 1
 	for range 2 {
 		through := b.connect(s.source(schema, p.host()))
-		b.start(b.group(b.open(), config, projection.SQL("effects", through, b.dialect, ledger{})))
+		b.start(b.group(b.open(), config, sqlprojection.New("effects", through, b.dialect, ledger{})))
 	}
 	for i := range 3 {
 		b.await(fmt.Sprint("id", i), 5)
@@ -197,7 +198,7 @@ func TestHandlerHasADeadline(t *testing.T) {
 			if e.SequenceNumber != 2 {
 				return nil
 			}
-			if b.dialect == projection.Postgres {
+			if b.dialect == sqlprojection.Postgres {
 				_, _ = tx.ExecContext(ctx, `SELECT pg_sleep(60)`) // what it returns is not known
 				return nil
 			}
@@ -217,7 +218,7 @@ func TestGroupThatEndsRollsBack(t *testing.T) {
 	each(t, func(b *bundle) {
 		b.write("a", "x", "y")
 		arrived := make(chan struct{}, 1)
-		stop := b.start(b.group(b.journal, once(), projection.SQL("effects", b.db, b.dialect,
+		stop := b.start(b.group(b.journal, once(), sqlprojection.New("effects", b.db, b.dialect,
 			ledger{on: func(ctx context.Context, _ *sql.Tx, _ dynajournal.Event) error {
 				arrived <- struct{}{}
 				<-ctx.Done()
@@ -226,7 +227,7 @@ func TestGroupThatEndsRollsBack(t *testing.T) {
 		<-arrived
 		stop()
 		b.wantEffects("a")
-		b.start(b.group(b.journal, once(), projection.SQL("effects", b.connect(b.source), b.dialect, ledger{})))
+		b.start(b.group(b.journal, once(), sqlprojection.New("effects", b.connect(b.source), b.dialect, ledger{})))
 		b.await("a", 2)
 		b.wantEffects("a", "1 x", "2 y")
 	})
@@ -247,7 +248,7 @@ func TestServerThatComesLater(t *testing.T) {
 	config := once()
 	seen := &records{}
 	config.Logger = slog.New(seen)
-	g := b.group(b.journal, config, projection.SQL("effects", b.connect(s.source(schema, p.host())), b.dialect, ledger{}))
+	g := b.group(b.journal, config, sqlprojection.New("effects", b.connect(s.source(schema, p.host())), b.dialect, ledger{}))
 	b.start(g)
 	b.until("it is told, and waits for the database", func() bool { return seen.n.Load() > 0 && g.Lag()[0].Delayed == 1 })
 	p.refuse.Store(false)

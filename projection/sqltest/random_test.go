@@ -14,6 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 var seed = flag.Uint64("sql.seed", 1, "the seed of the random tests")
@@ -124,7 +125,7 @@ func TestRandomHistories(t *testing.T) {
 		random := rand.New(rand.NewPCG(*seed, uint64(b.dialect)))
 		h := b.history(6)
 		source, workers := b.source, "" // what the connections of the groups are called
-		if b.dialect == projection.Postgres {
+		if b.dialect == sqlprojection.Postgres {
 			_, schema, _ := strings.Cut(b.source, "search_path=")
 			workers = "workers_of_" + schema
 			source += " application_name=" + workers
@@ -132,7 +133,7 @@ func TestRandomHistories(t *testing.T) {
 		launch := func() (kill func()) {
 			gate := newGate("")
 			journal := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
-			stop := b.start(b.group(journal, restless(), projection.SQL("effects", b.connect(source), b.dialect, flaky())))
+			stop := b.start(b.group(journal, restless(), sqlprojection.New("effects", b.connect(source), b.dialect, flaky())))
 			return func() {
 				gate.dead.Store(true)
 				stop()
@@ -149,7 +150,7 @@ func TestRandomHistories(t *testing.T) {
 			}
 		}
 		cut := func() {
-			if b.dialect == projection.Postgres {
+			if b.dialect == sqlprojection.Postgres {
 				b.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 					WHERE application_name = $1 AND random() < 0.5`, workers)
 			}
@@ -179,10 +180,10 @@ func TestServerIsKilled(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	b := setup(t, projection.Postgres, "pgx", s.source("", ""))
+	b := setup(t, sqlprojection.Postgres, "pgx", s.source("", ""))
 	h := b.history(4)
 	for range 2 {
-		b.start(b.group(b.open(), restless(), projection.SQL("effects", b.connect(b.source), b.dialect, flaky())))
+		b.start(b.group(b.open(), restless(), sqlprojection.New("effects", b.connect(b.source), b.dialect, flaky())))
 	}
 	for range 3 {
 		h.write(4)

@@ -8,24 +8,26 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 func TestRemovedProjectionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		remove := func() (int64, error) {
-			return projection.RemoveSQLOffsets(b.Context(), b.journal, b.db, b.dialect, "group/effects")
+			return sqlprojection.RemoveOffsets(b.Context(), b.journal, b.db, b.dialect, "group/effects")
 		}
 		if n, err := remove(); n != 0 || err != nil {
 			b.Errorf("without a table: %d, %v", n, err)
 		}
 		b.write("a", "x")
 		two := []projection.Projection{
-			projection.SQL("effects", b.db, b.dialect, ledger{}), projection.SQL("effects2", b.db, b.dialect, ledger{}),
+			sqlprojection.New("effects", b.db, b.dialect, ledger{}), sqlprojection.New("effects2", b.db, b.dialect, ledger{}),
 		}
 		stop := b.start(b.group(b.journal, once(), two...))
 		b.await("a", 1)
-		if err := projection.WaitForSQL(b.Context(), b.journal, b.db, b.dialect, "group/effects2", "a", 1); err != nil {
+		if err := sqlprojection.WaitFor(b.Context(), b.journal, b.db, b.dialect, "group/effects2", "a", 1); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := remove(); !errors.Is(err, projection.ErrInUse) {
@@ -42,14 +44,14 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 		if n, err := remove(); n != more+1 || err != nil {
 			b.Errorf("%d, %v", n, err)
 		}
-		if _, err := projection.NewOperator(b.journal, "group/effects").Remove(b.Context(), projection.RemoveOptions{}); err != nil {
+		if _, err := operator.New(b.journal, "group/effects").Remove(b.Context(), operator.RemoveOptions{}); err != nil {
 			b.Error(err)
 		}
 		var left int
 		if err := b.db.QueryRowContext(b.Context(), `SELECT count(*) FROM dynajournal_offsets`).Scan(&left); left != 1 || err != nil {
 			b.Errorf("%d rows are left: %v", left, err)
 		}
-		if _, err := projection.RemoveSQLOffsets(b.Context(), b.journal, nil, b.dialect, "group/effects"); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+		if _, err := sqlprojection.RemoveOffsets(b.Context(), b.journal, nil, b.dialect, "group/effects"); !errors.Is(err, dynajournal.ErrInvalidArgument) {
 			b.Errorf("no database: %v", err)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
 // Many processes begin at once where the table does not exist.
@@ -19,7 +19,7 @@ func TestTableIsMadeByManyAtOnce(t *testing.T) {
 		var begin sync.WaitGroup
 		begin.Add(1)
 		for range 8 {
-			g := b.group(b.journal, once(), projection.SQL("effects", b.connect(b.source), b.dialect, ledger{}))
+			g := b.group(b.journal, once(), sqlprojection.New("effects", b.connect(b.source), b.dialect, ledger{}))
 			ctx, cancel := context.WithCancel(context.Background())
 			over := make(chan error, 1)
 			go func() {
@@ -43,8 +43,8 @@ func TestForeignTableIsAnError(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		b.exec(`CREATE TABLE dynajournal_offsets (name text)`)
-		g := b.group(b.journal, once(), projection.SQL("effects", b.db, b.dialect, ledger{}))
-		if err := g.Run(b.Context()); !errors.Is(err, projection.ErrNoOffsetsTable) {
+		g := b.group(b.journal, once(), sqlprojection.New("effects", b.db, b.dialect, ledger{}))
+		if err := g.Run(b.Context()); !errors.Is(err, sqlprojection.ErrNoOffsetsTable) {
 			b.Errorf("Run: %v", err)
 		}
 	})
@@ -61,13 +61,13 @@ func TestTableIsMadeByAnother(t *testing.T) {
 	b.exec(`GRANT USAGE ON SCHEMA ` + schema + ` TO ` + role)
 	b.exec(`GRANT SELECT, INSERT ON effects TO ` + role)
 	db := b.connect(strings.Replace(b.source, "user=admin", "user="+role, 1))
-	g := b.group(b.journal, once(), projection.SQL("effects", db, b.dialect, ledger{}))
-	if err := g.Run(t.Context()); !errors.Is(err, projection.ErrNoOffsetsTable) || !strings.Contains(err.Error(), "42501") {
+	g := b.group(b.journal, once(), sqlprojection.New("effects", db, b.dialect, ledger{}))
+	if err := g.Run(t.Context()); !errors.Is(err, sqlprojection.ErrNoOffsetsTable) || !strings.Contains(err.Error(), "42501") {
 		t.Errorf("Run without the permission: %v", err)
 	}
 	b.exec(b.dialect.OffsetsTable())
 	b.exec(`GRANT SELECT ON dynajournal_offsets TO ` + role)
-	if err := g.Run(t.Context()); !errors.Is(err, projection.ErrNoOffsetsTable) || !strings.Contains(err.Error(), "42501") {
+	if err := g.Run(t.Context()); !errors.Is(err, sqlprojection.ErrNoOffsetsTable) || !strings.Contains(err.Error(), "42501") {
 		t.Errorf("Run without the permission to insert: %v", err)
 	}
 	b.exec(`GRANT INSERT, UPDATE ON dynajournal_offsets TO ` + role)
@@ -82,7 +82,7 @@ func TestDamagedOffsetIsAnError(t *testing.T) {
 	each(t, func(b *bundle) {
 		b.write("a", "x")
 		b.write("b", "x")
-		stop := b.start(b.group(b.journal, once(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		stop := b.start(b.group(b.journal, once(), sqlprojection.New("effects", b.db, b.dialect, ledger{})))
 		b.await("a", 1)
 		stop()
 		b.exec(`UPDATE dynajournal_offsets SET seq = -7 WHERE persistence_id = 'a'`)
@@ -90,7 +90,7 @@ func TestDamagedOffsetIsAnError(t *testing.T) {
 		g := b.run(once(), ledger{})
 		b.await("b", 2)
 		if err := b.wait("a", 2); err == nil || !strings.Contains(err.Error(), "damaged") {
-			b.Errorf("WaitForSQL: %v", err)
+			b.Errorf("WaitFor: %v", err)
 		}
 		if err := g.Resume(b.Context(), "effects", "a"); err == nil || !strings.Contains(err.Error(), "damaged") {
 			b.Errorf("Resume: %v", err)
@@ -109,7 +109,7 @@ func TestRestoredDatabaseGetsTheEventsAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		b.write("a", "x", "y")
-		stop := b.start(b.group(b.journal, once(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		stop := b.start(b.group(b.journal, once(), sqlprojection.New("effects", b.db, b.dialect, ledger{})))
 		b.await("a", 2)
 		stop()
 		for _, table := range []string{"effects", "dynajournal_offsets"} {
@@ -117,7 +117,7 @@ func TestRestoredDatabaseGetsTheEventsAgain(t *testing.T) {
 		}
 		b.write("a", "z")
 		b.write("b", "x")
-		stop = b.start(b.group(b.journal, once(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		stop = b.start(b.group(b.journal, once(), sqlprojection.New("effects", b.db, b.dialect, ledger{})))
 		b.await("a", 3)
 		b.await("b", 1)
 		stop()

@@ -8,9 +8,10 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
-// The events before the one that the projection is stuck at are handled after WaitForSQL has read
+// The events before the one that the projection is stuck at are handled after WaitFor has read
 // the offset, and before it learns that the projection is stuck. It waits for them, and says what
 // the projection is stuck behind.
 func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
@@ -22,7 +23,7 @@ func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
 			b.Cleanup(look.release)
 			journal, ended := b.open(look.install), make(chan error, 1)
 			go func() {
-				ended <- projection.WaitForSQL(b.Context(), journal, b.db, b.dialect, "group/effects", "a", number)
+				ended <- sqlprojection.WaitFor(b.Context(), journal, b.db, b.dialect, "group/effects", "a", number)
 			}()
 			<-look.arrived // it has read the offset
 			return look, ended
@@ -41,11 +42,11 @@ func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
 		handled.release()
 		stuck.release()
 		if err := <-handledEnded; err != nil {
-			b.Errorf("WaitForSQL 2: %v", err)
+			b.Errorf("WaitFor 2: %v", err)
 		}
 		err := <-stuckEnded
 		if is, ok := errors.AsType[*projection.StuckError](err); !ok || is.Offset != 2 {
-			b.Errorf("WaitForSQL 3: %v, want it stuck behind 2", err)
+			b.Errorf("WaitFor 3: %v, want it stuck behind 2", err)
 		}
 	})
 }

@@ -10,7 +10,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/payloads"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // What must hold when everything has settled:
@@ -146,12 +147,12 @@ func (s *service) disagreement() string {
 
 // tagged returns the events that have the tag, by their keys.
 func (s *service) tagged() (map[string]string, error) {
-	index, err := projection.OpenTagIndex(context.Background(), s.auditor, tagsTable)
+	index, err := tags.Open(context.Background(), s.auditor, tagsTable)
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]string{}
-	for e, err := range index.CurrentEventsByTag(context.Background(), tag, projection.TagOffset{}) {
+	for e, err := range index.CurrentEventsByTag(context.Background(), tag, tags.Offset{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +188,7 @@ func (s *service) isDeleted(key string) bool {
 // stuck returns which persistence ids are stuck, and why.
 func (s *service) stuck() map[string]string {
 	all := map[string]string{}
-	for stuck, err := range projection.NewOperator(s.auditor, "").Stuck(context.Background(), projection.ScanOptions{}) {
+	for stuck, err := range operator.New(s.auditor, "").Stuck(context.Background(), operator.ScanOptions{}) {
 		if err != nil {
 			s.fail("Stuck: %v", err)
 			break

@@ -14,6 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/outbox"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // process is a process of the service. It is killed, ends, or stands still, and begins again on the
@@ -92,7 +94,7 @@ func (s *service) insist(do func() error) {
 
 // newGroup makes the group of projections on a journal.
 func (s *service) newGroup(j *dynajournal.Journal, config aws.Config) (*projection.Group, error) {
-	index, err := projection.OpenTagIndex(context.Background(), j, tagsTable)
+	index, err := tags.Open(context.Background(), j, tagsTable)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (s *service) newGroup(j *dynajournal.Journal, config aws.Config) (*projecti
 		projection.AtLeastOnce("read model", readModel{s}),
 		projection.Transactional("effects", effects{s}),
 		index.Projection("tags"),
-		projection.Outbox("messages", s.told, message),
+		outbox.New("messages", s.told, message),
 	)
 }
 

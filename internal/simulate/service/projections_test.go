@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 // told is the world outside, which the service keeps when its processes end: a read model, and what
@@ -116,13 +117,13 @@ func (s *service) effectsOf() (times map[string]int, names map[string]string) {
 }
 
 // message makes the message of an event.
-func message(ctx context.Context, e dynajournal.Event) ([]projection.Message, error) {
+func message(ctx context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 	d, err := dynajournal.Decode[Done](ctx, e)
-	return []projection.Message{{Topic: "done", Body: []byte(d.Name)}}, err
+	return []outbox.Message{{Topic: "done", Body: []byte(d.Name)}}, err
 }
 
 // Send takes a message for the other system.
-func (t *told) Send(_ context.Context, m projection.Message) error {
+func (t *told) Send(_ context.Context, m outbox.Message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sent[m.PersistenceID] == nil {

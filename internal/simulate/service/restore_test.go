@@ -14,7 +14,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/enginetest"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
 // restored are the sets of tables that are replaced by older copies of themselves. The last one is
@@ -139,13 +139,13 @@ func (s *service) goOn(h *hosted, right map[*subject][]string) {
 // accepts one that was restored with the offsets.
 func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right map[*subject][]string) {
 	if slices.Contains(names, tagsTable) {
-		if _, err := projection.OpenTagIndex(context.Background(), j, tagsTable); !errors.Is(err, projection.ErrTagIndexRestored) {
+		if _, err := tags.Open(context.Background(), j, tagsTable); !errors.Is(err, tags.ErrRestored) {
 			s.fail("after the restore of %v the index of tags is opened: %v", names, err)
 		}
 		if !slices.Contains(names, projectionsTable) {
 			return
 		}
-		if err := projection.AcceptRestoredTagIndex(context.Background(), j, tagsTable); err != nil {
+		if err := tags.AcceptRestored(context.Background(), j, tagsTable); err != nil {
 			s.fail("%v", err)
 		}
 	}

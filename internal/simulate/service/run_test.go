@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/payloads"
-	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/tags"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -166,7 +166,7 @@ func (s *service) makeTables() {
 		s.Fatal(err)
 	}
 	s.auditor = s.open(s.config())
-	if err := projection.CreateTagIndex(s.Context(), s.auditor, tagsTable, projection.TagIndexOptions{Lanes: 2}); err != nil {
+	if err := tags.Create(s.Context(), s.auditor, tagsTable, tags.IndexOptions{Lanes: 2}); err != nil {
 		s.Fatal(err)
 	}
 	if _, err := s.table.CreateTable(s.Context(), &dynamodb.CreateTableInput{

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// attendance is what a process on Lambda remembers between invocations.
+type attendance struct {
+	// turn has a token while an invocation stores that the process is there.
+	turn   chan struct{}
+	worker string
+
+	mu sync.Mutex
+	// said is when that was stored, by the wall clock, as the others stop while a process is
+	// frozen.
+	said time.Time
+	// owed is when a sweep was owed for old records.
+	owed time.Time
+	rows *rowCache
+	// claims are the claims of others, and since when each was seen.
+	claims map[taskKey]claimSeen
+}
+
+type claimSeen struct {
+	claim string
+	at    time.Time
+}
+
+// maxClaimsSeen is how many claims are remembered: those of ids that never come again are forgotten
+// with all others.
+const maxClaimsSeen = 10_000
+
+// see notes a claim of another run.
+func (a *attendance) see(key taskKey, claim string, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.claims) >= maxClaimsSeen {
+		clear(a.claims)
+	}
+	a.claims[key] = claimSeen{claim, at}
+}
+
+// seen returns the claim that was seen last, and since when.
+func (a *attendance) seen(key taskKey) (string, time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen := a.claims[key]
+	return seen.claim, seen.at
+}
+
+// kept returns the rows that the process has written.
+func (a *attendance) kept() *rowCache {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.rows
+}
+
+// Join makes the process known before it handles events that were received, and returns the
+// projections that are not paused.
+//
+// The registry is read in each invocation. If it has projections that this process does not run, as
+// during a deployment, they are owed a sweep before the records are done: those that begin after
+// this reading look at all persistence ids when these events are committed.
+func (g *Group) Join(ctx context.Context, oldest time.Time) ([]*Member, error) {
+	for again := false; ; again = true {
+		if err := g.appear(ctx, again); err != nil {
+			return nil, err
+		}
+		names, all, err := g.registered(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var members []*Member
+		started := true
+		for i, of := range g.Members {
+			if all[i].resetting {
+				return nil, fmt.Errorf("projection %s: %w", of.Name, ErrResetting)
+			}
+			started = started && all[i].started
+			if of.see(all[i]); !all[i].paused {
+				members = append(members, of)
+			}
+		}
+		if !started && !again {
+			continue // the table was made anew
+		}
+		if err := g.oweOthers(ctx, names); err != nil {
+			return nil, err
+		}
+		return members, g.oweOld(ctx, oldest)
+	}
+}
+
+// registered reads which projections the journal has, and what is stored for those of the group.
+func (g *Group) registered(ctx context.Context) ([]string, []standing, error) {
+	keys := []dynamo.Attributes{g.Table.registryKey()}
+	for _, of := range g.Members {
+		keys = append(keys, g.Table.StandingKey(of.Name))
+	}
+	items, err := g.Table.Batch(ctx, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := Decoder{Table: g.Table.Name, Item: items[0]}
+	names := d.Texts(attrKnown)
+	if d.Err != nil {
+		return nil, nil, d.Err
+	}
+	all, err := g.Table.decodeStandings(items[1:])
+	return names, all, err
+}
+
+// oweOthers owes a sweep to the projections of the group on Lambda that this process does not run.
+func (g *Group) oweOthers(ctx context.Context, registered []string) error {
+	own := map[string]bool{}
+	for _, name := range names(g.Members) {
+		own[name] = true
+	}
+	for _, name := range registered {
+		if own[name] || !strings.HasPrefix(name, g.Config.Name+"/") {
+			continue
+		}
+		if err := g.Table.OweTo(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oweOld owes a sweep if records are so old that others may have been trimmed before they were
+// read. A record is trimmed when it is a day old, so a sweep that begins later finds its event: to
+// owe one for each half of a day is enough.
+func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
+	now := g.Now()
+	g.lambda.mu.Lock()
+	old := !oldest.IsZero() && now.Sub(oldest) > TrustedFor
+	owed := !g.lambda.owed.IsZero() && now.Sub(g.lambda.owed) < TrustedFor
+	g.lambda.mu.Unlock()
+	if !old || owed {
+		return nil
+	}
+	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "records are so old that others may have been trimmed: a sweep is owed",
+		slog.String("group", g.Config.Name), slog.Duration("age", now.Sub(oldest)))
+	for _, of := range g.Members {
+		if err := g.Table.OweTo(ctx, of.Name); err != nil {
+			return err
+		}
+	}
+	g.lambda.mu.Lock()
+	defer g.lambda.mu.Unlock()
+	g.lambda.owed = now
+	return nil
+}
+
+// appear stores that the process runs the projections, if that was not done for a minute, or anew
+// is set. What it keeps of rows is forgotten: they may have been reset since.
+func (g *Group) appear(ctx context.Context, anew bool) error {
+	select {
+	case g.lambda.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-g.lambda.turn }()
+	g.lambda.mu.Lock()
+	said := g.lambda.said
+	g.lambda.mu.Unlock()
+	now := wall()
+	if since := now.Sub(said); !anew && since >= 0 && since < g.presence() {
+		return nil
+	}
+	if said.IsZero() {
+		if err := g.check(ctx); err != nil {
+			return err
+		}
+	}
+	if err := g.enter(ctx, g.lambda.worker); err != nil {
+		return err
+	}
+	if said.IsZero() || anew {
+		if err := g.start(ctx); err != nil {
+			return err
+		}
+	}
+	g.lambda.mu.Lock()
+	defer g.lambda.mu.Unlock()
+	if since := now.Sub(said); g.lambda.rows == nil || anew || since < 0 || since >= presences*g.presence() {
+		g.lambda.rows = NewRowCache()
+	}
+	g.lambda.said = now
+	return nil
+}
+
+// wall returns the time of the wall clock alone.
+func wall() time.Time { return time.Now().Round(0) }
+
+// stay stores again and again that the process is there, until ctx ends.
+func (g *Group) stay(ctx context.Context) {
+	for backoff.Wait(ctx, g.presence()) == nil {
+		now := wall()
+		err := g.present(ctx, g.lambda.worker)
+		if err == nil {
+			g.lambda.mu.Lock()
+			g.lambda.said = now
+			g.lambda.mu.Unlock()
+			continue
+		}
+		if ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not say that it runs projections",
+				slog.String("group", g.Config.Name), slog.Any("error", err))
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// A handler that runs at least once is called by one process at a time: the run that is to call it
+// first puts a claim into the row, the token of the run. Other runs wait until the claim is
+// released, or until it is as old as Config.ClaimTimeout: then its process counts as dead, and a
+// run replaces the claim. No clock of another process is compared: the age of a claim is the time
+// for which this process has seen it. On Lambda a claim ends with its invocation, whose deadline it
+// names.
+//
+// The offset is stored under the condition that the row still has the claim. So a run that was
+// paused for longer stores nothing.
+
+// ClaimedHandler handles steps under a claim of the row.
+type ClaimedHandler interface {
+	// Together returns how many of the next steps one call handles.
+	Together(steps []Step) int
+	// Handle handles a step, or several events. before is the offset that the row would get now.
+	Handle(ctx context.Context, r *Run, steps []Step, state *Row, before Offset) error
+}
+
+// ClaimWrites is how often the row is written for steps that are handled under a claim: the claim,
+// and its release with the offset.
+const ClaimWrites = 2
+
+// claimedError reports that another run has claimed the row.
+type claimedError struct{ claim string }
+
+func (e *claimedError) Error() string { return "claimed by " + e.claim }
+
+// UnderClaim claims the row, calls a handler for the steps, and stores the offset and releases the
+// claim in one write. It reports whether it has handled all steps: it stops when a third of
+// Config.ClaimTimeout is over.
+func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, steps []Step) (bool, error) {
+	if err := r.cutShort(ctx, state, &steps[0]); err != nil {
+		return false, err
+	}
+	if err := r.claim(ctx, state); err != nil {
+		return false, err
+	}
+	limit := r.Group.Config.CallTime()
+	began, reached, done := time.Now(), state.Offset, 0
+	alone := 0 // steps before it are handed over alone, as a call with several has failed
+	var failed error
+	for done < len(steps) && ctx.Err() == nil {
+		if done > 0 && time.Since(began) >= limit {
+			break
+		}
+		next := steps[done : done+1]
+		if done >= alone {
+			next = steps[done : done+h.Together(steps[done:])]
+		}
+		failed = r.Call(ctx, limit, func(ctx context.Context) error { return h.Handle(ctx, r, next, state, reached) })
+		if failed != nil && len(next) == 1 {
+			break
+		}
+		if failed != nil {
+			alone, failed = done+len(next), nil
+			continue
+		}
+		done += len(next)
+		reached = steps[done-1].To
+	}
+	err := r.unclaim(ctx, state, steps, done, reached, failed)
+	if failure := new(HandlerError); err == nil || errors.As(err, &failure) {
+		r.Count.Handled(steps[:done])
+	}
+	return done == len(steps), err
+}
+
+// claim claims the row, under the condition that it is as it was read.
+func (r *Run) claim(ctx context.Context, state *Row) error {
+	if state.Claim == r.Token {
+		return nil
+	}
+	only := state.Unchanged().And(state.SameClaim())
+	if r.Of.MakeOnce {
+		only = only.And(state.sameMade())
+	}
+	r.claimed = true
+	c := Change{Set: dynamo.Attributes{attrClaim: Text(r.Token)}}
+	state.notice(r.opening, &c)
+	if r.CountsInRow() {
+		state.Attempts++
+		c.count(state.Attempts)
+	}
+	return r.Group.Table.Update(ctx, r.Key, c, only)
+}
+
+// unclaim stores how far the handler has come, releases the claim, and returns the failure of the
+// handler. It does so also when the group ends, so that another process need not wait.
+func (r *Run) unclaim(
+	ctx context.Context, state *Row, steps []Step, done int, reached Offset, failed error,
+) error {
+	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
+	c := Change{Removed: []string{attrClaim}}
+	if reached != state.Offset || state.Begun {
+		c = r.Moved(reached)
+		c.Removed = append(c.Removed, attrClaim)
+	}
+	state.forget(done, &c)
+	state.removeMade(steps[done:], &c)
+	only := ClaimedBy(r.Token)
+	delay := new(DelayedError)
+	waits := errors.As(failed, &delay)
+	if waits && r.CountsInRow() && reached == state.Offset { // it was no attempt
+		state.Attempts--
+		c.count(state.Attempts)
+	}
+	if failed == nil || ctx.Err() != nil || waits {
+		err := r.Group.Table.Update(store, r.Key, c, only)
+		r.released(err)
+		if err == nil {
+			r.Keep(state.At(reached))
+		}
+		if delay.Err != nil {
+			err = errors.Join(err, delay)
+		}
+		return errors.Join(err, context.Cause(ctx))
+	}
+	failure, next := r.Failure(&steps[done], failed), state.At(reached)
+	if done > 0 && r.CountsInRow() { // the attempt at this step is the first one
+		next.Attempts = 1
+		c.count(next.Attempts)
+	}
+	if r.LastAttempt(reached, next.Attempts) {
+		err := r.Stick(store, failure, c, only)
+		r.released(err)
+		return err
+	}
+	if err := r.Group.Table.Update(store, r.Key, c, only); err != nil {
+		r.released(err)
+		return err
+	}
+	r.released(nil)
+	r.Keep(next)
+	return failure
+}
+
+// released notes that the row no longer has the claim of the run, if the write of its release is
+// known to have ended.
+func (r *Run) released(err error) {
+	if stuck := new(stuckNowError); err == nil || errors.Is(err, ErrAgain) || errors.As(err, &stuck) {
+		r.claimed = false
+	}
+}
+
+// release gives back a claim of this run, or one that it may take over, where there is nothing to
+// handle.
+func (r *Run) release(ctx context.Context, state *Row) error {
+	if state.Claim == "" {
+		return nil
+	}
+	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{attrClaim}}, state.SameClaim())
+}
+
+// SameClaim returns the condition that the claim of a row has not changed since it was read.
+func (r *Row) SameClaim() Condition {
+	if r.Claim == "" {
+		return Condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}
+	}
+	return ClaimedBy(r.Claim)
+}
+
+// ClaimedBy returns the condition that a run has the claim.
+func ClaimedBy(claim string) Condition {
+	return Condition{attrClaim + " = :oldclaim", dynamo.Attributes{":oldclaim": Text(claim)}}
+}
+
+// claimSlack is how long after the end of an invocation its claims are still respected, as clocks
+// differ.
+const claimSlack = 5 * time.Second
+
+// claimUntil returns the token of a run whose process is killed at a time.
+func claimUntil(token string, end time.Time) string {
+	return token + "@" + strconv.FormatInt(end.Unix()+1, 10)
+}
+
+// claimOver reports whether a claim is of an invocation that was ended. Lambda kills the process at
+// the deadline of the invocation, so that nobody needs to watch the claim until then.
+func claimOver(claim string, now time.Time) bool {
+	_, end, ok := strings.Cut(claim, "@")
+	if !ok {
+		return false
+	}
+	seconds, err := strconv.ParseInt(end, 10, 64)
+	return err == nil && now.Unix() > seconds+int64(claimSlack/time.Second)
+}

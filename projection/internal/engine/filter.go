@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/internal/core"
+)
+
+// Filter says what a projection takes. The zero value takes everything.
+type Filter struct {
+	// Filtered, tagged and typed report whether prefixes, tags and types count.
+	Filtered, Tagged, Typed bool
+	// AnyTag reports whether an event needs a tag, whichever it is.
+	AnyTag                bool
+	Prefixes, Tags, Types []string
+}
+
+// check returns an *ArgumentError if the projection would take nothing, or an empty text.
+func (f *Filter) check(name string) error {
+	for _, option := range []struct {
+		name    string
+		given   bool
+		allowed []string
+	}{
+		{"OnlyIDs", f.Filtered, f.Prefixes}, {"OnlyTags", f.Tagged, f.Tags}, {"OnlyTypes", f.Typed, f.Types},
+	} {
+		switch {
+		case option.given && len(option.allowed) == 0:
+			return Argument(option.name+" of projection "+name, nil, "it lists nothing")
+		case slices.Contains(option.allowed, ""):
+			return Argument(option.name+" of projection "+name, "", "it is empty")
+		}
+	}
+	return nil
+}
+
+// Takes reports whether the projection takes a persistence id.
+func (f *Filter) Takes(pid string) bool {
+	return !f.Filtered || slices.ContainsFunc(f.Prefixes, func(prefix string) bool {
+		return strings.HasPrefix(pid, prefix)
+	})
+}
+
+// ids names the persistence ids that the projection takes.
+func (f *Filter) ids() string {
+	sorted := slices.Sorted(slices.Values(f.Prefixes))
+	return strings.Join(slices.Compact(sorted), "\x01")
+}
+
+// takesEvent reports whether the projection takes an event of a persistence id that it takes.
+func (f *Filter) takesEvent(e *core.StoredEvent) bool {
+	tagged := !f.Tagged || slices.ContainsFunc(e.Tags, func(tag string) bool { return slices.Contains(f.Tags, tag) })
+	typed := !f.Typed || slices.Contains(f.Types, e.SerializerManifest) || slices.Contains(f.Types, e.Manifest)
+	return tagged && typed && (!f.AnyTag || len(e.Tags) > 0)
+}
+
+// LeaveOut makes events that are left out part of the step before them, so that they cost no write.
+// The offset of that step is the one behind them. Those before the first event, or behind a gap,
+// are a step of their own.
+func (f *Filter) LeaveOut(steps []Step) []Step {
+	if !f.Tagged && !f.Typed && !f.AnyTag {
+		return steps
+	}
+	var kept []Step
+	for i := range steps {
+		s := &steps[i]
+		last := len(kept) - 1
+		switch {
+		case s.Event == nil || f.takesEvent(s.Event):
+			if last >= 0 && kept[last].LeftOut {
+				kept = kept[:last] // this step moves the offset over them
+			}
+			kept = append(kept, *s)
+		case last >= 0 && (kept[last].Event != nil || kept[last].LeftOut):
+			kept[last].To = s.To
+		default:
+			kept = append(kept, Step{To: s.To, LeftOut: true})
+		}
+	}
+	return kept
+}
+
+// PassesOver reports whether steps have only events that the projection leaves out, and the row has
+// the offset. Then no effect is applied.
+func (of *Member) PassesOver(steps []Step) bool {
+	return of.Offsets.InRows() && len(steps) == 1 && steps[0].LeftOut
+}
+
+// passOver stores the offset behind events that are all left out: 1 write. No handler is called, so
+// that it needs no claim. If another run has claimed the row meanwhile, nothing is stored.
+func (r *Run) passOver(ctx context.Context, state *Row, steps []Step) (bool, error) {
+	c := r.Moved(steps[0].To)
+	c.Removed = append(c.Removed, attrClaim)
+	err := r.Group.Table.Update(ctx, r.Key, c, state.Unchanged().And(state.SameClaim()))
+	if err == nil {
+		r.Keep(state.At(steps[0].To))
+	}
+	return true, err
+}

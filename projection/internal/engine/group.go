@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/backoff"
+)
+
+// Group is a group of projections of one journal. It is safe for concurrent use.
+type Group struct {
+	Config  Settings
+	Journal *dynajournal.Journal
+	Table   *Table
+	Members []*Member
+	holes   *holes
+	overdue overdue
+	lambda  attendance
+
+	StreamDelay StreamDelay
+
+	mu sync.Mutex
+	// running is nil while the group does not run.
+	running *Schedule
+}
+
+// NewGroup returns a group of projections. The settings are complete.
+func NewGroup(journal *dynajournal.Journal, config Settings, projections []*Spec) (*Group, error) {
+	g := &Group{Config: config, Journal: journal, Table: OpenTable(journal), holes: newHoles()}
+	g.overdue.calls = map[*Member]int{}
+	g.lambda = attendance{turn: make(chan struct{}, 1), worker: uuid.NewString(), claims: map[taskKey]claimSeen{}}
+	known := map[string]bool{}
+	for _, p := range projections {
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		if known[p.inGroup] {
+			return nil, Argument("the name of a projection", p.inGroup, "the group has another of that name")
+		}
+		known[p.inGroup] = true
+		of := &Member{Spec: *p, Name: config.Name + "/" + p.inGroup}
+		of.Effect, of.Offsets = p.kind.Open(g, of)
+		g.Members = append(g.Members, of)
+	}
+	if len(g.Members) == 0 {
+		return nil, Argument("projections", 0, "there must be at least one")
+	}
+	return g, nil
+}
+
+// Run runs the projections until ctx ends.
+func (g *Group) Run(ctx context.Context) error {
+	if kind := g.Config.Source.Kind(); kind == SourceLambda {
+		return Argument("Config.Source", kind, "awslambda.Handler handles the events of a group on AWS Lambda")
+	}
+	s := newSchedule(g)
+	g.mu.Lock()
+	if g.running != nil {
+		g.mu.Unlock()
+		return ErrRunning
+	}
+	g.running = s
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		g.running = nil
+		g.mu.Unlock()
+	}()
+	defer s.end()
+	if err := g.Begin(ctx, g.check); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
+	}
+	worker := uuid.NewString()
+	defer g.absent(context.WithoutCancel(ctx), worker) // bounded by the journal's OperationTimeout
+	enter := func(ctx context.Context) error { return g.enter(ctx, worker) }
+	if err := g.Begin(ctx, enter); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
+	}
+	if err := g.Begin(ctx, g.start); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
+	}
+	work, workCtx := errgroup.WithContext(ctx)
+	var begin func()
+	begin = func() { work.Go(func() error { return s.work(workCtx, begin) }) }
+	for range g.Config.Concurrency {
+		begin()
+	}
+	work.Go(func() error { return g.Config.Source.Feed(workCtx, g, s) })
+	work.Go(func() error { s.watch(workCtx); return nil })
+	work.Go(func() error { return g.prepare(workCtx) })
+	work.Go(func() error { return g.attend(workCtx, worker) })
+	if err := work.Wait(); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
+	}
+	return nil
+}
+
+// ended returns nil if ctx has ended, which is how a group ends.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// Trigger handles a persistence id while the group runs.
+func (g *Group) Trigger(persistenceID string) {
+	g.mu.Lock()
+	s := g.running
+	g.mu.Unlock()
+	if s != nil {
+		s.Trigger(persistenceID, Trigger{})
+	}
+}
+
+// Lag returns the lag of each projection.
+func (g *Group) Lag() []Lag {
+	delay, trimmed := g.StreamDelay.at(g.Now()), g.StreamDelay.Trimmed.Load()
+	all := make([]Lag, len(g.Members))
+	place := map[string]*Lag{}
+	for i, of := range g.Members {
+		all[i].Projection = of.Name
+		all[i].Paused = of.Paused.Load()
+		all[i].Overdue = g.overdue.of(of)
+		all[i].Stuck = of.becameStuck.Load()
+		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
+		place[of.Name] = &all[i]
+	}
+	g.holes.addTo(place)
+	g.mu.Lock()
+	s := g.running
+	g.mu.Unlock()
+	if s == nil {
+		return all
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tasks {
+		of := place[t.of.Name]
+		of.IDs++
+		if t.last == endUndecided {
+			of.Missing++
+		}
+		if t.failures.count > 0 {
+			of.Failing++
+		}
+		if t.last == endUnreachable {
+			of.Delayed++
+		}
+		of.Oldest = max(of.Oldest, time.Since(t.received))
+	}
+	return all
+}
+
+// Resume continues a stuck persistence id of a projection.
+func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
+	for _, of := range g.Members {
+		if of.inGroup != projection {
+			continue
+		}
+		if !of.Only.Takes(persistenceID) {
+			return Argument("persistenceID", persistenceID, "OnlyIDs of the projection leaves it out")
+		}
+		t := &task{}
+		for {
+			r := g.newRun(of, persistenceID)
+			r.resume = true
+			r.takeOver = t.dead(g.Config.ClaimTimeout)
+			o := r.execute(ctx)
+			switch o.ending {
+			case endClaimed:
+				t.claimed(o.claim)
+			case endUndecided:
+			default:
+				return o.err
+			}
+			if err := backoff.Wait(ctx, g.Config.RetryShortest); err != nil {
+				return err
+			}
+		}
+	}
+	return Argument("projection", projection, "the group has none of that name")
+}

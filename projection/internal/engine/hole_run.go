@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// undecidedError reports that a run waits for missing numbers, and when to look again.
+type undecidedError struct{ left time.Duration }
+
+func (e *undecidedError) Error() string {
+	return fmt.Sprintf("sequence numbers are missing before an event: waiting for at least %v", e.left)
+}
+
+// storedParts is into how many parts Config.HoleWait is divided: after each of them a run that
+// waits reads the journal again, and stores how long it has waited.
+const storedParts = 6
+
+// stillMissing returns an *undecidedError while the number is missing that the last run of the task
+// has ended at: that costs less than reading the journal, and the trigger is not done either way.
+func (r *Run) stillMissing(ctx context.Context) error {
+	first, left := r.Group.holes.holds(taskKey{r.Of.Name, r.Pid})
+	if left <= 0 {
+		return nil
+	}
+	stored, err := core.Of(r.Group.Journal).StoredAt(ctx, r.Pid, core.Span{First: first, Last: first})
+	if err != nil || len(stored) > 0 {
+		return nil //nolint:nilerr // the reading has the same error, and deals with it
+	}
+	return &undecidedError{left}
+}
+
+// hold stores the holes that a run waits for, and ends the run as undecided. A claim that the run
+// may take over is given back.
+func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
+	wait := r.Group.Config.HoleWait
+	left := max(wait/storedParts, 1)
+	changed := state.Claim != ""
+	for i := range open {
+		h := &open[i]
+		if h.age < wait {
+			left = min(left, wait-h.age)
+		}
+		known := slices.ContainsFunc(state.holes, func(s hole) bool {
+			return s.covers(h) && h.age-s.age < wait/storedParts
+		})
+		changed = changed || !known
+	}
+	if changed {
+		c := Change{Set: dynamo.Attributes{attrHoles: encodeHoles(open)}, Removed: []string{attrClaim}}
+		if err := r.Group.Table.Update(ctx, r.Key, c, state.Unchanged().And(state.SameClaim())); err != nil {
+			return err
+		}
+	}
+	r.Group.holes.hold(taskKey{r.Of.Name, r.Pid}, open[0].First, left)
+	return &undecidedError{left}
+}
+
+// notePassed logs and counts the holes that a run passes, once in this process.
+func (r *Run) notePassed(ctx context.Context, open, passed []hole) {
+	for _, h := range r.Group.holes.see(taskKey{r.Of.Name, r.Pid}, open, passed) {
+		r.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"a projection passes sequence numbers at which a JVM has stored nothing",
+			slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
+			slog.Int64("first", h.First), slog.Int64("last", h.Last), slog.Duration("missing_for", h.age))
+	}
+}
+
+// mostPassed is how many holes that were passed are kept in a row, to find events that come later.
+// Each costs a request and half a read unit or one whenever the persistence id is read.
+const mostPassed = 10
+
+// remember returns the passed holes that a row keeps at an offset.
+func (r *Run) remember(to Offset) []hole {
+	if to.Seq == 0 {
+		return nil // the numbers begin again
+	}
+	var kept []hole
+	for _, h := range slices.Concat(r.state.passed, r.passed) {
+		h.First = max(h.First, h.Last-dynajournal.LiveWindow+1)
+		if h.Last < to.Seq && to.Seq-h.Last < dynajournal.LiveWindow {
+			kept = append(kept, hole{Span: h.Span})
+		}
+	}
+	return kept[max(len(kept)-mostPassed, 0):]
+}
+
+// Moved is the change of the row to an offset.
+func (r *Run) Moved(to Offset) Change {
+	c := Moved(to)
+	if kept := r.remember(to); len(kept) > 0 {
+		c.Set[attrPassed] = encodeHoles(kept)
+	} else if len(r.state.passed) > 0 {
+		c.Removed = append(c.Removed, attrPassed)
+	}
+	if len(r.state.holes) > 0 {
+		c.Removed = append(c.Removed, attrHoles)
+	}
+	if r.state.Attempts > 0 && to != r.state.Offset {
+		c.remove(attrAttempts)
+	}
+	if r.state.first != "" && to != r.state.Offset {
+		c.remove(attrFirstWriter)
+	}
+	return c
+}
+
+// findLate looks for events at the numbers that the projection has passed, from the low mark on.
+// They are told, and never handled: events behind them were.
+func (r *Run) findLate(ctx context.Context, state *Row, low int64) error {
+	var left []hole
+	found := int64(0)
+	for _, h := range state.passed {
+		if h.First = max(h.First, low); h.First > h.Last {
+			continue
+		}
+		stored, err := core.Of(r.Group.Journal).StoredAt(ctx, r.Pid, h.Span)
+		if err != nil {
+			return err
+		}
+		for seq := h.First; seq <= h.Last; seq++ {
+			if !stored[seq] {
+				left = append(left, hole{Span: core.Span{First: seq, Last: seq}})
+				continue
+			}
+			found++
+			r.Group.Config.Logger.LogAttrs(ctx, slog.LevelError,
+				"an event was stored too late for a projection, which has passed its number: it is not handled",
+				slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
+				slog.Int64("sequence_number", seq), slog.Int64("offset", state.Seq))
+		}
+	}
+	if found == 0 {
+		return nil
+	}
+	c := Change{Removed: []string{attrPassed}}
+	if left = joined(left); len(left) > 0 {
+		c = Change{Set: dynamo.Attributes{attrPassed: encodeHoles(left)}}
+	}
+	if err := r.Group.Table.Update(ctx, r.Key, c, state.Unchanged().And(state.SameClaim())); err != nil {
+		return err
+	}
+	state.passed = left
+	r.Group.holes.addLate(r.Of.Name, found)
+	return nil
+}
+
+// joined joins holes that follow each other.
+func joined(holes []hole) []hole {
+	var all []hole
+	for _, h := range holes {
+		if n := len(all); n > 0 && all[n-1].Last == h.First-1 {
+			all[n-1].Last = h.Last
+			continue
+		}
+		all = append(all, h)
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The part of the time of an invocation that is left for its end, and at most so much.
+const (
+	endShare = 5
+	longEnd  = 2 * time.Second
+)
+
+// invocation is an invocation of Lambda.
+type invocation struct {
+	group *Group
+	// Ctx ends before the deadline, and cancel ends it.
+	Ctx    context.Context //nolint:containedctx // it is that of the call that made it
+	Cancel context.CancelFunc
+	// deadline is when Lambda kills the process, zero if that is not known.
+	deadline time.Time
+	// Late reports whether its records are so old that they may have been tried often.
+	Late bool
+	// grace is how long handlers have to return when ctx has ended.
+	grace time.Duration
+}
+
+// Invoke begins an invocation.
+func (g *Group) Invoke(ctx context.Context) *invocation {
+	in := &invocation{group: g, grace: longEnd / 2}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		in.Ctx, in.Cancel = context.WithCancel(ctx)
+		return in
+	}
+	end := max(min(time.Until(deadline)/endShare, longEnd), 2)
+	in.deadline, in.grace = deadline, end/2
+	in.Ctx, in.Cancel = context.WithDeadline(ctx, deadline.Add(-end))
+	return in
+}
+
+// within makes a run one of an invocation. Its claim counts until the process is killed.
+func (r *Run) within(in *invocation) {
+	if in == nil {
+		return
+	}
+	r.invocation = in
+	if !in.deadline.IsZero() {
+		r.Token = claimUntil(r.Token, in.deadline)
+	}
+}
+
+// Run runs what feed triggers. feed calls add for each trigger, and its result when that is done.
+// run returns when all are done, or the invocation is about to end: what is not done then was not
+// reported as done. The error is one after which the group can't go on.
+func (in *invocation) Run(feed func(s *Schedule, add func() (done func()))) error {
+	g := in.group
+	s := newSchedule(g)
+	s.invocation, s.rows = in, g.lambda.kept()
+	defer s.end()
+	all := make(chan struct{})
+	var mu sync.Mutex
+	left := 1 // feed itself
+	done := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if left--; left == 0 {
+			close(all)
+		}
+	}
+	feed(s, func() func() {
+		mu.Lock()
+		defer mu.Unlock()
+		left++
+		return done
+	})
+	done()
+	work, ctx := errgroup.WithContext(in.Ctx)
+	var begin func()
+	begin = func() { work.Go(func() error { return s.work(ctx, begin) }) }
+	for range g.Config.Concurrency {
+		begin()
+	}
+	work.Go(func() error { s.watch(ctx); return nil })
+	work.Go(func() error { g.stay(ctx); return nil })
+	over := make(chan error, 1)
+	go func() { over <- work.Wait() }()
+	select {
+	case <-all:
+	case <-ctx.Done():
+	}
+	in.Cancel()
+	timer := time.NewTimer(in.grace)
+	defer timer.Stop()
+	select {
+	case err := <-over:
+		return err
+	case <-timer.C:
+		return nil // a handler has not returned: its claim ends with the process, or later
+	}
+}

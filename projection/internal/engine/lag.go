@@ -1,0 +1,19 @@
+package engine
+
+import "time"
+
+// Lag is a projection.Lag.
+type Lag struct {
+	Projection   string
+	IDs          int
+	Failing      int
+	Delayed      int
+	Stuck        int64
+	Paused       bool
+	Overdue      int
+	Oldest       time.Duration
+	StreamDelay  time.Duration
+	Trimmed      int64
+	Missing      int
+	Passed, Late int64
+}

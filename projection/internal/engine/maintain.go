@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// Maintain does what invocations by the stream do not.
+func (g *Group) Maintain(ctx context.Context) error {
+	if kind := g.Config.Source.Kind(); kind != SourceLambda {
+		return Argument("Config.Source", kind, "it must be Lambda")
+	}
+	in := g.Invoke(ctx)
+	defer in.Cancel()
+	members, err := g.Join(in.Ctx, time.Time{})
+	if err != nil {
+		return err
+	}
+	a := &attendant{Group: g, begun: map[string]bool{}}
+	a.work.SetLimit(maxRetried)
+	err = a.look(in.Ctx)
+	_ = a.work.Wait() // its functions return nil
+	if err != nil {
+		return err
+	}
+	for _, of := range members {
+		if of.Owed.Load() == 0 {
+			continue
+		}
+		if err := in.sweep(of); err != nil {
+			return err
+		}
+	}
+	return context.Cause(in.Ctx)
+}
+
+// OwedKey returns the key of the position of a sweep that a projection is owed.
+func (t *Table) OwedKey(group, projection string) dynamo.Attributes {
+	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + group + "\x00owed\x00" + projection)}
+}
+
+// sweep sweeps for a projection until nothing is owed. A sweep that was interrupted goes on, and
+// settles what was owed when it began.
+func (in *invocation) sweep(of *Member) error {
+	g := in.group
+	for {
+		all, err := g.standings(in.Ctx)
+		if err != nil {
+			return err
+		}
+		now := all[0]
+		for i := range g.Members {
+			if g.Members[i] == of {
+				now = all[i]
+			}
+		}
+		if now.owed <= now.swept {
+			return nil
+		}
+		p := &Position{group: g, key: g.Table.OwedKey(g.Config.Name, of.inGroup), within: in.grace}
+		owed, err := g.sweepBegun(in.Ctx, p, of, now)
+		if err != nil {
+			return err
+		}
+		if err := in.sweepOnce(of, p); err != nil {
+			return err
+		}
+		if err := g.Table.Settle(in.Ctx, g.Table.StandingKey(of.Name), owed); err != nil {
+			return err
+		}
+	}
+}
+
+// sweepBegun names what a sweep is for, and returns how many sweeps were owed when it began.
+func (g *Group) sweepBegun(ctx context.Context, p *Position, of *Member, now standing) (int64, error) {
+	item, err := g.Table.Get(ctx, p.key)
+	if err != nil {
+		return 0, err
+	}
+	d := Decoder{Table: g.Table.Name, Item: item}
+	stored, after := d.Text(AttrFor), d.Text(attrAfter)
+	if d.Err != nil {
+		return 0, d.Err
+	}
+	owed, subject := now.owed, Subjects([]*Member{of})
+	count, name, _ := strings.Cut(stored, "\x00")
+	if n, err := strconv.ParseInt(count, 10, 64); err == nil && name == subject && after != "" && n > now.swept && n <= now.owed {
+		owed = n
+	}
+	p.names = strconv.FormatInt(owed, 10) + "\x00" + subject
+	return owed, nil
+}
+
+// sweepOnce looks at all persistence ids for a projection.
+func (in *invocation) sweepOnce(of *Member, p *Position) error {
+	ctx, cancel := context.WithCancel(in.Ctx)
+	defer cancel()
+	part := *in
+	part.Ctx, part.Cancel = ctx, cancel
+	ended := make(chan error, 1)
+	err := part.Run(func(s *Schedule, add func() (done func())) {
+		done := add()
+		go func() {
+			defer done()
+			sweep := &Sweep{Pace: in.group.Config.Source.PerSecond()}
+			ended <- sweep.Once(ctx, in.group, []*Member{of}, s, p)
+		}()
+	})
+	cancel()
+	return errors.Join(err, <-ended)
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"errors"
+	"time"
+)
+
+// ending is how a run has ended.
+type ending int
+
+const (
+	// endDone: everything that was found is handled.
+	endDone ending = iota
+	// endStuck: the persistence id has become stuck, and that is stored.
+	endStuck
+	// endPaused: the projection is paused.
+	endPaused
+	// endClaimed: another run has the claim of the row.
+	endClaimed
+	// endUndecided: an event follows a missing number that may still come.
+	endUndecided
+	// endFailed: the handler has failed, and is called again later.
+	endFailed
+	// endUnreachable: a request has failed, or a handler that was projection.Delayed.
+	endUnreachable
+	// endFatal: the group can't continue.
+	endFatal
+)
+
+// outcome is how a run has ended, and what the next run of its task needs to know.
+type outcome struct {
+	ending ending
+	// err is nil if the ending is endDone.
+	err error
+	// claim is the claim of the other run, if the ending is endClaimed.
+	claim string
+	// left is how long the missing numbers need not be looked for, if the ending is endUndecided.
+	left time.Duration
+}
+
+// done reports whether the triggers of the run are done: a persistence id that is stuck counts the
+// triggers that come.
+func (o outcome) done() bool { return o.ending == endDone || o.ending == endStuck }
+
+// outcomeOf returns the outcome of a run that has ended with an error.
+func outcomeOf(err error) outcome {
+	o := outcome{err: err, ending: endUnreachable}
+	if err == nil {
+		return outcome{}
+	}
+	if Ends(err) {
+		o.ending = endFatal
+		return o
+	}
+	if stuck := new(stuckNowError); errors.As(err, &stuck) {
+		o.ending = endStuck
+		return o
+	}
+	if errors.Is(err, errPaused) {
+		o.ending = endPaused
+		return o
+	}
+	if claimed := new(claimedError); errors.As(err, &claimed) {
+		o.ending, o.claim = endClaimed, claimed.claim
+		return o
+	}
+	if undecided := new(undecidedError); errors.As(err, &undecided) {
+		o.ending, o.left = endUndecided, undecided.left
+		return o
+	}
+	if failure := new(HandlerError); errors.As(err, &failure) {
+		o.ending = endFailed
+	}
+	return o
+}

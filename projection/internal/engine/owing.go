@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// Now returns the time of the service, as its responses show it, because processes compare what
+// others have stored, and the clock of one of them may be wrong by hours. It may be a second behind
+// that of another process: responses have no fractions.
+func (g *Group) Now() time.Time { return g.Table.now() }
+
+func (t *Table) now() time.Time {
+	clock := core.Of(t.Journal).Clock
+	if service, known := clock.Service(); known {
+		return service
+	}
+	return clock.Wall()
+}
+
+// Owing is the part of an update that owes a sweep. Its values are 0 as :none, and 1 as :one.
+const Owing = ", " + AttrOwed + " = if_not_exists(" + AttrOwed + ", :none) + :one"
+
+// OweTo owes a sweep to a projection on Lambda. It does nothing if the projection is not there.
+func (t *Table) OweTo(ctx context.Context, projection string) error {
+	err := t.Send(ctx, dynamo.Update{
+		Table: t.Name, Key: t.StandingKey(projection),
+		Expression: "SET " + Owing[2:],
+		Condition:  attrFoundBy + " = :lambda",
+		Values:     dynamo.Attributes{":lambda": Text(SourceLambda), ":none": Number(0), ":one": Number(1)},
+	})
+	if errors.Is(err, ErrAgain) {
+		return nil
+	}
+	return err
+}
+
+// Settle stores that the sweeps are settled that were owed when one began.
+func (t *Table) Settle(ctx context.Context, key dynamo.Attributes, owed int64) error {
+	err := t.Send(ctx, dynamo.Update{
+		Table: t.Name, Key: key,
+		Expression: "SET " + AttrSwept + " = :swept",
+		Condition:  "attribute_not_exists(" + AttrSwept + ") OR " + AttrSwept + " < :swept",
+		Values:     dynamo.Attributes{":swept": Number(owed)},
+	})
+	if errors.Is(err, ErrAgain) {
+		return nil // another sweep has settled as many
+	}
+	return err
+}

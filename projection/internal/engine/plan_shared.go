@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+)
+
+// planned is what follows from what was read of a journal.
+type planned struct {
+	steps []Step
+	// passed are the holes between the steps. open are those behind the steps, which are waited
+	// for, one for each event that is behind some; none if nothing is visible there.
+	passed, open []hole
+}
+
+// planShared is plan for a journal that is shared with a JVM. Everything below the low mark, which
+// was read last, is told as a gap: what was read there is what a JVM had not removed yet, or a late
+// put. A number that is missing before an event, and is not below the low mark, ends the steps
+// until it was waited for, or is so far below the highest number that no JVM is still writing
+// there.
+//
+// Members of an incomplete atomic write are no events of the page. Its missing members are missing
+// before the next event, if there is one.
+func planShared(at Offset, page core.Page, age func(*hole) time.Duration, wait time.Duration) planned {
+	low := page.Low
+	anchored := at.Seq == 0 || low > at.Seq
+	if !anchored && !hasEventAt(page.Events, at) {
+		return planned{steps: []Step{{Purge: true}}}
+	}
+	var p planned
+	if low-1 > at.Seq {
+		p.steps = append(p.steps, Step{To: Offset{Seq: low - 1}, First: at.Seq + 1, Last: low - 1})
+		at = Offset{Seq: low - 1}
+	}
+	for i := range page.Events {
+		e := &page.Events[i]
+		if e.SequenceNumber <= at.Seq {
+			continue
+		}
+		spans := missingFrom(e, at.Seq+1)
+		if len(spans) > 0 {
+			h := hole{core.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, e.Writer, 0}
+			h.age = age(&h)
+			far := page.Highest-h.Last >= dynajournal.LiveWindow
+			if !far && h.age < wait || len(p.open) > 0 {
+				p.open = append(p.open, h) // all are waited for at the same time
+				continue
+			}
+			for _, span := range spans {
+				p.passed = append(p.passed, hole{span, e.Writer, h.age})
+			}
+		}
+		if len(p.open) > 0 {
+			continue
+		}
+		at = Offset{e.SequenceNumber, e.Writer}
+		p.steps = append(p.steps, Step{To: at, Event: e})
+	}
+	p.open = p.open[:min(len(p.open), mostHoles)]
+	return p
+}
+
+// mostHoles is how many holes of a persistence id are waited for at the same time at most.
+const mostHoles = 50
+
+// hasEventAt reports whether events include the event of an offset, of the same writer.
+func hasEventAt(events []core.StoredEvent, at Offset) bool {
+	return slices.ContainsFunc(events, func(e core.StoredEvent) bool {
+		return e.SequenceNumber == at.Seq && e.Writer == at.Writer
+	})
+}
+
+// missingFrom returns the missing numbers before an event, from a number on.
+func missingFrom(e *core.StoredEvent, first int64) []core.Span {
+	var all []core.Span
+	for _, span := range e.Missing {
+		if span.First = max(span.First, first); span.First <= span.Last {
+			all = append(all, span)
+		}
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// Record is what the record of a stream says of the item that it is of. The zero record says
+// nothing: the journal must be read.
+type Record struct {
+	Seq int64
+	// Writer is the writer of the event, empty if the record does not name it.
+	Writer string
+	// Event is the event, nil if it can't be handled without a read.
+	Event *core.StoredEvent
+	// Bytes is the size of the image if event is set.
+	Bytes int64
+}
+
+// TriggeredBy returns the persistence id of a change that can be of an event or of a purge. purge
+// reports whether the new image of a low mark shows a purge.
+func (g *Group) TriggeredBy(operation types.OperationType, par string, purge bool) (string, bool) {
+	if pid, ok := g.EventOf(operation, par); ok {
+		return pid, true
+	}
+	return g.purgeOf(operation, par, purge)
+}
+
+// EventOf returns the persistence id of a change that can be of an event: the insertion of an item
+// of a partition. Marks, the header, and items of other journals are passed over. In a native
+// journal an item that is changed is a deleted event; in a shared one a JVM may have overwritten
+// something with an event. An item that is removed is never an event.
+func (g *Group) EventOf(operation types.OperationType, par string) (string, bool) {
+	overwritten := operation == types.OperationTypeModify && !g.Journal.Native()
+	if operation != types.OperationTypeInsert && !overwritten {
+		return "", false
+	}
+	pid, _, ok := g.partsOf(par, "-P-")
+	return pid, ok
+}
+
+// purgeOf returns the persistence id of a change that can be of a purge: that of a low mark whose
+// new image shows one. A later deletion of the persistence id shows it as well, and costs a
+// reading. In a shared journal a purge leaves no low mark.
+func (g *Group) purgeOf(operation types.OperationType, par string, shown bool) (string, bool) {
+	if operation == types.OperationTypeRemove || !shown || !g.Journal.Native() {
+		return "", false
+	}
+	pid, _, ok := g.partsOf(par, "-SL-")
+	return pid, ok
+}
+
+// ShowsPurge reports whether the new image of a low mark shows a purge. Without an image it may be
+// one.
+func ShowsPurge[V any](image map[string]V) bool {
+	_, purged := image[layout.AttrPurged]
+	return purged || len(image) == 0
+}
+
+// partsOf returns the persistence id and the number in a partition key of the journal, of items of
+// a kind.
+func (g *Group) partsOf(par, kind string) (pid, number string, ok bool) {
+	rest, ok := strings.CutPrefix(par, g.Table.JournalName+kind)
+	end := strings.LastIndex(rest, "-")
+	if !ok || end < 1 {
+		return "", "", false
+	}
+	if _, err := strconv.ParseUint(rest[end+1:], 10, 63); err != nil {
+		return "", "", false
+	}
+	return rest[:end], rest[end+1:], true
+}
+
+// RecordOf returns what the new image of an item of a persistence id says. It is decoded by the
+// code that decodes an item that is read. What can't be decoded says nothing: the reading then
+// fails with its error, or finds it repaired. A low mark says nothing: what it hides is read.
+//
+// A journal that is shared with a JVM is always read. There a record may be of an event that does
+// not count: it came below the low mark, or is replaced.
+func (g *Group) RecordOf(par string, image dynamo.Attributes) Record {
+	if len(image) == 0 || !g.Journal.Native() {
+		return Record{}
+	}
+	pid, number, ok := g.partsOf(par, "-P-")
+	if !ok {
+		return Record{}
+	}
+	partition, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || strconv.FormatInt(partition, 10) != number { // no reading finds 007
+		return Record{}
+	}
+	event, ok, err := core.Of(g.Journal).ReadItem(pid, partition, image)
+	if err != nil || !ok {
+		return Record{}
+	}
+	found := Record{Seq: event.SequenceNumber, Writer: event.Writer}
+	if event.Single {
+		found.Event = &event
+	}
+	return found
+}

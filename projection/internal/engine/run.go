@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// Run brings a projection of one persistence id up to the end of the journal, page after page. It
+// begins to read after it was made, so what was received before is done when it ends without an
+// error. A page of a run goes this way:
+//
+//	read the row ───────────▶ it has the claim of another run: endClaimed
+//	     │                    it is stuck: count the trigger, endDone
+//	     ▼
+//	locate the offset
+//	     ▼
+//	find the steps ─────────▶ none, and a number is missing that may still come: endUndecided
+//	     │                    none: release the claim, endDone
+//	     ▼
+//	leave out events that the projection does not take
+//	     ▼
+//	apply the steps ────────▶ the handler has failed: endFailed, at last endStuck
+//	     │                    the row has changed: read it again
+//	     ▼
+//	another page, or endDone
+//
+// Each request can fail: endUnreachable, or endFatal if the group can't continue.
+type Run struct {
+	Group *Group
+	Of    *Member
+	Pid   string
+	Key   dynamo.Attributes
+	// Token names the run in the claim of the row.
+	Token string
+	// takeOver is a claim that the run may replace: of a process that counts as dead, or of an
+	// earlier run of this process whose end is unknown.
+	takeOver string
+	// earlier are the failures of the handler before the run, and failed those with that of the
+	// run, if there is one.
+	earlier, failed failures
+	// invocation is the Lambda invocation that executes the run, or nil.
+	invocation *invocation
+	// Counted reports whether this attempt is counted in the row already.
+	Counted bool
+	// resume reports whether the run continues a stuck persistence id.
+	resume bool
+	// records are those that all triggers of the run have brought, in order. It has none if one of
+	// its triggers has none.
+	records []Record
+	// rows has the rows that this process was the last to change, if it is not nil.
+	rows *rowCache
+	// own reports whether the process was the last to change the row, as far as it knows.
+	own bool
+	// Count is that of the sweep which has triggered the run, nil if none has.
+	Count *sweepCounter
+	// worker is the one that executes it, nil if a caller does.
+	worker *worker
+	// claimed reports whether the row may have the run's claim.
+	claimed bool
+	// opening is the writer of the first event of the page: see attrFirstWriter.
+	opening string
+	// state is the row as it was read last, and passed are the holes between the steps that follow
+	// from it.
+	state  *Row
+	passed []hole
+}
+
+func (g *Group) newRun(of *Member, pid string) *Run {
+	return &Run{
+		Group: g, Of: of, Pid: pid, Token: uuid.NewString(),
+		Key: RowKey(g.Table.JournalName, of.Name, pid),
+	}
+}
+
+// MostAgain is how often a run begins again at a row that others change meanwhile.
+const MostAgain = 20
+
+// execute reads and handles page after page.
+func (r *Run) execute(ctx context.Context) outcome { return outcomeOf(r.pages(ctx)) }
+
+// pages reads and handles page after page. Errors are: a *claimedError if another run has the
+// claim, errPaused, an *undecidedError if an event follows a missing number that may still come, a
+// *HandlerError if the handler has failed, and errors of requests. If the persistence id has become
+// stuck, that is stored, and the error is a *stuckNowError.
+func (r *Run) pages(ctx context.Context) error {
+	if err := r.stillMissing(ctx); err != nil {
+		return err
+	}
+	for again := 0; ; {
+		if r.Of.Paused.Load() && !r.resume {
+			return errPaused
+		}
+		more, err := r.page(ctx)
+		if errors.Is(err, ErrAgain) && ctx.Err() == nil && again < MostAgain {
+			again++
+			continue
+		}
+		if err != nil || !more {
+			return err
+		}
+		again = 0
+	}
+}
+
+// page reads the row, and then the journal from the offset on, and handles what it has found. It
+// reports whether there may be more.
+func (r *Run) page(ctx context.Context) (bool, error) {
+	state, err := r.row(ctx)
+	if errors.Is(err, dynajournal.ErrCorruptItem) {
+		return false, r.damaged(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	if state.Stuck > 0 && !r.resume {
+		return false, r.Group.Table.again(ctx, r.Key)
+	}
+	if claimOver(state.Claim, r.Group.Now()) {
+		r.takeOver = state.Claim
+	}
+	if state.Claim != "" && state.Claim != r.Token && state.Claim != r.takeOver {
+		return false, &claimedError{state.Claim}
+	}
+	if err := r.Of.Offsets.Locate(ctx, r, &state); err != nil {
+		return false, err
+	}
+	f, err := r.find(ctx, &state)
+	if err != nil {
+		return false, err
+	}
+	steps := f.steps
+	switch {
+	case len(steps) == 0 && len(f.open) > 0:
+		return false, r.hold(ctx, &state, f.open)
+	case len(steps) == 0 && r.resume:
+		return false, r.clear(ctx, &state)
+	case len(steps) == 0 && state.Claim == "":
+		if r.own {
+			r.Keep(state)
+		}
+		return false, nil
+	case len(steps) == 0:
+		return false, r.release(ctx, &state)
+	}
+	r.opening = opening(steps)
+	steps = r.Of.Only.LeaveOut(steps)
+	all, err := r.apply(ctx, &state, steps)
+	if err != nil {
+		return false, err
+	}
+	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset) || r.resume, nil
+}
+
+// apply applies steps, and stores the offset after them. It reports whether it has applied all of
+// them. If the projection leaves out all of their events, only an offset in the row is moved.
+func (r *Run) apply(ctx context.Context, state *Row, steps []Step) (bool, error) {
+	if r.Of.PassesOver(steps) {
+		return r.passOver(ctx, state, steps)
+	}
+	return r.Of.Effect.Apply(ctx, r, state, steps)
+}
+
+// found is what is to be handled from an offset on. more reports whether there may be more.
+type found struct {
+	planned
+
+	more bool
+}
+
+// find returns what is to be handled from the offset on: what the records of the run show, or else
+// what the journal has.
+func (r *Run) find(ctx context.Context, state *Row) (found, error) {
+	most := r.Group.Config.BatchSize
+	if steps, ok := r.shown(state.Offset, most); ok {
+		r.state, r.passed = state, nil
+		return found{planned{steps: steps}, len(steps) == most}, nil
+	}
+	if state.Seq > 0 {
+		most++ // the event at the offset
+	}
+	began := time.Now()
+	page, err := core.Of(r.Group.Journal).ReadPage(ctx, r.Pid, max(state.Seq, 1), most)
+	if err != nil {
+		return found{}, r.Unreadable(ctx, state, err)
+	}
+	p := r.plan(ctx, state, page, began)
+	if state.purgedBefore(p.steps, page.Low) {
+		p = planned{steps: []Step{{Purge: true}}}
+	}
+	if len(p.steps) == 0 || !p.steps[0].Purge {
+		if err := r.findLate(ctx, state, page.Low); err != nil {
+			return found{}, err
+		}
+	}
+	return found{p, page.More}, nil
+}
+
+// plan returns what follows from what was read, and notes the holes. began is when the reading
+// began.
+func (r *Run) plan(ctx context.Context, state *Row, page core.Page, began time.Time) planned {
+	if r.Group.Journal.Native() {
+		r.state, r.passed = state, nil
+		return planned{steps: Plan(state.Offset, state.Exists, page)}
+	}
+	key := taskKey{r.Of.Name, r.Pid}
+	p := planShared(state.Offset, page, func(h *hole) time.Duration {
+		return r.Group.holes.age(key, h, state.holes, began)
+	}, r.Group.Config.HoleWait)
+	r.state, r.passed = state, p.passed
+	r.notePassed(ctx, p.open, p.passed)
+	return p
+}
+
+// Unreadable returns the error of a reading. One that does not pass by itself counts as a failure
+// of the handler: an item that can't be read, an event that the adapter refuses.
+func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
+	if ctx.Err() != nil || Passes(err) || Ends(err) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	failure := &HandlerError{r.Of.Name, r.Pid, 0, err}
+	only := state.Unchanged().And(state.SameClaim())
+	if !r.LastAttempt(state.Offset, state.Attempts+1) {
+		return r.CountFailure(ctx, failure, state.Attempts+1, only)
+	}
+	return r.Stick(ctx, failure, Change{}, only)
+}
+
+// stuckNowError reports that a persistence id has become stuck, and that this is stored.
+type stuckNowError struct{ *HandlerError }
+
+func (e *stuckNowError) Unwrap() error { return e.HandlerError }
+
+// Stick stores that the persistence id is stuck, with another change of the row.
+func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only Condition) error {
+	if c.Set == nil {
+		c.Set = dynamo.Attributes{}
+	}
+	c.Set[AttrStuck], c.Set[AttrReason] = Number(1), Text(Shorten(failure.Error()))
+	c.Set[attrFailed] = Number(failure.SequenceNumber)
+	if r.CountsInRow() {
+		delete(c.Set, attrAttempts)
+		c.remove(attrAttempts)
+	}
+	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
+		return err
+	}
+	return &stuckNowError{failure}
+}
+
+// clear ends the stuck state of a row whose events are all handled, unless a trigger has come since
+// the row was read: then the journal is read again.
+func (r *Run) clear(ctx context.Context, state *Row) error {
+	if state.Stuck == 0 {
+		return r.release(ctx, state)
+	}
+	only := state.Unchanged().And(state.SameClaim())
+	only = only.And(state.SameStuck())
+	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{AttrStuck, AttrReason, attrFailed, attrClaim}}, only)
+}
+
+// Protect calls a function of the program, and makes an error of its panic.
+func Protect(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{value, debug.Stack()}
+		}
+	}()
+	return do(ctx)
+}
+
+// Failure returns the error of a step whose handler has failed.
+func (r *Run) Failure(s *Step, err error) *HandlerError {
+	seq := s.To.Seq
+	if s.Event != nil {
+		seq = s.Event.SequenceNumber // those behind it that are left out are not what has failed
+	}
+	return &HandlerError{r.Of.Name, r.Pid, seq, err}
+}
+
+// EachEvent calls handle with the events that the adapter makes of a stored one.
+func (r *Run) EachEvent(ctx context.Context, s *Step, handle func(dynajournal.Event) error) error {
+	return core.DeliverEvents(ctx, r.Group.Journal, s.Event, handle)
+}

@@ -1,0 +1,299 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Schedule has the tasks of a group that runs. A task exists while a trigger of it is not done.
+type Schedule struct {
+	group *Group
+
+	mu    sync.Mutex
+	tasks map[taskKey]*task
+	// queue are the tasks that may run now. ready has a token while there may be some.
+	queue []*task
+	ready chan struct{}
+	// timers are the tasks that are put off.
+	timers map[*task]*time.Timer
+	ended  bool
+	// parked are the tasks of paused projections. parking has a token while there may be some.
+	parked  map[*task]bool
+	parking chan struct{}
+	// resumed has a token when a projection is no longer paused.
+	resumed chan struct{}
+
+	// rows are the rows that the runs have written.
+	rows *rowCache
+	// invocation is that of Lambda which the schedule is of, nil if the group runs.
+	invocation *invocation
+}
+
+func newSchedule(g *Group) *Schedule {
+	return &Schedule{
+		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
+		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
+		rows: NewRowCache(),
+	}
+}
+
+// Trigger makes all projections handle new events of a persistence id: the events of the trigger's
+// records or, without records, the events that a run reads from the journal. The trigger's done is
+// called after all projections are done, and never if the group ends first.
+func (s *Schedule) Trigger(pid string, by Trigger) { s.TriggerFor(s.group.Members, pid, by) }
+
+// TriggerFor is trigger for some of the projections.
+func (s *Schedule) TriggerFor(among []*Member, pid string, by Trigger) {
+	done := by.Done
+	var members []*Member
+	for _, of := range among {
+		if of.Only.Takes(pid) {
+			members = append(members, of)
+		}
+	}
+	if len(members) == 0 {
+		if done != nil {
+			done()
+		}
+		return
+	}
+	pending := len(members)
+	one := func(of *Member) {
+		if by.Each != nil {
+			by.Each(of)
+		}
+		s.mu.Lock()
+		pending--
+		last := pending == 0
+		s.mu.Unlock()
+		if last && done != nil {
+			done()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	for _, of := range members {
+		t := s.taskOf(of, pid)
+		t.waiting = append(t.waiting, Trigger{Records: by.Records, Done: func() { one(of) }, count: by.count})
+		switch {
+		case t.state == taskNew:
+			s.enqueue(t)
+		case t.state == taskPutOff && t.last == endUndecided && s.timers[t].Stop():
+			delete(s.timers, t) // the trigger may be of what is missing
+			s.enqueue(t)
+		}
+	}
+}
+
+// taskOf returns the task of a projection on a persistence id. It makes the task if there is none.
+// The caller holds the lock.
+func (s *Schedule) taskOf(of *Member, pid string) *task {
+	key := taskKey{of.Name, pid}
+	if t := s.tasks[key]; t != nil {
+		return t
+	}
+	t := &task{of: of, pid: pid, received: time.Now()}
+	if s.invocation != nil {
+		t.claim, t.claimSeen = s.group.lambda.seen(key)
+	}
+	s.tasks[key] = t
+	return t
+}
+
+// enqueue makes a task run. The caller holds the lock.
+func (s *Schedule) enqueue(t *task) {
+	t.state = taskQueued
+	s.queue = append(s.queue, t)
+	s.signal()
+}
+
+func (s *Schedule) signal() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// next returns the next task to run, nil when ctx ends.
+func (s *Schedule) next(ctx context.Context) *task {
+	for {
+		s.mu.Lock()
+		if len(s.queue) > 0 {
+			t := s.queue[0]
+			s.queue = s.queue[1:]
+			if t.of.Paused.Load() {
+				s.park(t)
+				s.mu.Unlock()
+				continue
+			}
+			t.state = taskRunning
+			if len(s.queue) > 0 {
+				s.signal() // for the next worker
+			}
+			s.mu.Unlock()
+			return t
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// work runs tasks until ctx ends, or with the first error after which the group can't go on. begin
+// makes another worker begin.
+func (s *Schedule) work(ctx context.Context, begin func()) error {
+	w := &worker{begin: begin}
+	defer s.group.overdue.end(w)
+	for {
+		t := s.next(ctx)
+		if t == nil {
+			return nil
+		}
+		s.mu.Lock()
+		covered := t.waiting
+		t.waiting = nil
+		r := s.group.newRun(t.of, t.pid)
+		r.records, r.worker, r.Count = inOrder(covered), w, counted(covered)
+		r.within(s.invocation)
+		if t.of.Offsets.InRows() {
+			r.rows = s.rows
+		}
+		r.takeOver, r.earlier = t.dead(s.group.Config.ClaimTimeout), t.failures
+		s.mu.Unlock()
+		o := r.execute(r.Count.within(ctx))
+		if ctx.Err() != nil {
+			return nil // that is how a group ends
+		}
+		if o.ending == endFatal {
+			return o.err
+		}
+		s.finish(ctx, t, r, covered, o)
+		if s.group.overdue.lost(w) { // another worker has its place
+			return nil
+		}
+	}
+}
+
+// finish decides what follows after a run: the task is removed, queued again, or put off. covered
+// were the triggers before the run began.
+func (s *Schedule) finish(ctx context.Context, t *task, r *Run, covered []Trigger, o outcome) {
+	s.log(ctx, t, o)
+	s.mu.Lock()
+	if t.lost = ""; r.claimed {
+		t.lost = r.Token
+	}
+	t.last = o.ending
+	switch o.ending {
+	case endDone, endStuck:
+		if o.ending == endStuck {
+			t.of.becameStuck.Add(1)
+		}
+		t.failures, t.pauses, t.claim = failures{}, 0, ""
+		s.runAgain(t)
+	case endPaused:
+		t.waiting = append(covered, t.waiting...)
+		s.enqueue(t)
+	case endClaimed:
+		t.claimed(o.claim)
+		if s.invocation != nil {
+			s.group.lambda.see(t.key(), t.claim, t.claimSeen)
+		}
+		s.putOff(t, covered, s.untilDead(t))
+	case endUndecided:
+		s.putOff(t, covered, max(min(s.pause(t), o.left), time.Millisecond))
+	case endFailed:
+		if t.failures = r.failed; t.failures.count == 1 {
+			t.pauses = 0
+		}
+		s.putOff(t, covered, s.pause(t))
+	default:
+		s.putOff(t, covered, s.pause(t))
+	}
+	s.mu.Unlock()
+	if !o.done() {
+		return
+	}
+	for _, t := range covered {
+		t.Done()
+	}
+}
+
+// runAgain queues a task if triggers have come since its run began, and else removes it. The caller
+// holds the lock.
+func (s *Schedule) runAgain(t *task) {
+	if len(t.waiting) == 0 {
+		delete(s.tasks, t.key())
+		return
+	}
+	t.received = time.Now()
+	s.enqueue(t)
+}
+
+// putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
+func (s *Schedule) putOff(t *task, covered []Trigger, pause time.Duration) {
+	t.pauses++
+	t.state = taskPutOff
+	t.waiting = append(covered, t.waiting...)
+	if s.ended {
+		return
+	}
+	s.timers[t] = time.AfterFunc(pause, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.timers, t)
+		if !s.ended {
+			s.enqueue(t)
+		}
+	})
+}
+
+// pause returns the pause after a failure. The caller holds the lock.
+func (s *Schedule) pause(t *task) time.Duration {
+	longest := s.group.Config.retries().After(t.pauses)
+	return longest - rand.N(longest/2+1) //nolint:gosec // jitter needs no secrecy
+}
+
+// untilDead returns the pause before the row is read again that another run has claimed. The caller
+// holds the lock.
+func (s *Schedule) untilDead(t *task) time.Duration {
+	left := s.group.Config.ClaimTimeout - time.Since(t.claimSeen)
+	return max(min(s.pause(t), left), time.Millisecond)
+}
+
+// end stops the timers. What is not done then is not done by this run of the group.
+func (s *Schedule) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for t, timer := range s.timers {
+		timer.Stop()
+		delete(s.timers, t)
+	}
+}
+
+// log logs an outcome that an operator should know of.
+func (s *Schedule) log(ctx context.Context, t *task, o outcome) {
+	level, text := slog.LevelWarn, "a projection tries again"
+	switch o.ending {
+	case endStuck:
+		level, text = slog.LevelError, "a persistence id of a projection is stuck"
+	case endFailed:
+	case endUnreachable:
+		if !t.of.outageDue() {
+			return
+		}
+	default:
+		return
+	}
+	s.group.Config.Logger.LogAttrs(ctx, level, text, slog.String("projection", t.of.Name),
+		slog.String("persistence_id", t.pid), slog.Any("error", s.group.Config.PublicError(o.err)))
+}

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// Begins prepares the projections that have never run.
+func (g *Group) Begins(ctx context.Context) error {
+	err := g.check(ctx)
+	if err == nil {
+		err = g.start(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("projections %q: %w", g.Config.Name, err)
+	}
+	return nil
+}
+
+// check checks that the tables can be used.
+func (g *Group) check(ctx context.Context) error {
+	if err := g.Table.check(ctx); err != nil || g.Config.AllowReplicas {
+		return err
+	}
+	found, err := FindStream(ctx, g.Journal)
+	switch {
+	case errors.Is(err, dynajournal.ErrDenied):
+		return nil // the policy may lack DescribeTable
+	case err == nil && found.Replicas > 0:
+		return fmt.Errorf("table %q: %w", core.Of(g.Journal).Table, ErrReplicated)
+	}
+	return err
+}
+
+// FindStream describes the stream of a journal's table.
+func FindStream(ctx context.Context, journal *dynajournal.Journal) (provision.Stream, error) {
+	var found provision.Stream
+	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		found, err = provision.FindStream(ctx, client, core.Of(journal).Table)
+		return err
+	})
+	return found, err
+}
+
+func (g *Group) start(ctx context.Context) error {
+	for {
+		all, err := g.standings(ctx)
+		if err != nil {
+			return err
+		}
+		again := false
+		for i, of := range g.Members {
+			of.see(all[i])
+			if all[i].started {
+				continue
+			}
+			switch err := g.startOne(ctx, of, all[i]); {
+			case errors.Is(err, ErrAgain): // another process does the same
+				again = true
+			case err != nil:
+				return err
+			}
+		}
+		if !again {
+			return nil
+		}
+	}
+}
+
+// startOne stores that a projection has begun. With FromNow the rows come before. No row is written
+// once the projection has begun, or one for an id that appears then would hide its events.
+func (g *Group) startOne(ctx context.Context, of *Member, now standing) error {
+	if of.FromNow {
+		if err := g.markAll(ctx, of, now); err != nil {
+			return err
+		}
+	}
+	set, values := "SET "+AttrStarted+" = :now", dynamo.Attributes{":now": Number(time.Now().Unix())}
+	if g.Config.Source.Kind() == SourceLambda && !of.FromNow {
+		set += Owing // a stream has the records of a day
+		values[":none"], values[":one"] = Number(0), Number(1)
+	}
+	return g.Table.Send(ctx, dynamo.Update{
+		Table: g.Table.Name, Key: g.Table.StandingKey(of.Name),
+		Expression: set + " REMOVE " + attrMarked,
+		Condition:  "attribute_not_exists(" + AttrStarted + ")",
+		Values:     values,
+	})
+}
+
+// maxMarked is how many rows are written at once: a transaction has 100 items, and one says how far
+// the marking has come.
+const maxMarked = 99
+
+// maxEnds is how many ends of persistence ids are read at the same time.
+const maxEnds = 16
+
+// markAll puts a row at the decided end of each persistence id that the projection takes.
+func (g *Group) markAll(ctx context.Context, of *Member, now standing) error {
+	limit := LimitOf(g.Config.Source.PerSecond())
+	var pids []string
+	listed := dynajournal.IDsOptions{After: now.marked, Sorted: true}
+	for pid, err := range g.Journal.CurrentPersistenceIDs(ctx, listed) {
+		if err != nil {
+			return err
+		}
+		if !of.Only.Takes(pid) {
+			continue
+		}
+		if err := WaitFor(ctx, limit); err != nil {
+			return fmt.Errorf("begin from now: %w", err)
+		}
+		if pids = append(pids, pid); len(pids) < maxMarked {
+			continue
+		}
+		if err := g.mark(ctx, of, &now, pids); err != nil {
+			return err
+		}
+		pids = pids[:0]
+	}
+	if len(pids) == 0 {
+		return nil
+	}
+	return g.mark(ctx, of, &now, pids)
+}
+
+// mark puts rows of persistence ids, and stores in the same transaction how far the marking has
+// come: under the condition that nobody else has, and that the projection has not begun.
+func (g *Group) mark(ctx context.Context, of *Member, now *standing, pids []string) error {
+	ends := make([]Offset, len(pids))
+	reading, readingCtx := errgroup.WithContext(ctx)
+	reading.SetLimit(maxEnds)
+	for i, pid := range pids {
+		reading.Go(func() error {
+			var err error
+			ends[i], err = g.decidedEnd(readingCtx, pid)
+			return err
+		})
+	}
+	if err := reading.Wait(); err != nil {
+		return err
+	}
+	items := []types.TransactWriteItem{g.Table.progress(of, now, pids[len(pids)-1])}
+	for i, pid := range pids {
+		if ends[i].Seq > 0 {
+			items = append(items, g.Table.marked(of, pid, ends[i]))
+		}
+	}
+	if err := g.Table.together(ctx, items); err != nil {
+		return err
+	}
+	now.marking, now.marked = true, pids[len(pids)-1]
+	return nil
+}
+
+// progress returns the write of how far a marking has come.
+func (t *Table) progress(of *Member, now *standing, to string) types.TransactWriteItem {
+	expression := "SET " + attrMarked + " = :to"
+	only := "attribute_not_exists(" + AttrStarted + ") AND attribute_not_exists(" + attrMarked + ")"
+	values := dynamo.Attributes{":to": Text(to)}
+	if now.marking {
+		only = attrMarked + " = :old"
+		values[":old"] = Text(now.marked)
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &t.Name, Key: t.StandingKey(of.Name), UpdateExpression: &expression,
+		ConditionExpression: &only, ExpressionAttributeValues: values,
+	}}
+}
+
+// marked returns the write of a row at an offset. A row that has one stays what it is.
+func (t *Table) marked(of *Member, pid string, end Offset) types.TransactWriteItem {
+	expression := "SET " + AttrSeq + " = if_not_exists(" + AttrSeq + ", :seq), " +
+		AttrWriter + " = if_not_exists(" + AttrWriter + ", :writer)"
+	if !of.Offsets.InRows() {
+		expression += ", " + attrBegins + " = if_not_exists(" + attrBegins + ", :seq)"
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &t.Name, Key: RowKey(t.JournalName, of.Name, pid), UpdateExpression: &expression,
+		ExpressionAttributeValues: dynamo.Attributes{":seq": Number(end.Seq), ":writer": Text(end.Writer)},
+	}}
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// SweepCount is a projection.SweepCount.
+type SweepCount struct {
+	Projections []string
+	After       string
+	Last        string
+	IDs         int
+	Events      int64
+	Cost        dynajournal.Cost
+	Elapsed     time.Duration
+	Over, Done  bool
+}
+
+// ReportedEvery is how often the count of a sweep is told.
+const ReportedEvery = time.Minute
+
+// sweepCounter counts what a sweep uses. A nil one counts nothing.
+type sweepCounter struct {
+	group *Group
+	// names are those of the projections, after is where the sweep has begun.
+	names []string
+	after string
+
+	began  time.Time
+	meter  dynamo.Meter
+	events atomic.Int64
+
+	mu sync.Mutex
+	// told is when the count was told last.
+	told time.Time
+}
+
+func newSweepCounter(g *Group, members []*Member) *sweepCounter {
+	now := time.Now()
+	return &sweepCounter{group: g, names: slices.Sorted(slices.Values(names(members))), began: now, told: now}
+}
+
+// counted returns the count of the sweep that one of the triggers is of, nil if none is.
+func counted(triggers []Trigger) *sweepCounter {
+	for _, t := range triggers {
+		if t.count != nil {
+			return t.count
+		}
+	}
+	return nil
+}
+
+// within returns a context whose requests are counted.
+func (c *sweepCounter) within(ctx context.Context) context.Context {
+	if c == nil {
+		return ctx
+	}
+	return dynamo.WithMeter(ctx, &c.meter)
+}
+
+// Handled counts the events of steps whose handling is stored.
+func (c *sweepCounter) Handled(steps []Step) {
+	if c == nil {
+		return
+	}
+	for i := range steps {
+		if steps[i].Event != nil {
+			c.events.Add(1)
+		}
+	}
+}
+
+// goesOn tells the count if a minute is over since that was done.
+func (c *sweepCounter) goesOn(ctx context.Context, under *swept) {
+	c.mu.Lock()
+	due := time.Since(c.told) >= ReportedEvery
+	if due {
+		c.told = time.Now()
+	}
+	c.mu.Unlock()
+	if due {
+		c.tell(ctx, "a sweep of projections goes on", slog.LevelInfo, c.now(under))
+	}
+}
+
+// ended tells the count of a sweep that has ended with err.
+func (c *sweepCounter) ended(ctx context.Context, under *swept, err error) {
+	count := c.now(under)
+	count.Over, count.Done = true, err == nil
+	level := slog.LevelInfo
+	if count.Elapsed < ReportedEvery {
+		level = slog.LevelDebug // an idle group sweeps each minute
+	}
+	text := "a sweep of projections is done"
+	if err != nil {
+		text = "a sweep of projections has ended before its end"
+	}
+	c.tell(ctx, text, level, count)
+}
+
+func (c *sweepCounter) now(under *swept) SweepCount {
+	last, ids := under.position()
+	return SweepCount{
+		Projections: c.names, After: c.after, Last: last, IDs: ids, Events: c.events.Load(),
+		Cost: dynajournal.Cost(c.meter.Cost()), Elapsed: time.Since(c.began),
+	}
+}
+
+func (c *sweepCounter) tell(ctx context.Context, text string, level slog.Level, count SweepCount) {
+	c.group.Config.Logger.LogAttrs(ctx, level, text,
+		slog.String("group", c.group.Config.Name), slog.Any("projections", count.Projections),
+		slog.String("after", count.After), slog.String("last", count.Last),
+		slog.Int("ids", count.IDs), slog.Int64("events", count.Events),
+		slog.Int("requests", count.Cost.Requests), slog.Float64("read_units", count.Cost.ReadUnits),
+		slog.Float64("write_units", count.Cost.WriteUnits), slog.Duration("elapsed", count.Elapsed))
+	if c.group.Config.OnSweep != nil {
+		count.Projections = slices.Clone(count.Projections)
+		c.group.Config.OnSweep(count)
+	}
+}

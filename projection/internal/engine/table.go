@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// Table is the projections table of a journal.
+type Table struct {
+	Journal *dynajournal.Journal
+	// Name is the name of the table, JournalName that of the journal.
+	Name, JournalName string
+}
+
+// OpenTable returns the projections table of a journal. It sends nothing.
+func OpenTable(journal *dynajournal.Journal) *Table {
+	j := core.Of(journal)
+	return &Table{journal, provision.ProjectionsTable(j.Table), j.Name}
+}
+
+// check checks that the table exists and has the right key.
+func (t *Table) check(ctx context.Context) error {
+	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		return provision.CheckProjectionsTable(ctx, client, core.Of(t.Journal).Table)
+	})
+	switch {
+	case errors.Is(err, dynajournal.ErrTableNotFound), errors.Is(err, dynajournal.ErrTableSchema):
+		return fmt.Errorf("%w: %w; make it with TableOptions.Projections", ErrNoTable, err)
+	case errors.Is(err, dynajournal.ErrDenied):
+		return nil // the policy may lack DescribeTable
+	}
+	return err
+}
+
+// Get reads an item, nil if there is none.
+func (t *Table) Get(ctx context.Context, key dynamo.Attributes) (dynamo.Attributes, error) {
+	var item dynamo.Attributes
+	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		item, err = client.Get(ctx, &dynamo.Meter{}, t.Name, key)
+		return err
+	})
+	return item, err
+}
+
+// Batch reads items in the order of their keys: nil for one that there is not.
+func (t *Table) Batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.Attributes, error) {
+	var items []dynamo.Attributes
+	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		items, err = client.BatchGet(ctx, &dynamo.Meter{}, t.Name, keys)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	stored := map[string]dynamo.Attributes{}
+	for _, item := range items {
+		stored[KeyOf(item)] = item
+	}
+	ordered := make([]dynamo.Attributes, len(keys))
+	for i, key := range keys {
+		ordered[i] = stored[KeyOf(key)]
+	}
+	return ordered, nil
+}
+
+// KeyOf returns the text of the key of an item.
+func KeyOf(item dynamo.Attributes) string {
+	par, _ := item[AttrPar].(*types.AttributeValueMemberS) // its table's key is a text
+	if par == nil {
+		return ""
+	}
+	return par.Value
+}
+
+// Row reads the row of a projection and a persistence id.
+func (t *Table) Row(ctx context.Context, key dynamo.Attributes) (Row, error) {
+	item, err := t.Get(ctx, key)
+	if err != nil {
+		return Row{}, err
+	}
+	return DecodeRow(t.Name, item)
+}
+
+// Condition is a condition on a row, with the values of all expressions of a request.
+type Condition struct {
+	Expression string
+	Values     dynamo.Attributes
+}
+
+// Unchanged returns the condition that the offset of a row is still what it was, and that the
+// persistence id has not become stuck. An offset in a SQL database is not in the row: the condition
+// is then that the row is as stuck as it was.
+func (r *Row) Unchanged() Condition {
+	if r.InSQL {
+		return r.SameStuck()
+	}
+	only := Condition{"attribute_not_exists(" + AttrSeq + ")", dynamo.Attributes{}}
+	if r.Begun {
+		only = Condition{
+			AttrSeq + " = :oldseq AND " + AttrWriter + " = :oldwriter",
+			dynamo.Attributes{":oldseq": Number(r.Seq), ":oldwriter": Text(r.Writer)},
+		}
+	}
+	if r.Stuck == 0 {
+		only.Expression = "(" + only.Expression + ") AND attribute_not_exists(" + AttrStuck + ")"
+	}
+	return only
+}
+
+// SameStuck returns the condition that no trigger has come since a stuck row was read.
+func (r *Row) SameStuck() Condition {
+	if r.Stuck == 0 {
+		return Condition{"attribute_not_exists(" + AttrStuck + ")", dynamo.Attributes{}}
+	}
+	return Condition{AttrStuck + " = :oldstuck", dynamo.Attributes{":oldstuck": Number(r.Stuck)}}
+}
+
+// And returns the condition that both hold.
+func (c Condition) And(other Condition) Condition {
+	both := Condition{c.Expression + " AND " + other.Expression, dynamo.Attributes{}}
+	for _, values := range []dynamo.Attributes{c.Values, other.Values} {
+		maps.Copy(both.Values, values)
+	}
+	return both
+}
+
+// Always is a condition that holds.
+const Always = "attribute_exists(" + AttrPar + ") OR attribute_not_exists(" + AttrPar + ")"
+
+// Change is a change of a row: what is set, and which attributes are removed.
+type Change struct {
+	Set     dynamo.Attributes
+	Removed []string
+}
+
+// Moved is the change of a row to an offset.
+func Moved(to Offset) Change {
+	return Change{Set: dynamo.Attributes{AttrSeq: Number(to.Seq), AttrWriter: Text(to.Writer)}}
+}
+
+// expression returns the update expression, and adds its values to those of the condition.
+func (c Change) expression(values dynamo.Attributes) string {
+	set, remove := "", ""
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		set += ", " + name + " = :" + name
+		values[":"+name] = c.Set[name]
+	}
+	for _, name := range c.Removed {
+		remove += ", " + name
+	}
+	expression := ""
+	if set != "" {
+		expression = "SET " + set[2:]
+	}
+	if remove != "" {
+		expression += " REMOVE " + remove[2:]
+	}
+	return expression
+}
+
+// Update changes a row. The error is ErrAgain if the condition does not hold. That is so also if an
+// attempt whose response was lost has made the change: the row shows it.
+func (t *Table) Update(ctx context.Context, key dynamo.Attributes, c Change, only Condition) error {
+	values := only.Values
+	update := dynamo.Update{
+		Table: t.Name, Key: key, Expression: c.expression(values), Condition: only.Expression, Values: values,
+	}
+	return t.Send(ctx, update)
+}
+
+// again raises the counter of a stuck row. To raise it twice does no harm.
+func (t *Table) again(ctx context.Context, key dynamo.Attributes) error {
+	return t.Send(ctx, dynamo.Update{
+		Table: t.Name, Key: key,
+		Expression: "SET " + AttrStuck + " = " + AttrStuck + " + :one",
+		Condition:  "attribute_exists(" + AttrStuck + ")",
+		Values:     dynamo.Attributes{":one": Number(1)},
+	})
+}
+
+// Send updates an item. The error is ErrAgain if the condition does not hold.
+func (t *Table) Send(ctx context.Context, update dynamo.Update) error {
+	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		_, err := client.Update(ctx, &dynamo.Meter{}, update)
+		return err
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return ErrAgain
+	}
+	return err
+}
+
+// Transact writes items and the change of a row in one transaction. The error is ErrAgain if the
+// condition of the row does not hold, and another one if one of the items can't be written.
+func (t *Table) Transact(
+	ctx context.Context, key dynamo.Attributes, items []types.TransactWriteItem, c Change, only Condition,
+) error {
+	values := only.Values
+	expression := c.expression(values)
+	all := append([]types.TransactWriteItem{{Update: &types.Update{
+		TableName: &t.Name, Key: key, UpdateExpression: &expression,
+		ConditionExpression: &only.Expression, ExpressionAttributeValues: values,
+	}}}, items...)
+	return t.together(ctx, all)
+}
+
+// together writes items in one transaction. The error is ErrAgain if the condition of the first
+// does not hold.
+func (t *Table) together(ctx context.Context, items []types.TransactWriteItem) error {
+	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		return client.Transact(ctx, &dynamo.Meter{}, dynamo.Transaction{
+			Table: t.Name, Items: items, Token: uuid.NewString(),
+		})
+	})
+	if codes := dynamo.CancellationReasons(err); len(codes) > 0 && codes[0] == "ConditionalCheckFailed" {
+		return ErrAgain
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package engine
+
+import "time"
+
+// taskState is where a task of a schedule is. A task is removed when a run has done all of its
+// triggers.
+//
+//	           trigger          a worker is free
+//	taskNew ────────────▶ taskQueued ──────────▶ taskRunning ──▶ removed
+//	                       ▲  │   ▲                │
+//	    the projection is  │  │   │ a trigger came │
+//	  no longer paused, or │  │   │ during the run │ the run has failed, or must wait
+//	                       │  │   ├────────────────┤
+//	                       │  │   │ pause is over  ▼
+//	                       │  │   └─────────── taskPutOff
+//	                       │  ▼ the projection is paused
+//	                     taskParked ──▶ removed, if it is still paused
+type taskState int
+
+const (
+	// taskNew: the task has just been made.
+	taskNew taskState = iota
+	// taskQueued: it waits for a worker.
+	taskQueued
+	// taskRunning: a run is under way.
+	taskRunning
+	// taskPutOff: it waits for a timer.
+	taskPutOff
+	// taskParked: it waits until it is known whether its projection is still paused.
+	taskParked
+)
+
+// task is the work on one persistence id of one projection. Its runs follow each other.
+type task struct {
+	of    *Member
+	pid   string
+	state taskState
+	// waiting are called when a run that begins from now on has done the task. received is when the
+	// first trigger came that is not done.
+	waiting  []Trigger
+	received time.Time
+	// last is how the last run has ended. failures counts failures of the handler, and pauses how
+	// often in a row the task was put off.
+	last     ending
+	failures failures
+	pauses   int
+	// claim is the claim that is waited for, seen since claimSeen.
+	claim     string
+	claimSeen time.Time
+	// lost is the claim of an earlier run whose end is unknown.
+	lost string
+}
+
+// Trigger is a trigger of a task. A trigger without records makes the run read.
+type Trigger struct {
+	Records []Record
+	Done    func()
+	// Each, if set, is called when one of the projections has done the trigger, before done.
+	Each func(*Member)
+	// count counts for the sweep that has sent the trigger. It is nil if none has.
+	count *sweepCounter
+}
+
+// taskKey names a task.
+type taskKey struct{ name, pid string }
+
+func (t *task) key() taskKey { return taskKey{t.of.Name, t.pid} }
+
+// dead returns the claim that the next run of the task may take over: of an earlier run whose end
+// is unknown, or one that was there for a time.
+func (t *task) dead(timeout time.Duration) string {
+	if t.lost != "" {
+		return t.lost
+	}
+	stands := t.claim != "" && time.Since(t.claimSeen) >= timeout
+	if stands {
+		return t.claim
+	}
+	return ""
+}
+
+// claimed notes the claim of another run.
+func (t *task) claimed(claim string) {
+	if t.claim != claim {
+		t.claim, t.claimSeen, t.pauses = claim, time.Now(), 0
+	}
+}

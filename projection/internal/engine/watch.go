@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
+)
+
+// errPaused reports that a run has ended as its projection is paused.
+var errPaused = errors.New("the projection is paused")
+
+// longestWatch is the longest time after which a process looks whether projections are paused,
+// parkedWatch that while triggers of a paused projection wait.
+const (
+	longestWatch = 10 * time.Second
+	parkedWatch  = 250 * time.Millisecond
+)
+
+// watch looks again and again whether the projections are paused, until ctx ends. It looks sooner
+// while triggers of a paused projection wait: they are done when it is still paused, in a look that
+// began after they came. Then operator.Operator.Continue comes after their events, and the sweep
+// that it owes finds them. A look that fails changes nothing.
+func (s *Schedule) watch(ctx context.Context) {
+	every := min(s.group.Config.ClaimTimeout/Renewals, longestWatch)
+	for {
+		timer := time.NewTimer(every)
+		select {
+		case <-timer.C:
+		case <-s.parking:
+			_ = backoff.Wait(ctx, min(parkedWatch, every)) // for those that come at the same time
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			s.group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "whether projections are paused could not be read",
+				slog.String("group", s.group.Config.Name), slog.Any("error", err))
+			s.signalParked()
+		}
+	}
+}
+
+// parked is a task of a paused projection, and the triggers that it had when a look began.
+type parked struct {
+	*task
+
+	covered []Trigger
+}
+
+// look reads whether the projections are paused, and does what follows for tasks that wait for it.
+func (s *Schedule) look(ctx context.Context) error {
+	s.mu.Lock()
+	var waiting []parked
+	for t := range s.parked {
+		waiting = append(waiting, parked{t, t.waiting})
+		t.waiting = nil
+	}
+	s.mu.Unlock()
+	all, err := s.group.standings(ctx)
+	s.mu.Lock()
+	var done []Trigger
+	defer func() {
+		s.mu.Unlock()
+		for _, t := range done {
+			t.Done()
+		}
+	}()
+	if err == nil {
+		for i, of := range s.group.Members {
+			if of.see(all[i]) {
+				s.continued()
+			}
+		}
+	}
+	for _, p := range waiting {
+		if err == nil && p.of.Paused.Load() {
+			done = append(done, p.covered...)
+			if len(p.waiting) == 0 {
+				delete(s.parked, p.task)
+				delete(s.tasks, p.key())
+				continue
+			}
+		} else {
+			p.waiting = append(p.covered, p.waiting...)
+		}
+		if err == nil && !p.of.Paused.Load() {
+			delete(s.parked, p.task)
+			s.enqueue(p.task)
+			continue
+		}
+		s.signalParked()
+	}
+	return err
+}
+
+// park puts a task of a paused projection aside. The caller holds the lock.
+func (s *Schedule) park(t *task) {
+	t.state = taskParked
+	s.parked[t] = true
+	s.signalParked()
+}
+
+func (s *Schedule) signalParked() {
+	select {
+	case s.parking <- struct{}{}:
+	default:
+	}
+}
+
+// continued wakes a source that waits for its next sweep.
+func (s *Schedule) continued() {
+	select {
+	case s.resumed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,39 @@
+package stream
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// maxImageBytes is how many bytes of images of a shard wait to be handled. The events of those that
+// come then are read.
+const maxImageBytes = 16 << 20
+
+// recordOf returns what a record says that triggers has accepted. While images of maxImageBytes
+// wait, it has no event.
+func (r *reader) recordOf(stream *types.Record) engine.Record {
+	par, ok := ParOf(stream)
+	if !ok || len(stream.Dynamodb.NewImage) == 0 {
+		return engine.Record{}
+	}
+	item := image(stream.Dynamodb.NewImage)
+	found := r.Group.RecordOf(par, item)
+	switch {
+	case found.Event == nil:
+	case r.images.Load() >= maxImageBytes:
+		found.Event = nil
+	default:
+		found.Bytes = int64(layout.Size(item))
+		r.images.Add(found.Bytes)
+	}
+	return found
+}
+
+// drop counts the images of records as handled.
+func (r *reader) drop(records []engine.Record) {
+	for i := range records {
+		r.images.Add(-records[i].Bytes)
+	}
+}

@@ -1,0 +1,112 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// settlement is what a process knows of the lease of a shard.
+type settlement int
+
+const (
+	// shardUnsettled is a shard whose lease may change.
+	shardUnsettled settlement = iota
+	// shardEnded is a shard that was read to its end. While the shard is listed, its lease is not
+	// read again.
+	shardEnded
+	// shardOwed is a shard that is not listed, whose lease this process has, and for whose records
+	// a sweep is owed.
+	shardOwed
+	// shardUnleased is a shard without a lease, or with one that this process can't delete. While
+	// the shard is not listed, its lease is not read again.
+	shardUnleased
+)
+
+// leaseKept is how long a lease is kept after the end of its shard was stored. The stream has none
+// of the records of the shard any more: it keeps them for 24 hours.
+const leaseKept = 24 * time.Hour
+
+// unsettled returns the shards whose leases a pass reads.
+//
+// A shard that is not listed may have a lease, too. If records of the shard were not done when it
+// was trimmed, somebody has to owe a sweep; if all were done, somebody has to delete the lease. So
+// a pass also reads the leases of the shards that this process has seen, and of the parents of
+// listed shards, which a process that has begun later has not seen.
+func (c *Consumer) unsettled(listed map[string]string) []string {
+	named := map[string]bool{}
+	for name, parent := range listed {
+		named[name] = true
+		if parent != "" {
+			named[parent] = true
+		}
+	}
+	for name := range named {
+		if _, known := c.settled[name]; !known {
+			c.settled[name] = shardUnsettled
+		}
+	}
+	var shards []string
+	for name, settled := range c.settled {
+		_, present := listed[name]
+		switch {
+		case present && settled == shardEnded, !present && settled == shardUnleased && named[name]:
+		case !present && settled == shardUnleased:
+			delete(c.settled, name)
+		default:
+			shards = append(shards, name)
+		}
+	}
+	slices.Sort(shards)
+	return shards
+}
+
+// oweHeld owes a sweep for a shard that this process reads, if the shard was trimmed while a record
+// is not done. The sweep is not settled before the record is done, also if this process crashes:
+// later nothing may name the shard.
+func (c *Consumer) oweHeld(ctx context.Context, l lease) error {
+	if c.settled[l.shard] != shardUnsettled || !c.away(l.at) {
+		return nil
+	}
+	if err := c.owe(ctx); err != nil {
+		return err
+	}
+	c.settled[l.shard] = shardOwed
+	return nil
+}
+
+// removeEnded deletes leases of shards that were read to their ends, and are no longer listed, when
+// they were kept for leaseKept. A process that has read an older list may then take the lease of a
+// shard anew. It finds no such shard, and owes a sweep.
+func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
+	for _, l := range ended {
+		c.settled[l.shard] = shardEnded
+		if c.Group.Now().Sub(time.Unix(l.at, 0)) <= leaseKept {
+			continue
+		}
+		only := l.unchanged()
+		err := core.Of(c.Group.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+			return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
+				Table: c.Group.Table.Name, Key: c.leaseKey(l.shard), Condition: only.Expression, Values: only.Values,
+			})
+		})
+		switch {
+		case errors.Is(err, dynamo.ErrConditionFailed):
+			continue // the next pass reads it again
+		case errors.Is(err, dynajournal.ErrDenied):
+			if !c.undeletable {
+				c.log(ctx, "leases of shards that are trimmed can't be deleted: they stay", l.shard, err)
+			}
+			c.undeletable = true
+		case err != nil:
+			return err
+		}
+		c.settled[l.shard] = shardUnleased
+	}
+	return nil
+}

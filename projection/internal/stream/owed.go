@@ -1,0 +1,118 @@
+package stream
+
+import (
+	"context"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// consumers is the item of all consumers of the same projections.
+type consumers struct {
+	stream          string
+	at, owed, swept int64
+}
+
+func (c *Consumer) setKey() dynamo.Attributes {
+	return dynamo.Attributes{engine.AttrPar: engine.Text(c.set)}
+}
+
+func (c *Consumer) consumers(ctx context.Context) (consumers, error) {
+	item, err := c.Group.Table.Get(ctx, c.setKey())
+	if err != nil {
+		return consumers{}, err
+	}
+	d := engine.Decoder{Table: c.Group.Table.Name, Item: item}
+	return consumers{d.Text(attrStream), d.Number(attrAt), d.Number(engine.AttrOwed), d.Number(engine.AttrSwept)}, d.Err
+}
+
+// present stores that a consumer is here. If none was for long, or the stream is a new one, a sweep
+// is owed: shards may have come and gone meanwhile.
+func (c *Consumer) present(ctx context.Context) error {
+	now, err := c.consumers(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case now.stream != c.Arn || c.away(now.at):
+		return c.owe(ctx)
+	case c.Group.Now().Sub(time.Unix(now.at, 0)) < time.Minute:
+		return nil
+	}
+	return c.mark(ctx, "")
+}
+
+// away reports whether so much time has passed that records may be trimmed.
+func (c *Consumer) away(at int64) bool {
+	return c.Group.Now().Sub(time.Unix(at, 0)) > engine.TrustedFor
+}
+
+// owe stores that one more sweep is owed. It is stored before the checkpoint of a shard moves over
+// what was trimmed. To owe one twice costs a sweep.
+func (c *Consumer) owe(ctx context.Context) error {
+	return c.mark(ctx, engine.Owing)
+}
+
+// mark stores the stream and the time, the projections of the set, and what is set beside.
+func (c *Consumer) mark(ctx context.Context, also string) error {
+	values := dynamo.Attributes{
+		":stream": engine.Text(c.Arn), ":at": engine.Number(c.Group.Now().Unix()), ":for": engine.Text(engine.Subjects(c.Group.Members)),
+	}
+	if also != "" {
+		values[":none"], values[":one"] = engine.Number(0), engine.Number(1)
+	}
+	return c.Group.Table.Send(ctx, dynamo.Update{
+		Table: c.Group.Table.Name, Key: c.setKey(),
+		Expression: "SET " + attrStream + " = :stream, " + attrAt + " = :at, " + engine.AttrFor + " = :for" + also,
+		Condition:  engine.Always, Values: values,
+	})
+}
+
+// sweepOwed sweeps when a sweep is owed, until ctx ends.
+func (r *reader) sweepOwed(ctx context.Context) {
+	for {
+		now, err := r.consumers(ctx)
+		if err == nil && now.owed > now.swept {
+			sweep := &engine.Sweep{Pace: r.Pace}
+			err = sweep.Once(ctx, r.Group, r.Group.Members, r.to, &engine.Position{})
+			if err == nil {
+				err = r.Group.Table.Settle(ctx, r.setKey(), now.owed)
+			}
+		}
+		if err == nil {
+			err = r.settleContinued(ctx)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.log(ctx, "a sweep that is owed was interrupted", r.lease.shard, err)
+		}
+		if backoff.Wait(ctx, r.LeaseTimeout/engine.Renewals) != nil {
+			return
+		}
+	}
+}
+
+// settleContinued sweeps for the projections that were continued, one after the other, and stores
+// that their sweeps are settled that were owed when it began.
+func (r *reader) settleContinued(ctx context.Context) error {
+	for _, of := range r.Group.Members {
+		if of.Owed.Load() == 0 || of.Paused.Load() {
+			continue
+		}
+		owed := of.Sweeps.Load()
+		sweep := &engine.Sweep{Pace: r.Pace}
+		if err := sweep.Once(ctx, r.Group, []*engine.Member{of}, r.to, &engine.Position{}); err != nil {
+			return err
+		}
+		err := r.Group.Table.Settle(ctx, r.Group.Table.StandingKey(of.Name), owed)
+		if err != nil {
+			return err
+		}
+		of.Owed.Store(0)
+	}
+	return nil
+}

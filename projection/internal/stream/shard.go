@@ -1,0 +1,310 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// maxWaiting is how many persistence ids of the pages of a shard are not done at most, and how many
+// pages. One that waits for long, for a missing number or a handler that fails, takes one of them
+// in each page that names it, so that the shard is read on for the others.
+const maxWaiting = 8000
+
+// reader reads a shard while its process has the lease.
+type reader struct {
+	*Consumer
+
+	stop context.CancelFunc
+	// slots are maxWaiting: one for each page that is not passed, and for each of its persistence
+	// ids that is not done.
+	slots *semaphore.Weighted
+	// images is the size of the images that wait to be handled, in bytes.
+	images atomic.Int64
+
+	mu    sync.Mutex
+	lease lease
+	// pages are those that are not done, in their order.
+	pages []*recordPage
+	// tip is when the shard was last read to its end.
+	tip time.Time
+	// covered is when a sweep was last owed for the shard, which covers what was written before.
+	covered time.Time
+	// over reports that the shard has ended, and all its records were received.
+	over bool
+
+	// told is the time of the last log record that the shard can't be read. Only read uses it.
+	told time.Time
+}
+
+// recordPage is a page of records. The checkpoint may pass it when all before it are done, too.
+type recordPage struct {
+	last string
+	// created is when the last record was written.
+	created time.Time
+	left    int
+	// waits is how many of its persistence ids each projection has not handled.
+	waits map[*engine.Member]int
+}
+
+// run reads the shard and renews the lease, until ctx ends, the lease is lost, or the shard has
+// ended and everything is done.
+func (r *reader) run(ctx context.Context) {
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		if r.lease.shard == sweepLease {
+			r.sweepOwed(ctx)
+			return
+		}
+		r.read(ctx)
+	})
+	defer reading.Wait()
+	defer r.stop()
+	for {
+		if backoff.Wait(ctx, r.LeaseTimeout/engine.Renewals) != nil {
+			r.renew(context.WithoutCancel(ctx), "") // released: another process need not wait
+			return
+		}
+		if !r.renew(ctx, r.worker) {
+			return
+		}
+	}
+}
+
+// renew stores the checkpoint under the lease, for the worker that has it from then on. It reports
+// whether the shard is to be read on.
+func (r *reader) renew(ctx context.Context, worker string) bool {
+	r.mu.Lock()
+	now := r.lease
+	if len(r.pages) == 0 && !r.tip.IsZero() {
+		now.at = max(now.at, r.tip.Unix())
+	}
+	ended := r.over && len(r.pages) == 0
+	now.progress = r.progress()
+	r.mu.Unlock()
+	if ended {
+		now.checkpoint, now.at, worker = checkpointEnd, r.Group.Now().Unix(), ""
+	}
+	next, err := r.write(ctx, now, worker)
+	switch {
+	case errors.Is(err, engine.ErrAgain):
+		return r.stillMine(ctx)
+	case err != nil:
+		r.log(ctx, "the lease of a shard could not be renewed", now.shard, err)
+		return true // another process takes it in time
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease.worker, r.lease.beat, r.lease.exists, r.lease.at = next.worker, next.beat, true, next.at
+	if ended {
+		select {
+		case r.ended <- struct{}{}:
+		default:
+		}
+	}
+	return !ended
+}
+
+// stillMine reports whether the lease is still this process's, after a write that was refused: an
+// attempt whose response was lost may have done it.
+func (r *reader) stillMine(ctx context.Context) bool {
+	leases, err := r.leases(ctx, []string{r.lease.shard})
+	if err != nil {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease.beat = leases[0].beat
+	return leases[0].worker == r.worker
+}
+
+// read reads the records of the shard, from the checkpoint on.
+func (r *reader) read(ctx context.Context) {
+	received, iterator := r.lease.checkpoint, (*string)(nil)
+	for ctx.Err() == nil {
+		var err error
+		if iterator == nil {
+			iterator, err = r.iterator(ctx, received)
+		}
+		var out *dynamodbstreams.GetRecordsOutput
+		if err == nil {
+			out, err = r.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+		}
+		if err != nil {
+			iterator = nil
+			received = r.failed(ctx, received, err)
+			continue
+		}
+		if n := len(out.Records); n > 0 {
+			received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
+			if !r.hand(ctx, out.Records, received) {
+				return
+			}
+		}
+		iterator = out.NextShardIterator
+		r.note(len(out.Records) == 0, iterator == nil)
+		if iterator == nil {
+			return
+		}
+		if len(out.Records) == 0 && backoff.Wait(ctx, r.Poll) != nil {
+			return
+		}
+	}
+}
+
+// errUnread reports why records of a shard may be trimmed.
+var errUnread = errors.New("it could not be read for 12 hours")
+
+// unread owes a sweep if the shard is read from its oldest record on, and could not be read for so
+// long that the first ones may be trimmed. No request says so: the oldest record is what is left.
+func (r *reader) unread(ctx context.Context) error {
+	r.mu.Lock()
+	known := max(r.lease.at, r.tip.Unix(), r.covered.Unix())
+	r.mu.Unlock()
+	if !r.away(known) {
+		return nil
+	}
+	r.log(ctx, "records of a stream may have been trimmed before they were read: all ids are swept", r.lease.shard, errUnread)
+	return r.oweCovering(ctx)
+}
+
+// oweCovering owes a sweep for what was trimmed of the shard.
+func (r *reader) oweCovering(ctx context.Context) error {
+	now := r.Group.Now()
+	if err := r.owe(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.covered = now
+	r.Group.StreamDelay.Trimmed.Add(1)
+	return nil
+}
+
+// iterator returns where reading goes on behind a record, or at the oldest one.
+func (r *reader) iterator(ctx context.Context, received string) (*string, error) {
+	in := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &r.Arn, ShardId: &r.lease.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	}
+	if received == "" {
+		if err := r.unread(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &received
+	}
+	out, err := r.Client.GetShardIterator(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.ShardIterator, nil
+}
+
+// failed does what follows from a failed request, and returns behind which record to go on. Where
+// records are trimmed, or the whole shard is, a sweep is owed first.
+func (r *reader) failed(ctx context.Context, received string, err error) string {
+	if ctx.Err() != nil {
+		return received
+	}
+	_, trimmed := errors.AsType[*types.TrimmedDataAccessException](err)
+	_, gone := errors.AsType[*types.ResourceNotFoundException](err)
+	_, expired := errors.AsType[*types.ExpiredIteratorException](err)
+	switch {
+	case expired:
+		return received
+	case trimmed || gone:
+		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", r.lease.shard, err)
+		if owed := r.oweCovering(ctx); owed != nil {
+			r.log(ctx, "a sweep that is owed could not be stored", r.lease.shard, owed)
+			break
+		}
+		if gone {
+			r.note(true, true)
+			<-ctx.Done() // the lease's next renewal stores that the shard has ended
+			return received
+		}
+		received = ""
+	case time.Since(r.told) >= engine.ReportedEvery:
+		r.told = time.Now()
+		r.log(ctx, "a stream can't be read", r.lease.shard, err)
+	}
+	_ = backoff.Wait(ctx, r.Poll) // its end is the caller's
+	return received
+}
+
+// note notes that the shard was read to the last record that there is, or to its end.
+func (r *reader) note(tip, over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if tip {
+		r.tip = r.Group.Now()
+		r.Group.StreamDelay.Read(r.lease.shard, r.tip)
+	}
+	if r.over = over; over {
+		r.Group.StreamDelay.End(r.lease.shard)
+	}
+}
+
+// hand triggers the ids of a page of records. It reports false if ctx has ended.
+func (r *reader) hand(ctx context.Context, records []types.Record, last string) bool {
+	found := map[string][]engine.Record{}
+	for i := range records {
+		if pid, ok := triggers(r.Group, &records[i]); ok {
+			found[pid] = append(found[pid], r.recordOf(&records[i]))
+		}
+	}
+	if r.slots.Acquire(ctx, int64(len(found)+1)) != nil {
+		return false
+	}
+	page := &recordPage{last: last, left: len(found) + 1, waits: map[*engine.Member]int{}}
+	for pid := range found {
+		for _, of := range r.Group.Members {
+			if of.Only.Takes(pid) {
+				page.waits[of]++
+			}
+		}
+	}
+	if created := records[len(records)-1].Dynamodb.ApproximateCreationDateTime; created != nil {
+		page.created = *created
+		r.Group.StreamDelay.Read(r.lease.shard, page.created)
+	}
+	r.mu.Lock()
+	r.pages = append(r.pages, page)
+	r.mu.Unlock()
+	for pid, records := range found {
+		r.to.Trigger(pid, engine.Trigger{Records: records, Done: func() {
+			r.slots.Release(1)
+			r.drop(records)
+			r.done(page)
+		}, Each: func(of *engine.Member) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			page.waits[of]--
+		}})
+	}
+	r.done(page)
+	return true
+}
+
+// done counts an id of a page as done, and moves the checkpoint behind the pages that are.
+func (r *reader) done(page *recordPage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	page.left--
+	for len(r.pages) > 0 && r.pages[0].left == 0 {
+		r.lease.checkpoint = r.pages[0].last
+		r.lease.at = max(r.lease.at, r.pages[0].created.Unix())
+		r.pages = r.pages[1:]
+		r.slots.Release(1)
+	}
+}

@@ -1,0 +1,12 @@
+package operator
+
+import "errors"
+
+// Errors, for errors.Is. Those of the journal and of package projection are returned as well.
+var (
+	// ErrClaimed: a process is handling the persistence id. Try again later.
+	ErrClaimed = errors.New("a process is handling the persistence id")
+
+	// ErrNotStuck: the persistence id is not stuck.
+	ErrNotStuck = errors.New("the persistence id is not stuck")
+)

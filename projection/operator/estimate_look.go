@@ -1,0 +1,155 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// mostEstimated is how many pages of a persistence id an estimate reads. The rest is taken to be
+// like them.
+const mostEstimated = 20
+
+// look reads a persistence id as the runs of a sweep do that find no rows.
+func (e *estimator) look(ctx context.Context, pid string) (look, error) {
+	var members []*engine.Member
+	for _, of := range e.Members {
+		if of.Only.Takes(pid) {
+			members = append(members, of)
+		}
+	}
+	var at engine.Offset
+	var found look
+	for pages := 0; ; pages++ {
+		if pages == mostEstimated {
+			return e.extrapolate(ctx, pid, at, found)
+		}
+		most := e.Config.BatchSize
+		if at.Seq > 0 {
+			most++ // the event at the offset
+		}
+		var reading dynamo.Meter
+		page, err := core.Of(e.Journal).ReadPage(dynamo.WithMeter(ctx, &reading), pid, max(at.Seq, 1), most)
+		if engine.IsUnreadable(err) {
+			return found, nil // a persistence id that gets stuck
+		}
+		if err != nil {
+			return look{}, err
+		}
+		steps := engine.Plan(at, at.Seq > 0, page)
+		for _, of := range members {
+			found = found.add(e.page(of, pid, reading.Cost(), steps))
+		}
+		if len(steps) == 0 || !page.More || steps[0].Purge { // a purge: it has changed meanwhile
+			return found, nil
+		}
+		at = steps[len(steps)-1].To
+	}
+}
+
+// rowBytes is how large a row is beside its key, with a claim, a writer and a number.
+const rowBytes = 200
+
+// page returns what a run does for a page of events.
+func (e *estimator) page(of *engine.Member, pid string, reading dynamo.Cost, steps []engine.Step) look {
+	const kb, read = 1 << 10, 4 << 10
+	size := len(e.Table.JournalName) + len(of.Name) + len(pid) + rowBytes
+	row := math.Ceil(float64(size) / kb)
+	found := look{cost: reading.Add(dynamo.Cost{Requests: 1, ReadUnits: math.Ceil(float64(size) / read)})}
+	if len(steps) == 0 {
+		return found
+	}
+	left := of.Only.LeaveOut(steps)
+	for i := range left {
+		if left[i].Event != nil {
+			found.events++
+		}
+	}
+	writes, units := 1, 1
+	if !of.PassesOver(left) {
+		writes, units = of.Effect.Writes(left)
+	}
+	found.cost.Requests += writes
+	found.cost.WriteUnits += float64(units) * row
+	return found
+}
+
+func (l look) add(other look) look { return look{l.events + other.events, l.cost.Add(other.cost)} }
+
+// times returns a look that is so many times as large.
+func (l look) times(factor float64) look {
+	return look{int64(float64(l.events) * factor), dynamo.Cost{
+		Requests:  int(float64(l.cost.Requests) * factor),
+		ReadUnits: l.cost.ReadUnits * factor, WriteUnits: l.cost.WriteUnits * factor,
+	}}
+}
+
+// extrapolate returns what a sweep does for a persistence id of which an offset was reached.
+func (e *estimator) extrapolate(ctx context.Context, pid string, at engine.Offset, found look) (look, error) {
+	bounds, err := e.Journal.Bounds(ctx, pid)
+	if err != nil {
+		return look{}, fmt.Errorf("look at %q: %w", pid, err)
+	}
+	return found.times(max(float64(bounds.Highest)/float64(at.Seq), 1)), nil
+}
+
+// sum makes the result of the looks, and of what the listing has cost.
+func (e *estimator) sum(listing dynamo.Cost) {
+	r := &e.result
+	r.Sampled = len(e.looks)
+	quantity := func(of func(look) float64) (total, margin float64) {
+		return extend(e.looks, r.IDs, of)
+	}
+	events, eventsMargin := quantity(func(l look) float64 { return float64(l.events) })
+	requests, requestsMargin := quantity(func(l look) float64 { return float64(l.cost.Requests) })
+	reads, readsMargin := quantity(func(l look) float64 { return l.cost.ReadUnits })
+	writes, writesMargin := quantity(func(l look) float64 { return l.cost.WriteUnits })
+	r.Events, r.EventsMargin = int64(math.Round(events)), int64(math.Ceil(eventsMargin))
+	own := listing.Add(e.positions())
+	r.Cost = dynajournal.Cost{
+		Requests:  own.Requests + int(math.Round(requests)),
+		ReadUnits: own.ReadUnits + reads, WriteUnits: own.WriteUnits + writes,
+	}
+	r.CostMargin = dynajournal.Cost{
+		Requests: int(math.Ceil(requestsMargin)), ReadUnits: readsMargin, WriteUnits: writesMargin,
+	}
+}
+
+// positions returns what a sweep of the source [projection.Sweep] uses for its position.
+func (e *estimator) positions() dynamo.Cost {
+	if e.Config.Source.Kind() != engine.SourceSweep {
+		return dynamo.Cost{}
+	}
+	saved := e.result.IDs / engine.SavedEvery
+	if saved > 0 {
+		saved++ // the beginning, at the end
+	}
+	return dynamo.Cost{Requests: 1 + saved, ReadUnits: 1, WriteUnits: float64(saved)}
+}
+
+// extend returns the total of a quantity of all, of which some were looked at, and two standard
+// errors of it.
+func extend(looks []look, all int, of func(look) float64) (_, margin float64) {
+	n := float64(len(looks))
+	if n == 0 {
+		return 0, 0
+	}
+	sum, squares := 0.0, 0.0
+	for _, l := range looks {
+		sum += of(l)
+	}
+	mean, total := sum/n, sum*float64(all)/n
+	for _, l := range looks {
+		squares += (of(l) - mean) * (of(l) - mean)
+	}
+	if n > 1 {
+		rest := 1 - n/float64(all) // a sample of all has no error
+		margin = 2 * float64(all) * math.Sqrt(squares/(n-1)/n*max(rest, 0))
+	}
+	return total, margin
+}

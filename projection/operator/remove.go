@@ -1,0 +1,211 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// RemoveOptions are the options of [Operator.Remove]. The zero value has the defaults.
+type RemoveOptions struct {
+	// Progress is called with the number of items that are deleted so far, if it is set.
+	Progress func(items int64)
+
+	// ScanOptions pace the scan of the projections table.
+	ScanOptions
+}
+
+// Remove removes a projection that no process runs any more: its rows, those of stuck persistence
+// ids among them, the dead letters of an outbox, its requests, and the leases of each set of
+// projections that it was in. Last it leaves the registry. It returns how many items it has
+// deleted. What handlers have written is not touched. The offsets of package sqlprojection are in
+// its database, where sqlprojection.RemoveOffsets deletes them.
+//
+// It scans the projections table, which costs 1 read unit for each 4 KB. Beside that it costs 1
+// write unit for each item, 3 more, and 5 read units. If it is interrupted, call it again: until it
+// is done the projection does not begin ([projection.ErrResetting]). Afterwards one of the same
+// name begins as one that has never run.
+//
+// A process that stands still for 3 minutes does not count as running. If it goes on afterwards, it
+// is in the registry again a minute later, with what it has written: call Remove again.
+//
+// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrInUse], and
+// those of requests.
+func (o *Operator) Remove(ctx context.Context, opts RemoveOptions) (int64, error) {
+	p, err := o.find(ctx)
+	if err == nil {
+		err = opts.check()
+	}
+	var items int64
+	if err == nil {
+		items, err = p.remove(ctx, opts)
+	}
+	if err != nil {
+		return items, fmt.Errorf("remove projection %s: %w", o.projection, err)
+	}
+	return items, nil
+}
+
+// remove removes the projection under the mark of a reset, which keeps processes from beginning.
+func (o *operated) remove(ctx context.Context, opts RemoveOptions) (int64, error) {
+	if err := o.beginReset(ctx, false); err != nil {
+		return 0, err
+	}
+	items, err := o.deleteAll(ctx, opts)
+	if err == nil {
+		err = o.forgetRequests(ctx)
+	}
+	if err == nil {
+		err = o.unregister(ctx)
+	}
+	return items, err
+}
+
+// deleteAll deletes the rows of the projection, its dead letters, the positions of sweeps for it,
+// and the sets that it was in. The item of a set names its projections, and is deleted behind its
+// leases.
+func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
+	d, letters := o.deletion(opts.Progress), o.Table.LetterPrefix(o.Projection)
+	in := dynamodb.ScanInput{
+		ConsistentRead:       aws.Bool(true),
+		ProjectionExpression: aws.String(engine.AttrPar + ", " + engine.AttrFor),
+		FilterExpression: aws.String("begins_with(" + engine.AttrPar + ", :rows) OR " +
+			"begins_with(" + engine.AttrPar + ", :group) OR begins_with(" + engine.AttrPar + ", :letters)"),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":rows": engine.Text(d.rows), ":group": engine.Text(d.group), ":letters": engine.Text(letters),
+		},
+	}
+	sets := &setItems{leases: map[string][]dynamo.Attributes{}}
+	_, name, _ := strings.Cut(o.Projection, "/")
+	position := engine.KeyOf(o.Table.OwedKey(o.Group, name))
+	for item, err := range o.Table.Scan(ctx, in, opts.ReadUnitsPerSecond) {
+		if err != nil {
+			return d.deleted, err
+		}
+		par := engine.KeyOf(item)
+		key := dynamo.Attributes{engine.AttrPar: engine.Text(par)}
+		mine := strings.HasPrefix(par, d.rows) || strings.HasPrefix(par, letters) || par == position
+		if !mine {
+			of := engine.Decoder{Table: o.Table.Name, Item: item}
+			mine = par == d.group && o.among(of.Text(engine.AttrFor))
+			sets.see(strings.TrimPrefix(par, d.group), key, o.among(of.Text(engine.AttrFor)))
+		}
+		if !mine {
+			continue
+		}
+		if err := d.add(ctx, key); err != nil {
+			return d.deleted, err
+		}
+	}
+	for _, key := range sets.removed() {
+		if err := d.add(ctx, key); err != nil {
+			return d.deleted, err
+		}
+	}
+	if err := d.flush(ctx); err != nil {
+		return d.deleted, err
+	}
+	for _, key := range sets.mine { // a set whose leases are left is found again by its item
+		if err := d.add(ctx, key); err != nil {
+			return d.deleted, err
+		}
+	}
+	err := d.flush(ctx)
+	return d.deleted, err
+}
+
+// among reports whether the projection is one of those whose names subjects returns.
+func (o *operated) among(subjects string) bool {
+	return slices.ContainsFunc(strings.Split(subjects, "\x00"), func(of string) bool {
+		rest, found := strings.CutPrefix(of, o.Projection)
+		return found && (rest == "" || rest[0] == '/')
+	})
+}
+
+// setItems are the items of sets that read a stream, as a scan finds them: in any order.
+type setItems struct {
+	// mine are the items of the sets that the projection was in, by their names.
+	mine map[string]dynamo.Attributes
+	// leases are those of all sets of the group.
+	leases map[string][]dynamo.Attributes
+}
+
+// see notes the item of a set, or one of its leases, by its key behind that of the group.
+func (s *setItems) see(name string, key dynamo.Attributes, mine bool) {
+	set, _, lease := strings.Cut(name, "\x00")
+	switch {
+	case lease:
+		s.leases[set] = append(s.leases[set], key)
+	case mine && set != "":
+		if s.mine == nil {
+			s.mine = map[string]dynamo.Attributes{}
+		}
+		s.mine[set] = key
+	}
+}
+
+// removed returns the leases of the sets that the projection was in.
+func (s *setItems) removed() (keys []dynamo.Attributes) {
+	for set := range s.mine {
+		keys = append(keys, s.leases[set]...)
+	}
+	return keys
+}
+
+// forgetRequests removes the requests of operators for the projection.
+func (o *operated) forgetRequests(ctx context.Context) error {
+	item, err := o.Table.Get(ctx, o.Table.RequestsKey(o.Group))
+	if err != nil {
+		return err
+	}
+	d := engine.Decoder{Table: o.Table.Name, Item: item}
+	requests := slices.DeleteFunc(d.Texts(engine.AttrRetries), func(request string) bool {
+		parts := strings.SplitN(request, "\x00", 3)
+		return len(parts) < 3 || parts[1] != o.Projection
+	})
+	if d.Err != nil || len(requests) == 0 {
+		return d.Err
+	}
+	return o.Table.Send(ctx, dynamo.Update{
+		Table: o.Table.Name, Key: o.Table.RequestsKey(o.Group),
+		Expression: "DELETE " + engine.AttrRetries + " :requests", Condition: engine.Always,
+		Values: dynamo.Attributes{":requests": &types.AttributeValueMemberSS{Value: requests}},
+	})
+}
+
+// unregister removes the name from the registry, and then the item of the projection, under the
+// condition that no process has begun meanwhile. Such a process finds the mark of the reset, and
+// has stored before that it is there: see Group.enter.
+func (o *operated) unregister(ctx context.Context) error {
+	for range engine.MostAgain {
+		item, err := o.Table.Get(ctx, o.Table.StandingKey(o.Projection))
+		if err != nil || item == nil {
+			return err
+		}
+		infos, err := o.Table.Infos(ctx, []string{o.Projection})
+		if err != nil {
+			return err
+		}
+		if len(infos) > 0 && infos[0].Processes > 0 {
+			return fmt.Errorf("a process has begun meanwhile; remove it again: %w", projection.ErrInUse)
+		}
+		if err := o.Table.Unknown(ctx, o.Projection); err != nil {
+			return err
+		}
+		err = o.Table.RemoveStanding(ctx, o.Projection, item)
+		if !errors.Is(err, engine.ErrAgain) {
+			return err
+		}
+	}
+	return fmt.Errorf("processes begin again and again: %w", projection.ErrInUse)
+}

@@ -1,0 +1,19 @@
+package outbox
+
+import "errors"
+
+// Errors, for errors.Is. Those of the journal and of package projection are returned as well.
+var (
+	// ErrInvalidMessage: the function of an outbox has returned messages that can't be sent.
+	ErrInvalidMessage = errors.New("the message is not valid")
+
+	// ErrNoDeadLetter: there is no such dead letter. It may have been sent or discarded.
+	ErrNoDeadLetter = errors.New("there is no such dead letter")
+
+	// ErrRefused: the target of an outbox will never take the message. A [Target] returns it.
+	ErrRefused = errors.New("the target refuses the message")
+
+	// ErrTooManyRequests: too many requests of operators wait. Try again when processes of the
+	// group have carried them out.
+	ErrTooManyRequests = errors.New("too many requests wait for processes of the group")
+)

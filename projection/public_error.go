@@ -1,0 +1,20 @@
+package projection
+
+import (
+	"github.com/dynajournal/dynajournal/internal/errorform"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// public returns the public form of an error of a group.
+func public(err error) error { return errorform.Public(err, publicForm) }
+
+// publicForm returns the public form of an error, nil if that is the error itself.
+func publicForm(err error) error {
+	switch e := err.(type) { //nolint:errorlint // the chain is walked by errorform
+	case *engine.HandlerError:
+		return &HandlerError{e.Projection, e.PersistenceID, e.SequenceNumber, public(e.Err)}
+	case *engine.PanicError:
+		return (*PanicError)(e)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package sqlprojection
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// Dialect is a kind of SQL database.
+type Dialect int
+
+// The kinds of databases. Any driver for package database/sql will do. What a PostgreSQL driver
+// returns as an error needs the method SQLState, as those of pgx and lib/pq have it.
+const (
+	// SQLite is SQLite 3.24 or later. A group has one transaction under way in a database at a
+	// time. Set a busy timeout in the driver's data source name if others write as well.
+	SQLite Dialect = iota + 1
+	// Postgres is PostgreSQL 9.5 or later. Any isolation level will do.
+	Postgres
+)
+
+// String returns the name of the database.
+func (d Dialect) String() string {
+	switch d {
+	case SQLite:
+		return "SQLite"
+	case Postgres:
+		return "PostgreSQL"
+	}
+	return "Dialect(" + strconv.Itoa(int(d)) + ")"
+}
+
+func (d Dialect) check() error {
+	if d != SQLite && d != Postgres {
+		return engine.Argument("dialect", d, "it must be SQLite or Postgres")
+	}
+	return nil
+}
+
+// OffsetsTable returns the statement that makes the table of the offsets if it does not exist, for
+// those who make tables with a tool of their own.
+func (d Dialect) OffsetsTable() string {
+	return `CREATE TABLE IF NOT EXISTS dynajournal_offsets (
+	journal text NOT NULL,
+	projection text NOT NULL,
+	persistence_id text NOT NULL,
+	seq bigint NOT NULL,
+	writer text NOT NULL,
+	run text NOT NULL,
+	PRIMARY KEY (journal, projection, persistence_id)
+)`
+}
+
+// The statements on the table of the offsets. A row has the offset, and the transaction that stored
+// it as run. Parameters are question marks.
+const (
+	offsetsKey = ` WHERE journal = ? AND projection = ? AND persistence_id = ?`
+
+	readOffset = `SELECT seq, writer FROM dynajournal_offsets` + offsetsKey
+	// firstOffset and holdOffset lock the row of an offset, the latter with unmoved: if it is what
+	// was read.
+	firstOffset = `INSERT INTO dynajournal_offsets (journal, projection, persistence_id, seq, writer, run)` +
+		` VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	holdOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey
+	unmoved    = ` AND seq = ? AND writer = ?`
+	// keepOffset changes nothing. It finds the row if the transaction has locked it.
+	keepOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey + ` AND run = ?`
+	// moveOffset stores the offset in the transaction that has locked the row.
+	moveOffset = `UPDATE dynajournal_offsets SET seq = ?, writer = ?` + offsetsKey + ` AND run = ?`
+	// removeOffsets deletes some offsets of a projection.
+	removeOffsets = `DELETE FROM dynajournal_offsets WHERE journal = ? AND projection = ? AND persistence_id IN (` +
+		`SELECT persistence_id FROM dynajournal_offsets WHERE journal = ? AND projection = ? LIMIT 1000)`
+)
+
+// statement returns a statement with the parameters of the database.
+func (d Dialect) statement(text string) string {
+	if d != Postgres {
+		return text
+	}
+	parts := strings.Split(text, "?")
+	var b strings.Builder
+	for i, part := range parts[:len(parts)-1] {
+		fmt.Fprintf(&b, "%s$%d", part, i+1)
+	}
+	return b.String() + parts[len(parts)-1]
+}
+
+// stateOf returns the SQLSTATE of an error, empty if it has none.
+func stateOf(err error) string {
+	var coded interface{ SQLState() string }
+	if errors.As(err, &coded) {
+		return coded.SQLState()
+	}
+	return ""
+}
+
+// begins reports whether a SQLSTATE is one of some codes, or of some classes.
+func begins(code string, with ...string) bool {
+	return slices.ContainsFunc(with, func(prefix string) bool { return strings.HasPrefix(code, prefix) })
+}
+
+// says reports whether the text of an error of SQLite contains one of some texts. They are those of
+// SQLite itself, the same in all drivers; the codes are not to be had in the same way.
+func (d Dialect) says(err error, texts ...string) bool {
+	return d == SQLite && err != nil &&
+		slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
+}
+
+// met reports whether a transaction has failed because it met another one, and may succeed at once.
+func met(err error) bool { return begins(stateOf(err), "40001", "40P01") }
+
+// passes reports whether an error passes without a change of anything: a conflict with others, or a
+// server that is not there, is overloaded, or is for reading only as long as another takes over.
+func (d Dialect) passes(err error) bool {
+	return d.says(err, "database is locked", "database table is locked") ||
+		errors.Is(err, driver.ErrBadConn) ||
+		begins(stateOf(err), "40001", "40003", "40P01", "08", "53", "57P", "55P03", "25006")
+}
+
+// refuses reports whether an error of a statement on the table of the offsets says that the table
+// can't be used: it has other columns, or a permission is missing.
+func (d Dialect) refuses(err error) bool {
+	return begins(stateOf(err), "28", "3D", "3F", "42") || d.missing(err) ||
+		d.says(err, "no such column", "has no column named", "readonly database", "not a database")
+}
+
+// missing reports whether an error says that a table does not exist.
+func (d Dialect) missing(err error) bool {
+	return begins(stateOf(err), "42P01") || d.says(err, "no such table")
+}
+
+// violates reports whether an error of a commit says that what was written breaks a constraint,
+// which is checked at the end. Nothing is stored then.
+func (d Dialect) violates(err error) bool {
+	return begins(stateOf(err), "23") || d.says(err, "constraint failed")
+}

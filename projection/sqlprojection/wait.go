@@ -1,0 +1,63 @@
+package sqlprojection
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// sqlLook bounds a statement of WaitFor.
+const sqlLook = 20 * time.Second
+
+// WaitFor is [projection.WaitFor] for a projection of [New]: it waits until the effects of the
+// events up to a sequence number are in the database. It reads the offset there, and 1 read unit of
+// the projections table a look to see whether the persistence id is stuck. It waits also while the
+// table of the offsets does not exist.
+//
+// Errors: those of projection.WaitFor, [ErrNoOffsetsTable], and those of the driver.
+func WaitFor(
+	ctx context.Context, journal *dynajournal.Journal, db *sql.DB, dialect Dialect,
+	name, persistenceID string, sequenceNumber int64,
+) error {
+	if err := engine.CheckWait(journal, name, sequenceNumber); err != nil {
+		return err
+	}
+	if db == nil {
+		return engine.Argument("db", nil, "it must be a database")
+	}
+	if err := dialect.check(); err != nil {
+		return err
+	}
+	t := engine.OpenTable(journal)
+	key := engine.RowKey(t.JournalName, name, persistenceID)
+	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.JournalName, name: name, limit: sqlLook}
+	look := func() (engine.Row, error) {
+		now, err := o.read(ctx, persistenceID)
+		if err != nil && !dialect.passes(err) && !dialect.missing(err) {
+			return engine.Row{}, err
+		}
+		if now.Seq >= sequenceNumber {
+			return engine.Row{Offset: now.Offset}, nil
+		}
+		state, err := t.Row(ctx, key)
+		if err == nil && state.Stuck > 0 {
+			// Events can have been handled since the offset was read, before one was not.
+			if now, err = o.read(ctx, persistenceID); err != nil && (dialect.passes(err) || dialect.missing(err)) {
+				return engine.Row{}, nil // the next look tells
+			}
+		}
+		if now.begun {
+			state.Offset = now.Offset
+		}
+		return state, err
+	}
+	state, err := engine.Wait(ctx, name, persistenceID, sequenceNumber, look)
+	if err == nil && state.Seq < sequenceNumber {
+		return &projection.StuckError{Projection: name, PersistenceID: persistenceID, Offset: state.Seq, Reason: state.Reason}
+	}
+	return err
+}

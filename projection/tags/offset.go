@@ -1,0 +1,108 @@
+package tags
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// Offset is a place in the events of a tag: how far each lane was read. The zero value is the
+// beginning. It can be compared, and stored as text. It is of one index and one tag: an index that
+// was built anew has others.
+type Offset struct {
+	// text is the id of the index, a hash of the tag, and the number of the last entry of each lane
+	// that was read, with dots between them. It is empty for the beginning.
+	text string
+}
+
+// String returns the offset as text for [ParseOffset]. That of the beginning is empty. It takes at
+// most 1,300 bytes, and 30 in a small index of 4 lanes.
+func (o Offset) String() string { return o.text }
+
+// indexIDLength and tagHashLength are the lengths of the id of an index and of the hash of a tag.
+const (
+	indexIDLength = 8
+	tagHashLength = 8
+)
+
+// ParseOffset returns the offset of a text of [Offset.String]. The error is a
+// *dynajournal.ArgumentError. Whether it is an offset of an index, a reading of the index shows.
+func ParseOffset(text string) (Offset, error) {
+	if text == "" {
+		return Offset{}, nil
+	}
+	if _, ok := splitTagOffset(text); !ok {
+		return Offset{}, engine.Argument("offset", fmt.Sprintf("%.100s", text), "it is no text of a TagOffset")
+	}
+	return Offset{text}, nil
+}
+
+// tagPlace is what the text of an offset says.
+type tagPlace struct {
+	index, tagHash string
+	positions      []int64
+}
+
+// splitTagOffset returns what the text of an offset says that is not the beginning.
+func splitTagOffset(text string) (tagPlace, bool) {
+	const fixed = 2 // the index and the tag
+	parts := strings.SplitN(text, ".", fixed+MaxLanes+1)
+	if len(parts) <= fixed || len(parts) > fixed+MaxLanes {
+		return tagPlace{}, false
+	}
+	place := tagPlace{index: parts[0], tagHash: parts[1]}
+	if !isIndexID(place.index) || len(place.tagHash) != tagHashLength || !isHex(place.tagHash) {
+		return tagPlace{}, false
+	}
+	for _, part := range parts[fixed:] {
+		n, err := strconv.ParseInt(part, 10, 64)
+		// MaxInt64 has no number behind it.
+		if err != nil || n < 0 || n == math.MaxInt64 || strconv.FormatInt(n, 10) != part {
+			return tagPlace{}, false
+		}
+		place.positions = append(place.positions, n)
+	}
+	return place, true
+}
+
+// newTagOffset returns the offset of positions in the lanes of a tag.
+func newTagOffset(index, tagHash string, positions []int64) Offset {
+	b := make([]byte, 0, indexIDLength+tagHashLength+len(positions)*4)
+	b = append(append(append(b, index...), '.'), tagHash...)
+	for _, position := range positions {
+		b = strconv.AppendInt(append(b, '.'), position, 10)
+	}
+	return Offset{string(b)}
+}
+
+// positions returns how far the lanes of a tag were read.
+func (x *Index) positions(tagHash string, from Offset) ([]int64, error) {
+	if from.text == "" {
+		return make([]int64, x.header.lanes), nil
+	}
+	place, ok := splitTagOffset(from.text)
+	switch {
+	case !ok || place.index != x.header.id || len(place.positions) != x.header.lanes:
+		return nil, engine.Argument("offset", from.text, "it is not of this index")
+	case place.tagHash != tagHash:
+		return nil, engine.Argument("offset", from.text, "it is of another tag")
+	}
+	return place.positions, nil
+}
+
+// hashOf returns the hash of a tag that its offsets have.
+func hashOf(tag string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(tag)) // it has no error
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// isIndexID reports whether a text can be the id of an index.
+func isIndexID(id string) bool { return len(id) == indexIDLength && isHex(id) }
+
+// isHex reports whether a text has lower-case hexadecimal digits alone.
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
