@@ -29,7 +29,7 @@ var (
 	// before, or is waited for with [WaitFor] although it is one of package sqlprojection.
 	ErrOtherOffsets = engine.ErrOtherOffsets
 
-	// ErrPanic: a handler has panicked. The error is a *PanicError.
+	// ErrPanic: a handler has panicked, or called runtime.Goexit. The error is a *PanicError.
 	ErrPanic = engine.ErrPanic
 
 	// ErrReplicated: the journal table has replicas in other Regions. The conditions of writes do
@@ -71,9 +71,11 @@ func (e *HandlerError) Error() string { return (*engine.HandlerError)(e).Error()
 
 func (e *HandlerError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of a handler. It is an ErrPanic.
+// PanicError is a panic of a handler, or the end of its goroutine by runtime.Goexit. It is an
+// ErrPanic.
 type PanicError struct {
-	// Value is the value of the panic, Stack the stack of the goroutine.
+	// Value is the value of the panic, or an error that names runtime.Goexit. Stack is the stack of
+	// the goroutine.
 	Value any
 	Stack []byte
 }

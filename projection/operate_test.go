@@ -548,3 +548,40 @@ func TestOffsetsInSQLAreNotTouched(t *testing.T) {
 		t.Error("the row is gone")
 	}
 }
+
+// A process has crashed long ago. Of two that start then, both find that nobody counts, and the
+// slower one does not replace the other.
+func TestProcessesThatStartAtOnceAreBothCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.table.PutItem(t.Context(), &dynamodb.PutItemInput{
+		TableName: aws.String(projectionsTable), Item: map[string]types.AttributeValue{
+			"par":          &types.AttributeValueMemberS{Value: "journal\x00group/all"},
+			"handler_kind": &types.AttributeValueMemberS{Value: "at-least-once"},
+			"workers":      &types.AttributeValueMemberSS{Value: []string{"crashed"}},
+			"seen_until":   &types.AttributeValueMemberN{Value: "1"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replacing := b.gate("workers = :me")
+	first := group(t, b.Journal(replacing.install), fast(), projection.AtLeastOnce("all", &recorder{}))
+	second := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{}))
+	processes := func() int {
+		all, err := operator.List(t.Context(), b.journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 0 { // its name is stored after that
+			return 0
+		}
+		return all[0].Processes
+	}
+	start(t, first)
+	<-replacing.arrived
+	start(t, second)
+	until(b, "the second process", func() bool { return processes() == 1 })
+	replacing.release()
+	until(b, "both processes", func() bool { return processes() == 2 })
+}

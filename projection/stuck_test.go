@@ -3,6 +3,7 @@ package projection_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -156,6 +157,39 @@ func TestPanicIsAFailure(t *testing.T) {
 	if failed, ok := errors.AsType[*projection.HandlerError](err); !ok || failed.SequenceNumber != 1 || failed.PersistenceID != "a" || failed.Projection != "group/effects" {
 		t.Errorf("Resume: %+v", err)
 	}
+}
+
+// A handler that ends its goroutine fails as one that panics, and the only worker of the group goes
+// on with other persistence ids.
+func TestGoexitIsAFailure(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	b.write("b", "x")
+	config := fast()
+	config.Attempts, config.Concurrency = 2, 1
+	exit := func(e dynajournal.Event) {
+		if e.PersistenceID == "a" {
+			runtime.Goexit()
+		}
+	}
+	g := group(t, b.journal, config,
+		projection.AtLeastOnce("once", projection.HandlerFunc(func(_ context.Context, e dynajournal.Event) error {
+			exit(e)
+			return nil
+		})),
+		projection.Transactional("effects", projection.TransactionalFunc(func(_ context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
+			exit(e)
+			return nil, nil
+		})))
+	start(t, g)
+	for _, name := range []string{"group/once", "group/effects"} {
+		b.await(name, "b", 1)
+		if s := stuckness(b, name, "a"); !strings.Contains(s.Reason, "runtime.Goexit") {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	wantError(t, "Resume", g.Resume(t.Context(), "once", "a"), projection.ErrPanic)
 }
 
 func TestTooManyItemsMakeTheIDStuck(t *testing.T) {

@@ -151,7 +151,7 @@ func why(ctx context.Context, r *engine.Run, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if errors.Is(err, engine.ErrAgain) || engine.Ends(err) {
+	if errors.Is(err, engine.ErrAgain) || r.Group.Fatal(err) {
 		return err
 	}
 	return fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/dynajournal/dynajournal/internal/backoff"
@@ -13,7 +12,7 @@ import (
 func (g *Group) Begin(ctx context.Context, request func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := request(ctx)
-		if err == nil || !Passes(err) && !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil || !g.outage(err) {
 			return err
 		}
 		g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a group of projections tries again to begin",

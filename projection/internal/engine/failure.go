@@ -65,12 +65,25 @@ func Passes(err error) bool {
 	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable)
 }
 
-// Ends reports whether a group can't go on after an error of a request. Credentials that were not
-// there in time are there later.
-func Ends(err error) bool {
-	denied := errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
+// denied reports whether a policy has denied a request. Credentials that were not there in time are
+// there later.
+func denied(err error) bool {
+	return errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// outage reports whether a request may succeed later without a change of the program.
+func (g *Group) outage(err error) bool {
+	return Passes(err) || errors.Is(err, context.DeadlineExceeded) || denied(err) && g.worked.Load()
+}
+
+// Fatal reports whether the group can't continue after the error of a request. A denial is fatal
+// until the group has handled something: a policy that was never right is a fault of the program's
+// setting. After that a denial is an outage, as somebody has changed the policy, and can change it
+// back.
+func (g *Group) Fatal(err error) bool {
 	offsets := errors.Is(err, ErrNoOffsetsTable) || errors.Is(err, ErrOtherOffsets)
-	return offsets || denied || errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
+	return offsets || denied(err) && !g.worked.Load() ||
+		errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
 }
 
 // maxReason is how many bytes of the text of a failure are stored.

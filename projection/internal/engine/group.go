@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,9 @@ type Group struct {
 	lambda  attendance
 
 	StreamDelay StreamDelay
+
+	// worked reports whether a run of the group has handled what it found.
+	worked atomic.Bool
 
 	mu sync.Mutex
 	// running is nil while the group does not run.

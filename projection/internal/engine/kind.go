@@ -76,7 +76,7 @@ func (g *Group) prepare(ctx context.Context) error {
 		err := of.Offsets.Prepare(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
-		case Ends(err):
+		case g.Fatal(err):
 			return err
 		default:
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the offsets of a projection can't be reached",

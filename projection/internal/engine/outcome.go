@@ -43,12 +43,12 @@ type outcome struct {
 func (o outcome) done() bool { return o.ending == endDone || o.ending == endStuck }
 
 // outcomeOf returns the outcome of a run that has ended with an error.
-func outcomeOf(err error) outcome {
+func (g *Group) outcomeOf(err error) outcome {
 	o := outcome{err: err, ending: endUnreachable}
 	if err == nil {
 		return outcome{}
 	}
-	if Ends(err) {
+	if g.Fatal(err) {
 		o.ending = endFatal
 		return o
 	}

@@ -182,49 +182,48 @@ func (g *Group) noReset(ctx context.Context) error {
 
 // present stores for each projection that this process runs it.
 func (g *Group) present(ctx context.Context, worker string) error {
-	source := g.Config.Source.Kind()
 	for _, of := range g.Members {
-		now := g.Now()
-		values := func() dynamo.Attributes {
-			all := dynamo.Attributes{
-				":kind": Text(of.kind.Delivery()), ":found": Text(source), ":set": Text(g.SetID()),
-				":said":  Number(time.Now().UnixMilli()),
-				":until": Number(now.Add(g.counts()).UnixMilli()),
-				":me":    &types.AttributeValueMemberSS{Value: []string{worker}},
-			}
-			if of.Only.Filtered {
-				unique := slices.Compact(slices.Sorted(slices.Values(of.Only.Prefixes)))
-				all[":prefixes"] = &types.AttributeValueMemberSS{Value: unique}
-			}
-			return all
-		}
-		set := "SET " + attrKind + " = :kind, " + attrFoundBy + " = :found, " + attrSet + " = :set, " +
-			attrSeen + " = :said, " + attrUntil + " = :until"
-		remove := ""
-		if of.Only.Filtered {
-			set += ", " + attrPrefixes + " = :prefixes"
-		} else {
-			remove = " REMOVE " + attrPrefixes
-		}
-		added := values()
-		added[":most"], added[":now"] = Number(maxWorkers), Number(now.UnixMilli())
-		err := g.Table.Send(ctx, dynamo.Update{
-			Table: g.Table.Name, Key: g.Table.StandingKey(of.Name), Values: added,
-			Expression: set + remove + " ADD " + attrWorkers + " :me",
-			Condition: "attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
-				attrUntil + " > :now)",
-		})
-		if errors.Is(err, ErrAgain) { // those that live say so again
-			err = g.Table.Send(ctx, dynamo.Update{
-				Table: g.Table.Name, Key: g.Table.StandingKey(of.Name), Values: values(),
-				Expression: set + ", " + attrWorkers + " = :me" + remove, Condition: Always,
-			})
-		}
-		if err != nil {
+		if err := g.presentFor(ctx, of, worker); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// presentFor is present for one projection. If the processes that are stored no longer count, or
+// are too many, this one replaces them: those that live say so again. Processes that start at the
+// same time may all find that, and the first of them replaces the others.
+func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error {
+	now := g.Now()
+	values := dynamo.Attributes{
+		":kind": Text(of.kind.Delivery()), ":found": Text(g.Config.Source.Kind()), ":set": Text(g.SetID()),
+		":said":  Number(time.Now().UnixMilli()),
+		":until": Number(now.Add(g.counts()).UnixMilli()),
+		":me":    &types.AttributeValueMemberSS{Value: []string{worker}},
+		":most":  Number(maxWorkers), ":now": Number(now.UnixMilli()),
+	}
+	set := "SET " + attrKind + " = :kind, " + attrFoundBy + " = :found, " + attrSet + " = :set, " +
+		attrSeen + " = :said, " + attrUntil + " = :until"
+	remove := " REMOVE " + attrPrefixes
+	if of.Only.Filtered {
+		unique := slices.Compact(slices.Sorted(slices.Values(of.Only.Prefixes)))
+		values[":prefixes"] = &types.AttributeValueMemberSS{Value: unique}
+		set += ", " + attrPrefixes + " = :prefixes"
+		remove = ""
+	}
+	const count = "(attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
+		attrUntil + " > :now))"
+	join := dynamo.Update{Expression: set + remove + " ADD " + attrWorkers + " :me", Condition: count}
+	replace := dynamo.Update{Expression: set + ", " + attrWorkers + " = :me" + remove, Condition: "NOT " + count}
+	for range MostAgain {
+		for _, update := range []dynamo.Update{join, replace} {
+			update.Table, update.Key, update.Values = g.Table.Name, g.Table.StandingKey(of.Name), values
+			if err := g.Table.Send(ctx, update); !errors.Is(err, ErrAgain) {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("say that projection %s runs: %w", of.Name, ErrAgain)
 }
 
 // absent stores for each projection that this process no longer runs it.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,7 +83,7 @@ func (g *Group) newRun(of *Member, pid string) *Run {
 const MostAgain = 20
 
 // execute reads and handles page after page.
-func (r *Run) execute(ctx context.Context) outcome { return outcomeOf(r.pages(ctx)) }
+func (r *Run) execute(ctx context.Context) outcome { return r.Group.outcomeOf(r.pages(ctx)) }
 
 // pages reads and handles page after page. Errors are: a *claimedError if another run has the
 // claim, errPaused, an *undecidedError if an event follows a missing number that may still come, a
@@ -222,7 +221,7 @@ func (r *Run) plan(ctx context.Context, state *Row, page core.Page, began time.T
 // Unreadable returns the error of a reading. One that does not pass by itself counts as a failure
 // of the handler: an item that can't be read, an event that the adapter refuses.
 func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
-	if ctx.Err() != nil || Passes(err) || Ends(err) || errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil || Passes(err) || denied(err) || r.Group.Fatal(err) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	failure := &HandlerError{r.Of.Name, r.Pid, 0, err}
@@ -264,18 +263,6 @@ func (r *Run) clear(ctx context.Context, state *Row) error {
 	only := state.Unchanged().And(state.SameClaim())
 	only = only.And(state.SameStuck())
 	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{AttrStuck, AttrReason, attrFailed, attrClaim}}, only)
-}
-
-// Protect calls a function of the program, and makes an error of its panic.
-func Protect(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	defer func() {
-		if value := recover(); value != nil {
-			err = &PanicError{value, debug.Stack()}
-		}
-	}()
-	return do(ctx)
 }
 
 // Failure returns the error of a step whose handler has failed.

@@ -196,6 +196,8 @@ func (s *Schedule) finish(ctx context.Context, t *task, r *Run, covered []Trigge
 	case endDone, endStuck:
 		if o.ending == endStuck {
 			t.of.becameStuck.Add(1)
+		} else {
+			s.group.worked.Store(true)
 		}
 		t.failures, t.pauses, t.claim = failures{}, 0, ""
 		s.runAgain(t)

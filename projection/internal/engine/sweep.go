@@ -74,7 +74,7 @@ func (s *Sweep) Feed(ctx context.Context, g *Group, to *Schedule) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is how a group ends
-		case err != nil && !Passes(err) && !errors.Is(err, context.DeadlineExceeded):
+		case err != nil && !g.outage(err):
 			return err
 		case err != nil:
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a sweep of projections was interrupted",

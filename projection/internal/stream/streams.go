@@ -137,8 +137,10 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 	}
 	defer c.readers.Wait()
 	defer fail(nil) // before the readers are waited for
+	read := false   // whether the leases and the shards could be read once
 	for {
 		err := c.pass(ctx)
+		read = read || err == nil
 		if ctx.Err() == nil { // else the group ends, which is no failure of the stream
 			g.StreamDelay.Looked(g.Now(), err)
 		}
@@ -147,7 +149,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 			return context.Cause(ctx)
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && (engine.Ends(err) || Denied(err) || errors.Is(err, ErrStreamOver)):
+		case err != nil && (g.Fatal(err) || Denied(err) && !read || errors.Is(err, ErrStreamOver)):
 			return err
 		case err != nil:
 			c.log(ctx, "the leases of a stream could not be read", "", err)
