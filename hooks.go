@@ -17,7 +17,7 @@ type Hook struct {
 	// missing numbers, unless the query itself ends while it waits.
 	OnHole func(ctx context.Context, hole Hole)
 
-	// OnLoss is called before an operation continues past a loss because its caller has said so.
+	// OnLoss is called before an operation continues past a loss: see [Loss].
 	OnLoss func(ctx context.Context, loss Loss)
 
 	// OnRequest is called after each attempt of a request. ctx is the context of the operation that
@@ -61,14 +61,15 @@ type Hole struct {
 	Passed bool
 }
 
-// Loss is what an operation continues without, because its caller has said so, or because a journal
-// that is shared with a JVM has a snapshot but no event. A reading that begins anew, or another
-// operation, reports the same loss again. Each loss is also logged as a warning.
+// Loss is what an operation continues without: because its caller has said so, because it needs
+// none of the events, as a purge or the comparison of a copy, or because a journal that is shared
+// with a JVM has a snapshot but no event. A reading that begins anew, or another operation, reports
+// the same loss again. Each loss is also logged as a warning.
 type Loss struct {
 	PersistenceID string
 	// Err is the error that the operation would have returned otherwise:
 	//   - an [*EventMissingError], if SkipMissing is set in [Range], [RecoverOptions] or
-	//     [RecordsOptions]; purges set it themselves, as they delete all events;
+	//     [RecordsOptions]; purges and comparisons of copies set it themselves;
 	//   - a [*SnapshotAheadError], if RecoverOptions.JournalLost is set, or in a journal that is
 	//     shared with a JVM;
 	//   - a [*SnapshotMissingError], if a migration is told that it needs no snapshots.

@@ -79,7 +79,7 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 }
 
 // handled reports whether a projection has handled the events up to a number in the life of a
-// persistence id that the journal has: see plan.
+// persistence id that the journal has: see engine.Plan.
 func handled(ctx context.Context, of *engine.Registered, pid string, number int64) (bool, error) {
 	state, err := of.Table.Row(ctx, engine.RowKey(of.Table.JournalName, of.Projection, pid))
 	if err != nil || state.Seq < number {

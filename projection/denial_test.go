@@ -3,6 +3,8 @@ package projection_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,4 +108,77 @@ func TestGroupThatIsDeniedFromTheStartEnds(t *testing.T) {
 			t.Errorf("%s: Run returned no error", operation)
 		}
 	}
+}
+
+// A handler that is denied a request of the journal waits until it is not, and no persistence id is
+// stuck: the table of the tags is another one than the journal's.
+func TestHandlerThatIsDeniedWaits(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	w := b.write("a", withTags("1", "red"))
+	index := b.openTagIndex(b.journal, tagsTable)
+	config := fast()
+	config.Source = projection.Sweep(projection.SweepOptions{Every: time.Millisecond, PerSecond: -1})
+	config.Attempts = 1
+	var deny atomic.Bool
+	asked := make(chan string, 1000)
+	ask := func(e dynajournal.Event) error {
+		if !deny.Load() {
+			return nil
+		}
+		select {
+		case asked <- e.PersistenceID:
+		default:
+		}
+		return fmt.Errorf("ask: %w", dynajournal.ErrDenied)
+	}
+	e := newEffects(b, ask)
+	start(t, group(t, b.journal, config, index.Projection("tags"),
+		projection.AtLeastOnce("once", projection.HandlerFunc(func(_ context.Context, e dynajournal.Event) error { return ask(e) })),
+		projection.Transactional("effects", e)))
+	for _, name := range []string{"group/tags", "group/once", "group/effects"} {
+		b.await(name, "a", 1)
+	}
+	deny.Store(true)
+	remove := b.inject("access-denied,operation=PutItem,table=" + tagsTable)
+	b.append(w, withTags("2", "red"))
+	for range 10 { // five of each handler: more than Config.Attempts
+		comes(t, "a handler", asked)
+	}
+	deny.Store(false)
+	remove()
+	for _, name := range []string{"group/tags", "group/once", "group/effects"} {
+		b.await(name, "a", 2)
+	}
+}
+
+// What a group that has just started finds is nothing new, and so shows no right policy.
+func TestGroupThatHasHandledNothingEndsWhenItIsDenied(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	w := b.write("a", "x")
+	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	b.settled()
+	stop()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	config := b.streamed()
+	config.Source = projection.Sweep(projection.SweepOptions{Every: time.Millisecond, PerSecond: -1})
+	over := make(chan error, 1)
+	swept := make(chan struct{}, 1)
+	config.OnSweep = func(projection.SweepCount) {
+		select {
+		case swept <- struct{}{}:
+		default:
+		}
+	}
+	g := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
+	go func() { over <- g.Run(ctx) }()
+	comes(t, "a sweep", swept)
+	b.inject("access-denied,operation=UpdateItem")
+	if _, err := w.Append(t.Context(), "y"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "Run", comes(t, "the end of the group", over), dynajournal.ErrDenied)
 }

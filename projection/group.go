@@ -53,10 +53,10 @@ func (g *Group) Start(ctx context.Context) error { return public(engine.GroupOf(
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. So is a denial, once the group has handled something: a policy that is changed
-// while the group runs can be changed back. Errors: a *dynajournal.ArgumentError for a group on AWS Lambda, [ErrRunning],
-// [ErrNoTable], [ErrNoStream], [ErrReplicated], [ErrResetting], for projections of SQL
-// sqlprojection.ErrNoOffsetsTable and [ErrOtherOffsets], and of the journal
+// way is tried again. So is a denial, once the group has handled something: a policy that is
+// changed while the group runs can be changed back. Errors: a *dynajournal.ArgumentError for a
+// group on AWS Lambda, [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated], [ErrResetting],
+// for projections of SQL sqlprojection.ErrNoOffsetsTable and [ErrOtherOffsets], and of the journal
 // [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
 // listing that can't succeed.
 func (g *Group) Run(ctx context.Context) error { return public(engine.GroupOf(g).Run(ctx)) }

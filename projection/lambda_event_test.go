@@ -94,7 +94,7 @@ func TestGroupOfAnotherSourceIsNotOnLambda(t *testing.T) {
 	b := streaming(t)
 	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{}))
 	_, err := awslambda.Handler(g)(t.Context(), json.RawMessage(badEvent))
-	wantError(t, "HandleDynamoDBEvent", err, dynajournal.ErrInvalidArgument)
+	wantError(t, "Handler", err, dynajournal.ErrInvalidArgument)
 	wantError(t, "Maintain", awslambda.Maintain(t.Context(), g), dynajournal.ErrInvalidArgument)
 	g = group(t, b.journal, onLambda(), projection.AtLeastOnce("all", &recorder{}))
 	wantError(t, "Run", g.Run(t.Context()), dynajournal.ErrInvalidArgument)
@@ -111,7 +111,7 @@ func TestInvocationWithoutItsTable(t *testing.T) {
 	}
 	g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", &recorder{}))
 	_, err := awslambda.Handler(g)(t.Context(), event)
-	wantError(t, "HandleDynamoDBEvent", err, projection.ErrNoTable)
+	wantError(t, "Handler", err, projection.ErrNoTable)
 }
 
 // The costs that docs/projections.md has of an invocation, beside those of a process.

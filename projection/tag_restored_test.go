@@ -79,8 +79,8 @@ func TestIndexThatWasRestoredIsRefused(t *testing.T) {
 	}
 }
 
-// The header of an index that an earlier version has made does not name the table. CreateTagIndex
-// stores it.
+// The header of an index that an earlier version has made does not name the table. Create stores
+// it.
 func TestIndexOfAnEarlierVersionGetsTheIDOfItsTable(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)

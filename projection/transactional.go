@@ -66,6 +66,9 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
+		if delayed := new(engine.DelayedError); errors.As(err, &delayed) {
+			return false, err
+		}
 		failure := r.Failure(s, err)
 		attempt, only := r.Attempt(&at), at.Unchanged()
 		if r.LastAttempt(at.Offset, attempt) {

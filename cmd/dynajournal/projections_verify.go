@@ -36,7 +36,7 @@ func (c *sweepFlags) leftOut(ctx context.Context, s *session, j *dynajournal.Jou
 		return nil
 	}
 	return s.message("left out, as their offsets are in a database of their own: %s. Their programs can measure the "+
-		"lag, with Group.MeasureLag", strings.Join(names, ", "))
+		"lag, with operator.MeasureLag", strings.Join(names, ", "))
 }
 
 // options returns the options of a sweep whose progress is shown.

@@ -72,7 +72,7 @@ func main() {
 	check(err)
 	group, err := newGroup(journal, add)
 	check(err)
-	// A second function, or a schedule of this one, calls group.Maintain every few minutes.
+	// A second function, or a schedule of this one, calls awslambda.Maintain every few minutes.
 	lambda.Start(awslambda.Handler(group))
 }
 

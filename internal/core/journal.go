@@ -58,9 +58,8 @@ type Options struct {
 	HoleWait time.Duration
 	OnHole   func(ctx context.Context, pid string, w protocol.Waited)
 
-	// OnLoss is called before an operation continues past a loss because its caller has said so.
-	// lost is the error that the operation would have returned otherwise, in the form that users
-	// see.
+	// OnLoss is called before an operation continues past a loss. lost is the error that the
+	// operation would have returned otherwise, in the form that users see.
 	OnLoss func(ctx context.Context, pid string, lost error)
 
 	// PublicError returns the form of an error that users see.

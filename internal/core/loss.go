@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// ReportLoss logs that an operation continues past a loss because its caller has said so, and
-// calls Options.OnLoss. lost is the error that the operation would have returned otherwise.
+// ReportLoss logs that an operation continues past a loss, and calls Options.OnLoss. lost is the
+// error that the operation would have returned otherwise.
 func (j *Journal) ReportLoss(ctx context.Context, pid string, lost error) {
 	lost = j.PublicError(lost)
 	j.OnLoss(ctx, pid, lost)
-	j.Logger.LogAttrs(ctx, slog.LevelWarn, "continued past a loss, as the caller has said",
+	j.Logger.LogAttrs(ctx, slog.LevelWarn, "continued past a loss",
 		slog.String("persistence_id", pid), slog.Any("lost", lost))
 }

@@ -32,8 +32,8 @@ type Store struct {
 	Fresh func() func() error
 	// Before is called before every attempt to write, as that of [dynamo.Put].
 	Before func() error
-	// OnLoss is called before an operation continues past a loss because its caller has said so.
-	// lost is the error that the operation would have returned otherwise. nil calls nothing.
+	// OnLoss is called before an operation continues past a loss. lost is the error that the
+	// operation would have returned otherwise. nil calls nothing.
 	OnLoss func(ctx context.Context, pid string, lost error)
 	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
 	// runs it in a goroutine that nobody waits for.

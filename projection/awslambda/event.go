@@ -74,7 +74,7 @@ const maxCreated = 1 << 40
 // stream of the journal table, or has not the form that Lambda documents: then none is handled.
 func parse(g *engine.Group, event json.RawMessage) (*batch, error) {
 	if g.Config.Source.Kind() != engine.SourceLambda {
-		return nil, engine.Argument("Config.Source", g.Config.Source.Kind(), "it must be Lambda")
+		return nil, engine.Argument("Config.Source", g.Config.Source.Kind(), "it must be awslambda.Source")
 	}
 	var of lambdaEvent
 	if err := json.Unmarshal(event, &of); err != nil {

@@ -124,7 +124,7 @@ func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 	return d.deleted, err
 }
 
-// among reports whether the projection is one of those whose names subjects returns.
+// among reports whether the projection is one of those whose names engine.Subjects returns.
 func (o *operated) among(subjects string) bool {
 	return slices.ContainsFunc(strings.Split(subjects, "\x00"), func(of string) bool {
 		rest, found := strings.CutPrefix(of, o.Projection)
@@ -185,7 +185,7 @@ func (o *operated) forgetRequests(ctx context.Context) error {
 
 // unregister removes the name from the registry, and then the item of the projection, under the
 // condition that no process has begun meanwhile. Such a process finds the mark of the reset, and
-// has stored before that it is there: see Group.enter.
+// has stored before that it is there: see engine.Group.enter.
 func (o *operated) unregister(ctx context.Context) error {
 	for range engine.MostAgain {
 		item, err := o.Table.Get(ctx, o.Table.StandingKey(o.Projection))

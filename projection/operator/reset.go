@@ -75,8 +75,8 @@ func (o *operated) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 }
 
 // beginReset stores that a reset is under way, and then checks that no process runs the projection.
-// A process that begins looks in the other order: see Group.enter. beginReset also checks before:
-// a process that is about to begin must not find a reset that is refused.
+// A process that begins looks in the other order: see engine.Group.enter. beginReset also checks
+// before: a process that is about to begin must not find a reset that is refused.
 func (o *operated) beginReset(ctx context.Context, running bool) error {
 	if !running {
 		if err := o.notInUse(ctx); err != nil {

@@ -105,7 +105,7 @@ func (o *sqlOffsets) failed(err error) error {
 // Locate replaces the offset of a row of the projections table by that in the SQL database, which
 // alone counts. Where there is none, one in the projections table is where the projection begins,
 // as FromNow has put it there. Without FromNow any other is of a projection of another kind. With
-// it that can't be told: rows of v0.1.0 have no attrBegins.
+// it that can't be told: rows of v0.1.0 have no begins_behind.
 func (o *sqlOffsets) Locate(ctx context.Context, r *engine.Run, state *engine.Row) error {
 	put := state.Begins > 0 && state.Begins == state.Seq
 	if state.Begun && !put && !r.Of.FromNow {

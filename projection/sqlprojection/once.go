@@ -161,9 +161,12 @@ func why(ctx context.Context, r *engine.Run, err error) error {
 // ones, and another error if it passes.
 func (t *transaction) blame(ctx context.Context, r *engine.Run, good int, err error) error {
 	late := errors.Is(err, context.DeadlineExceeded)
+	delayed := errors.As(err, new(*engine.DelayedError))
 	switch lost := t.broken(ctx); {
 	case ctx.Err() != nil, met(err):
 		return why(ctx, r, again(err))
+	case delayed:
+		return why(ctx, r, err)
 	case late:
 	case t.dialect.passes(err):
 		return why(ctx, r, err)

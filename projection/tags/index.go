@@ -69,10 +69,10 @@ type IndexOptions struct {
 func (o *IndexOptions) complete() error {
 	switch {
 	case o.Lanes < 0 || o.Lanes > MaxLanes:
-		return engine.Argument("TagIndexOptions.Lanes", o.Lanes, fmt.Sprintf("it must be from 1 to %d", MaxLanes))
+		return engine.Argument("IndexOptions.Lanes", o.Lanes, fmt.Sprintf("it must be from 1 to %d", MaxLanes))
 	case o.ReadUnits < 0 || o.WriteUnits < 0 || (o.ReadUnits == 0) != (o.WriteUnits == 0):
 		units := fmt.Sprintf("%d, %d", o.ReadUnits, o.WriteUnits)
-		return engine.Argument("TagIndexOptions.ReadUnits, WriteUnits", units, "give both, or neither")
+		return engine.Argument("IndexOptions.ReadUnits, WriteUnits", units, "give both, or neither")
 	case o.Lanes == 0:
 		o.Lanes = DefaultLanes
 	}

@@ -36,7 +36,7 @@ func ParseOffset(text string) (Offset, error) {
 		return Offset{}, nil
 	}
 	if _, ok := splitTagOffset(text); !ok {
-		return Offset{}, engine.Argument("offset", fmt.Sprintf("%.100s", text), "it is no text of a TagOffset")
+		return Offset{}, engine.Argument("offset", fmt.Sprintf("%.100s", text), "it is no text of an Offset")
 	}
 	return Offset{text}, nil
 }

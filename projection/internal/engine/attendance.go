@@ -193,7 +193,7 @@ func (g *Group) appear(ctx context.Context, anew bool) error {
 	g.lambda.mu.Lock()
 	defer g.lambda.mu.Unlock()
 	if since := now.Sub(said); g.lambda.rows == nil || anew || since < 0 || since >= presences*g.presence() {
-		g.lambda.rows = NewRowCache()
+		g.lambda.rows = newRowCache()
 	}
 	g.lambda.said = now
 	return nil

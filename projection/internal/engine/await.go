@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// Looks are the pauses between two reads of WaitFor.
+// Looks are the pauses between two reads of projection.WaitFor.
 var Looks = backoff.Pauses{Shortest: 5 * time.Millisecond, Longest: time.Second}
 
 // CheckWait checks the arguments of waiting for a projection.

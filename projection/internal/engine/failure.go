@@ -73,7 +73,8 @@ func denied(err error) bool {
 
 // outage reports whether a request may succeed later without a change of the program.
 func (g *Group) outage(err error) bool {
-	return Passes(err) || errors.Is(err, context.DeadlineExceeded) || denied(err) && g.worked.Load()
+	return Passes(err) || errors.Is(err, ErrAgain) || errors.Is(err, context.DeadlineExceeded) ||
+		denied(err) && g.worked.Load()
 }
 
 // Fatal reports whether the group can't continue after the error of a request. A denial is fatal

@@ -10,7 +10,7 @@ import (
 
 // Filter says what a projection takes. The zero value takes everything.
 type Filter struct {
-	// Filtered, tagged and typed report whether prefixes, tags and types count.
+	// Filtered, Tagged and Typed report whether prefixes, tags and types count.
 	Filtered, Tagged, Typed bool
 	// AnyTag reports whether an event needs a tag, whichever it is.
 	AnyTag                bool

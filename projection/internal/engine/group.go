@@ -26,7 +26,7 @@ type Group struct {
 
 	StreamDelay StreamDelay
 
-	// worked reports whether a run of the group has handled what it found.
+	// worked reports whether a run has handled something since the group was started.
 	worked atomic.Bool
 
 	mu sync.Mutex
@@ -63,6 +63,7 @@ func (g *Group) Run(ctx context.Context) error {
 	if kind := g.Config.Source.Kind(); kind == SourceLambda {
 		return Argument("Config.Source", kind, "awslambda.Handler handles the events of a group on AWS Lambda")
 	}
+	g.worked.Store(false)
 	s := newSchedule(g)
 	g.mu.Lock()
 	if g.running != nil {

@@ -17,7 +17,7 @@ const (
 // invocation is an invocation of Lambda.
 type invocation struct {
 	group *Group
-	// Ctx ends before the deadline, and cancel ends it.
+	// Ctx ends before the deadline, and Cancel ends it.
 	Ctx    context.Context //nolint:containedctx // it is that of the call that made it
 	Cancel context.CancelFunc
 	// deadline is when Lambda kills the process, zero if that is not known.
@@ -54,7 +54,7 @@ func (r *Run) within(in *invocation) {
 }
 
 // Run runs what feed triggers. feed calls add for each trigger, and its result when that is done.
-// run returns when all are done, or the invocation is about to end: what is not done then was not
+// Run returns when all are done, or the invocation is about to end: what is not done then was not
 // reported as done. The error is one after which the group can't go on.
 func (in *invocation) Run(feed func(s *Schedule, add func() (done func()))) error {
 	g := in.group

@@ -30,7 +30,7 @@ type Effect interface {
 	// Apply applies steps in their order, and stores the offset after them. It reports whether it
 	// has applied all of them.
 	Apply(ctx context.Context, r *Run, state *Row, steps []Step) (bool, error)
-	// Writes returns how many requests apply writes to the row for steps, and how many write units
+	// Writes returns how many requests Apply writes to the row for steps, and how many write units
 	// these use if the row has 1 KB.
 	Writes(steps []Step) (requests, units int)
 }

@@ -32,8 +32,8 @@ func (d *Decoder) made() *Made {
 			SequenceNumber int64 `json:"seq"`
 		}
 		err := json.Unmarshal(v.Value, &messages)
-		if err == nil && len(messages) == 0 {
-			err = errors.New("it has no message")
+		if err == nil && (len(messages) == 0 || messages[0].SequenceNumber < 1) {
+			err = errors.New("no message names an event")
 		}
 		if err == nil {
 			return &Made{Offset{messages[0].SequenceNumber, d.Text(AttrMadeBy)}, v.Value}

@@ -13,7 +13,7 @@ import (
 // Maintain does what invocations by the stream do not.
 func (g *Group) Maintain(ctx context.Context) error {
 	if kind := g.Config.Source.Kind(); kind != SourceLambda {
-		return Argument("Config.Source", kind, "it must be Lambda")
+		return Argument("Config.Source", kind, "it must be awslambda.Source")
 	}
 	in := g.Invoke(ctx)
 	defer in.Cancel()

@@ -10,11 +10,11 @@ type Member struct {
 	Spec
 
 	Name string
-	// Paused, owed and sweeps are what was last read of the projection's item: whether it is
+	// Paused, Owed and Sweeps are what was last read of the projection's item: whether it is
 	// paused, how many sweeps are owed, and how many were owed so far.
 	Paused       atomic.Bool
 	Owed, Sweeps atomic.Int64
-	// Effect applies steps, and offsets stores the offset after them.
+	// Effect applies steps, and Offsets stores the offset after them.
 	Effect  Effect
 	Offsets OffsetStore
 	// becameStuck is how many persistence ids have become stuck in this process.

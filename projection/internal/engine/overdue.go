@@ -26,7 +26,8 @@ type worker struct {
 }
 
 // Call calls a function of the program. It is overdue if it has not returned limit after its
-// context has ended. That is at the latest when the claim of the run counts as dead.
+// context has ended. That is at the latest when the claim of the run counts as dead. If the
+// function was denied a request of the journal, the error is a *DelayedError.
 func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	began, returned, late := time.Now(), false, false
 	o := &r.Group.overdue
@@ -57,7 +58,11 @@ func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Con
 			r.logCall(ctx, "a handler has returned long after its context ended", began)
 		}
 	}()
-	return Protect(ctx, limit, do)
+	err := Protect(ctx, limit, do)
+	if denied(err) { // an outage, as where the group itself is denied
+		return Delayed(err)
+	}
+	return err
 }
 
 // lost reports whether a worker has lost its place.

@@ -10,7 +10,7 @@ type Step struct {
 	To Offset
 	// Event is nil for a gap, a purge, and events that are left out.
 	Event *core.StoredEvent
-	// First and last are the numbers of a gap.
+	// First and Last are the numbers of a gap.
 	First, Last int64
 	// Purge reports whether the step is a purge. It covers the events up to the offset after it.
 	Purge bool

@@ -16,7 +16,7 @@ type planned struct {
 	passed, open []hole
 }
 
-// planShared is plan for a journal that is shared with a JVM. Everything below the low mark, which
+// planShared is Plan for a journal that is shared with a JVM. Everything below the low mark, which
 // was read last, is told as a gap: what was read there is what a JVM had not removed yet, or a late
 // put. A number that is missing before an event, and is not below the low mark, ends the steps
 // until it was waited for, or is so far below the highest number that no JVM is still writing

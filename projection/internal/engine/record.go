@@ -19,7 +19,7 @@ type Record struct {
 	Writer string
 	// Event is the event, nil if it can't be handled without a read.
 	Event *core.StoredEvent
-	// Bytes is the size of the image if event is set.
+	// Bytes is the size of the image if Event is set.
 	Bytes int64
 }
 

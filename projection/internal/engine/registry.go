@@ -62,7 +62,7 @@ const (
 	maxWorkers = 100
 )
 
-// Info is a projection.Info. set names the set of projections of its group that was last run.
+// Info is an operator.Info. Set names the set of projections of its group that was last run.
 type Info struct {
 	Projection   string
 	Kind, Source string

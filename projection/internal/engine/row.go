@@ -73,8 +73,6 @@ type Row struct {
 	first string
 	// Made are the messages of the event behind the offset that are stored, nil if none are.
 	Made *Made
-	// kept reports whether the row is of the process's memory, and was not read.
-	kept bool
 }
 
 // RowKey returns the key of the row of a projection, named as group/projection, and a persistence

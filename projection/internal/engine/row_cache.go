@@ -11,8 +11,8 @@ import (
 // maxCacheBytes bounds the memory of the rows that a group keeps: about 60,000 rows.
 const maxCacheBytes = 16 << 20
 
-// CachedRowBytes is what a row takes beside the text of its key and of its writer.
-const CachedRowBytes = 200
+// cachedRowBytes is what a row takes beside the text of its key and of its writer.
+const cachedRowBytes = 200
 
 // rowCache has the rows that a process was the last to change, as far as it knows: those that were
 // used last, up to maxCacheBytes. It is safe for concurrent use.
@@ -24,9 +24,9 @@ const CachedRowBytes = 200
 type rowCache struct {
 	mu    sync.Mutex
 	rows  map[string]*list.Element
-	Used  *list.List // of *cachedRow, the last one used first
-	Bytes int
-	Most  int
+	used  *list.List // of *cachedRow, the last one used first
+	bytes int
+	most  int
 }
 
 type cachedRow struct {
@@ -34,15 +34,15 @@ type cachedRow struct {
 	row Row
 }
 
-func (c *cachedRow) bytes() int { return CachedRowBytes + len(c.key) + len(c.row.Writer) }
+func (c *cachedRow) bytes() int { return cachedRowBytes + len(c.key) + len(c.row.Writer) }
 
-// NewRowCache returns an empty cache.
-func NewRowCache() *rowCache {
-	return &rowCache{rows: map[string]*list.Element{}, Used: list.New(), Most: maxCacheBytes}
+// newRowCache returns an empty cache.
+func newRowCache() *rowCache {
+	return &rowCache{rows: map[string]*list.Element{}, used: list.New(), most: maxCacheBytes}
 }
 
-// Take takes a row out.
-func (c *rowCache) Take(key string) (Row, bool) {
+// take takes a row out.
+func (c *rowCache) take(key string) (Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.rows[key]
@@ -52,25 +52,25 @@ func (c *rowCache) Take(key string) (Row, bool) {
 	return c.remove(e), true
 }
 
-// Keep puts a row in.
-func (c *rowCache) Keep(key string, state Row) {
+// keep puts a row in.
+func (c *rowCache) keep(key string, state Row) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.rows[key]; ok {
 		c.remove(e)
 	}
 	kept := &cachedRow{key, state}
-	c.rows[key] = c.Used.PushFront(kept)
-	c.Bytes += kept.bytes()
-	for c.Bytes > c.Most {
-		c.remove(c.Used.Back())
+	c.rows[key] = c.used.PushFront(kept)
+	c.bytes += kept.bytes()
+	for c.bytes > c.most {
+		c.remove(c.used.Back())
 	}
 }
 
 // remove removes a row. The caller holds the lock.
 func (c *rowCache) remove(e *list.Element) Row {
-	kept := c.Used.Remove(e).(*cachedRow) //nolint:forcetypeassert // the list has nothing else
-	c.Bytes -= kept.bytes()
+	kept := c.used.Remove(e).(*cachedRow) //nolint:forcetypeassert // the list has nothing else
+	c.bytes -= kept.bytes()
 	delete(c.rows, kept.key)
 	return kept.row
 }
@@ -91,10 +91,9 @@ func (r *Row) At(to Offset) Row {
 func (r *Run) row(ctx context.Context) (Row, error) {
 	var kept Row
 	if r.rows != nil {
-		kept, r.own = r.rows.Take(r.cacheKey())
+		kept, r.own = r.rows.take(r.cacheKey())
 	}
 	if r.own && len(r.records) > 0 && r.records[0].Seq <= kept.Seq+1 {
-		kept.kept = true
 		return kept, nil
 	}
 	state, err := r.Group.Table.Row(ctx, r.Key)
@@ -106,7 +105,7 @@ func (r *Run) row(ctx context.Context) (Row, error) {
 // and its events are always read.
 func (r *Run) Keep(state Row) {
 	if r.rows != nil && state.Claim == "" && state.Stuck == 0 && state.Made == nil && r.Group.Journal.Native() {
-		r.rows.Keep(r.cacheKey(), state)
+		r.rows.keep(r.cacheKey(), state)
 	}
 }
 

@@ -62,6 +62,8 @@ type Run struct {
 	Count *sweepCounter
 	// worker is the one that executes it, nil if a caller does.
 	worker *worker
+	// applied reports whether it has applied steps.
+	applied bool
 	// claimed reports whether the row may have the run's claim.
 	claimed bool
 	// opening is the writer of the first event of the page: see attrFirstWriter.
@@ -155,6 +157,7 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	r.applied = true
 	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset) || r.resume, nil
 }
 

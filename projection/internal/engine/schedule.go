@@ -36,16 +36,16 @@ func newSchedule(g *Group) *Schedule {
 	return &Schedule{
 		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
 		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
-		rows: NewRowCache(),
+		rows: newRowCache(),
 	}
 }
 
 // Trigger makes all projections handle new events of a persistence id: the events of the trigger's
-// records or, without records, the events that a run reads from the journal. The trigger's done is
+// records or, without records, the events that a run reads from the journal. The trigger's Done is
 // called after all projections are done, and never if the group ends first.
 func (s *Schedule) Trigger(pid string, by Trigger) { s.TriggerFor(s.group.Members, pid, by) }
 
-// TriggerFor is trigger for some of the projections.
+// TriggerFor is Trigger for some of the projections.
 func (s *Schedule) TriggerFor(among []*Member, pid string, by Trigger) {
 	done := by.Done
 	var members []*Member
@@ -196,7 +196,8 @@ func (s *Schedule) finish(ctx context.Context, t *task, r *Run, covered []Trigge
 	case endDone, endStuck:
 		if o.ending == endStuck {
 			t.of.becameStuck.Add(1)
-		} else {
+		}
+		if r.applied {
 			s.group.worked.Store(true)
 		}
 		t.failures, t.pauses, t.claim = failures{}, 0, ""

@@ -12,7 +12,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
 // Begins prepares the projections that have never run.
@@ -40,17 +39,6 @@ func (g *Group) check(ctx context.Context) error {
 		return fmt.Errorf("table %q: %w", core.Of(g.Journal).Table, ErrReplicated)
 	}
 	return err
-}
-
-// FindStream describes the stream of a journal's table.
-func FindStream(ctx context.Context, journal *dynajournal.Journal) (provision.Stream, error) {
-	var found provision.Stream
-	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
-		var err error
-		found, err = provision.FindStream(ctx, client, core.Of(journal).Table)
-		return err
-	})
-	return found, err
 }
 
 func (g *Group) start(ctx context.Context) error {

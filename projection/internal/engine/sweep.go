@@ -43,7 +43,7 @@ const SavedEvery = 200
 
 // Sweep is the source that lists all persistence ids again and again.
 type Sweep struct {
-	// Every is SweepOptions.every, and pace is SweepOptions.pace.
+	// Every and Pace are Every and PerSecond of projection.SweepOptions.
 	Every time.Duration
 	Pace  float64
 }
@@ -58,9 +58,9 @@ func (s *Sweep) Check() error {
 	}
 	switch {
 	case s.Every < 0:
-		return Argument("SweepOptions.every", s.Every, "it must not be negative")
+		return Argument("SweepOptions.Every", s.Every, "it must not be negative")
 	case math.IsNaN(s.Pace):
-		return Argument("SweepOptions.pace", s.Pace, "it is not a number")
+		return Argument("SweepOptions.PerSecond", s.Pace, "it is not a number")
 	}
 	return nil
 }

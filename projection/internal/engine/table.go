@@ -230,3 +230,14 @@ func (t *Table) together(ctx context.Context, items []types.TransactWriteItem) e
 	}
 	return err
 }
+
+// FindStream describes the stream of a journal's table.
+func FindStream(ctx context.Context, journal *dynajournal.Journal) (provision.Stream, error) {
+	var found provision.Stream
+	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		found, err = provision.FindStream(ctx, client, core.Of(journal).Table)
+		return err
+	})
+	return found, err
+}

@@ -55,7 +55,7 @@ type task struct {
 type Trigger struct {
 	Records []Record
 	Done    func()
-	// Each, if set, is called when one of the projections has done the trigger, before done.
+	// Each, if set, is called when one of the projections has done the trigger, before Done.
 	Each func(*Member)
 	// count counts for the sweep that has sent the trigger. It is nil if none has.
 	count *sweepCounter

@@ -187,30 +187,3 @@ func delivered(t *testing.T, journal *dynajournal.Journal, e *core.StoredEvent) 
 	}
 	return all
 }
-
-func TestRowCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	c := engine.NewRowCache()
-	c.Most = 3 * (engine.CachedRowBytes + len("a") + len("w"))
-	at := func(seq int64) engine.Row {
-		return engine.Row{Offset: engine.Offset{Seq: seq, Writer: "w"}, Begun: true}
-	}
-	for i, key := range []string{"a", "b", "c", "a", "d"} { // b was used longest ago
-		c.Keep(key, at(int64(i)))
-	}
-	for key, want := range map[string]int64{"a": 3, "c": 2, "d": 4} {
-		if got, ok := c.Take(key); !ok || got.Offset != at(want).Offset || !got.Begun {
-			t.Errorf("%s: %+v, %v", key, got, ok)
-		}
-		if _, ok := c.Take(key); ok {
-			t.Errorf("%s is still there", key)
-		}
-	}
-	if _, ok := c.Take("b"); ok || c.Bytes != 0 || c.Used.Len() != 0 {
-		t.Errorf("b is there: %v; %d bytes of %d rows", ok, c.Bytes, c.Used.Len())
-	}
-	c.Keep(string(make([]byte, 1000)), at(1)) // too large
-	if c.Bytes != 0 {
-		t.Errorf("%d bytes", c.Bytes)
-	}
-}

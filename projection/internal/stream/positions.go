@@ -11,10 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// streamPosition is a projection.Position.
+// streamPosition is an operator.Position.
 type streamPosition struct {
 	Projection string
 	Shard      string
@@ -33,7 +34,9 @@ func Positions(
 	if err != nil {
 		return nil, err
 	}
-	g := &engine.Group{Journal: journal, Table: engine.OpenTable(journal)}
+	g := &engine.Group{
+		Config: engine.Settings{Logger: core.Of(journal).Logger}, Journal: journal, Table: engine.OpenTable(journal),
+	}
 	var shards []string
 	read := map[string][]shardPosition{} // by set of projections: its leases are read once
 	var all []streamPosition

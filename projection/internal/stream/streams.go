@@ -31,7 +31,7 @@ const (
 // Streams is the source that reads the stream of the journal table.
 type Streams struct {
 	Client *dynamodbstreams.Client
-	// LeaseTimeout, poll and pace are LeaseTimeout, Poll and PerSecond of StreamsOptions.
+	// LeaseTimeout, Poll and Pace are LeaseTimeout, Poll and PerSecond of StreamsOptions.
 	LeaseTimeout, Poll time.Duration
 	Pace               float64
 }
@@ -79,7 +79,6 @@ type Consumer struct {
 	// ended wakes the next pass when a shard has ended.
 	ended   chan struct{}
 	readers sync.WaitGroup
-	fail    func(error)
 
 	// settled are the shards that this process knows, and what it knows of their leases. Passes
 	// alone use it, one after the other.
@@ -132,7 +131,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 	c := &Consumer{
 		Streams: s, Group: g, to: to, Arn: arn,
 		set:    g.Table.JournalName + "\x00" + g.Config.Name + "\x00" + g.SetID(),
-		worker: uuid.NewString(), ended: make(chan struct{}, 1), fail: fail,
+		worker: uuid.NewString(), ended: make(chan struct{}, 1),
 		settled: map[string]settlement{}, held: map[string]bool{}, seen: map[string]sighting{},
 	}
 	defer c.readers.Wait()
