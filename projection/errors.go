@@ -75,7 +75,7 @@ func (e *HandlerError) Unwrap() error { return e.Err }
 // ErrPanic.
 type PanicError struct {
 	// Value is the value of the panic, or an error that names runtime.Goexit. Stack is the stack of
-	// the goroutine.
+	// the goroutine at the panic.
 	Value any
 	Stack []byte
 }

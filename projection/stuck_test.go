@@ -192,6 +192,43 @@ func TestGoexitIsAFailure(t *testing.T) {
 	wantError(t, "Resume", g.Resume(t.Context(), "once", "a"), projection.ErrPanic)
 }
 
+// exitingBatch ends its goroutine at the third event.
+type exitingBatch struct {
+	recorder
+
+	alone atomic.Int64
+}
+
+func (h *exitingBatch) HandleBatch(_ context.Context, events []dynajournal.Event) error {
+	if len(events) == 1 {
+		h.alone.Add(1)
+	}
+	for _, e := range events {
+		if e.SequenceNumber == 3 {
+			runtime.Goexit()
+		}
+	}
+	return nil
+}
+
+// Of a batch whose handler ends its goroutine, the events before the one that is the cause count as
+// handled.
+func TestGoexitInABatchMakesOneEventStuck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "1", "2", "3", "4")
+	config := fast()
+	config.Attempts = 1
+	h := &exitingBatch{}
+	start(t, group(t, b.journal, config, projection.AtLeastOnce("all", h)))
+	if s := stuckness(b, "group/all", "a"); s.Offset != 2 || !strings.Contains(s.Reason, "at 3") {
+		t.Errorf("%+v", s)
+	}
+	if h.alone.Load() != 3 {
+		t.Errorf("%d events were handed over alone", h.alone.Load())
+	}
+}
+
 func TestTooManyItemsMakeTheIDStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

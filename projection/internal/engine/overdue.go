@@ -25,10 +25,17 @@ type worker struct {
 	replaced bool
 }
 
-// Call calls a function of the program. It is overdue if it has not returned limit after its
+// Call calls a function of the program apart.
+func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	err := errExited
+	apart(func() { err = r.call(ctx, limit, do) })
+	return err
+}
+
+// call calls a function of the program. It is overdue if it has not returned limit after its
 // context has ended. That is at the latest when the claim of the run counts as dead. If the
 // function was denied a request of the journal, the error is a *DelayedError.
-func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	began, returned, late := time.Now(), false, false
 	o := &r.Group.overdue
 	timer := time.AfterFunc(limit+limit, func() {
@@ -58,7 +65,7 @@ func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Con
 			r.logCall(ctx, "a handler has returned long after its context ended", began)
 		}
 	}()
-	err := Protect(ctx, limit, do)
+	err := protect(ctx, limit, do)
 	if denied(err) { // an outage, as where the group itself is denied
 		return Delayed(err)
 	}

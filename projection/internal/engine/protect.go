@@ -7,31 +7,37 @@ import (
 	"time"
 )
 
-// errGoexit is the value of the PanicError of a function that has called runtime.Goexit, as
-// FailNow of package testing does.
-var errGoexit = errors.New("it has called runtime.Goexit")
+// errExited is the error of a function that has called runtime.Goexit, as FailNow of package
+// testing does. Nobody knows where it did.
+var errExited error = &PanicError{Value: errors.New("it has called runtime.Goexit")}
 
-// Protect calls a function of the program, and makes an error of its panic. The function runs in a
-// goroutine of its own: one that calls runtime.Goexit ends that goroutine, and not the worker of
-// the group.
+// apart calls a function in a goroutine of its own, and waits until that ends. So a function of the
+// program that calls runtime.Goexit ends that goroutine, and not the worker of the group.
+func apart(do func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		do()
+	}()
+	<-ended
+}
+
+// Protect calls a function of the program apart. It makes an error of its panic, and of its call of
+// runtime.Goexit.
 func Protect(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	err := errExited
+	apart(func() { err = protect(ctx, limit, do) })
+	return err
+}
+
+// protect calls a function of the program, and makes an error of its panic.
+func protect(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		var err error
-		returned := false
-		defer func() {
-			switch value := recover(); {
-			case value != nil:
-				err = &PanicError{value, debug.Stack()}
-			case !returned:
-				err = &PanicError{errGoexit, debug.Stack()}
-			}
-			ended <- err
-		}()
-		err = do(ctx)
-		returned = true
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{value, debug.Stack()}
+		}
 	}()
-	return <-ended
+	return do(ctx)
 }
