@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,6 +89,21 @@ func TestGroupSurvivesADeniedStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.await("group/all", "a", 2)
+	}
+}
+
+// What ends a group names the projection and the persistence id whose handler was denied.
+func TestHandlerThatIsDeniedFromTheStartEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := group(t, b.journal, fast(), projection.AtLeastOnce("all", projection.HandlerFunc(
+		func(context.Context, dynajournal.Event) error { return fmt.Errorf("ask: %w", dynajournal.ErrDenied) }))).Run(ctx)
+	wantError(t, "Run", err, dynajournal.ErrDenied)
+	if err != nil && !strings.Contains(err.Error(), `projection group/all of "a": ask: `) {
+		t.Errorf("Run: %v", err)
 	}
 }
 

@@ -63,7 +63,6 @@ func (g *Group) Run(ctx context.Context) error {
 	if kind := g.Config.Source.Kind(); kind == SourceLambda {
 		return Argument("Config.Source", kind, "awslambda.Handler handles the events of a group on AWS Lambda")
 	}
-	g.worked.Store(false)
 	s := newSchedule(g)
 	g.mu.Lock()
 	if g.running != nil {
@@ -72,6 +71,7 @@ func (g *Group) Run(ctx context.Context) error {
 	}
 	g.running = s
 	g.mu.Unlock()
+	g.worked.Store(false)
 	defer func() {
 		g.mu.Lock()
 		g.running = nil

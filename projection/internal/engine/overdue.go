@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 	}()
 	err := protect(ctx, limit, do)
 	if denied(err) { // an outage, as where the group itself is denied
-		return Delayed(err)
+		return Delayed(fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err))
 	}
 	return err
 }
