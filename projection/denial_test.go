@@ -78,16 +78,28 @@ func TestGroupSurvivesADenial(t *testing.T) {
 // A stream that may not be read for a while is read on.
 func TestGroupSurvivesADeniedStream(t *testing.T) {
 	t.Parallel()
+	const denials = 3
 	for _, operation := range []string{"DescribeStream", "GetRecords"} {
 		b := streaming(t)
 		w := b.write("a", "x")
-		start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+		client, requests := b.countedStreams()
+		config := b.streamed()
+		config.Source = projection.Streams(client, projection.StreamsOptions{
+			LeaseTimeout: 300 * time.Millisecond, PerSecond: -1, Poll: time.Millisecond,
+		})
+		start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
 		b.await("group/all", "a", 1)
 		b.settled()
-		b.inject("access-denied,operation=" + operation + ",times=3")
+		b.inject(fmt.Sprintf("access-denied,operation=%s,times=%d", operation, denials))
 		if _, err := w.Append(t.Context(), "y"); err != nil {
 			t.Fatal(err)
 		}
+		requests.take()
+		sent := 0
+		until(b, "requests after the denials", func() bool {
+			sent += requests.take()[operation]
+			return sent > denials+1 // one may have been sent before the fault
+		})
 		b.await("group/all", "a", 2)
 	}
 }
