@@ -44,6 +44,16 @@ func infoOf(of engine.Info) Info {
 //
 // Errors: a *dynajournal.ArgumentError, and those of requests.
 func List(ctx context.Context, journal *dynajournal.Journal) ([]Info, error) {
+	infos, err := list(ctx, journal)
+	var all []Info
+	for _, of := range infos {
+		all = append(all, infoOf(of))
+	}
+	return all, err
+}
+
+// list returns the projections of the registry.
+func list(ctx context.Context, journal *dynajournal.Journal) ([]engine.Info, error) {
 	if journal == nil {
 		return nil, engine.Argument("journal", nil, "it must be an open journal")
 	}
@@ -51,9 +61,5 @@ func List(ctx context.Context, journal *dynajournal.Journal) ([]Info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list projections: %w", err)
 	}
-	var all []Info
-	for _, of := range infos {
-		all = append(all, infoOf(of))
-	}
-	return all, nil
+	return infos, nil
 }

@@ -9,7 +9,6 @@ package operator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
@@ -45,14 +44,7 @@ func (o *Operator) find(ctx context.Context) (*operated, error) {
 // name.
 func (o *Operator) selected(ctx context.Context) ([]engine.Info, error) {
 	if o.projection == "" {
-		if o.journal == nil {
-			return nil, engine.Argument("journal", nil, "it must be an open journal")
-		}
-		infos, err := engine.OpenTable(o.journal).List(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list projections: %w", err)
-		}
-		return infos, nil
+		return list(ctx, o.journal)
 	}
 	p, err := o.find(ctx)
 	if err != nil {
