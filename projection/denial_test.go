@@ -30,7 +30,7 @@ func (b *bundle) denials() (*dynajournal.Journal, <-chan string) {
 	}), denied
 }
 
-// A policy is changed while a group runs, and changed back. The group goes on, and no persistence
+// A policy is changed while a group runs, and changed back. The group continues, and no persistence
 // id is stuck.
 func TestGroupSurvivesADenial(t *testing.T) {
 	t.Parallel()

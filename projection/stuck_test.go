@@ -159,8 +159,8 @@ func TestPanicIsAFailure(t *testing.T) {
 	}
 }
 
-// A handler that ends its goroutine fails as one that panics, and the only worker of the group goes
-// on with other persistence ids.
+// A handler that ends its goroutine fails as one that panics, and the only worker of the group
+// continues with other persistence ids.
 func TestGoexitIsAFailure(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -50,29 +50,29 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 	limit := r.Group.Config.CallTime()
 	began, reached, done := time.Now(), state.Offset, 0
 	alone := 0 // steps before it are handed over alone, as a call with several has failed
-	var failed error
 	var next []Step
-	calls := func() {
-		for failed == nil && done < len(steps) && ctx.Err() == nil {
+	calls := func() error {
+		for done < len(steps) && ctx.Err() == nil {
 			if done > 0 && time.Since(began) >= limit {
-				return
+				break
 			}
 			next = steps[done : done+1]
 			if done >= alone {
 				next = steps[done : done+h.Together(steps[done:])]
 			}
-			failed = errExited
-			failed = r.call(ctx, limit, func(ctx context.Context) error { return h.Handle(ctx, r, next, state, reached) })
-			if failed == nil {
-				done += len(next)
-				reached = steps[done-1].To
+			err := r.call(ctx, limit, func(ctx context.Context) error { return h.Handle(ctx, r, next, state, reached) })
+			if err != nil {
+				return err
 			}
+			done += len(next)
+			reached = steps[done-1].To
 		}
+		return nil
 	}
-	apart(calls) // all of them: a goroutine for each call costs more
+	failed := apart(calls) // all of them: a goroutine for each call costs more
 	for failed != nil && len(next) > 1 {
-		alone, failed = done+len(next), nil
-		apart(calls)
+		alone = done + len(next)
+		failed = apart(calls)
 	}
 	err := r.unclaim(ctx, state, steps, done, reached, failed)
 	if failure := new(HandlerError); err == nil || errors.As(err, &failure) {

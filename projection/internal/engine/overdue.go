@@ -28,9 +28,7 @@ type worker struct {
 
 // Call calls a function of the program apart.
 func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
-	err := errExited
-	apart(func() { err = r.call(ctx, limit, do) })
-	return err
+	return apart(func() error { return r.call(ctx, limit, do) })
 }
 
 // call calls a function of the program. It is overdue if it has not returned limit after its
