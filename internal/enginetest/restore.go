@@ -18,10 +18,17 @@ func Restore(tb testing.TB, client *dynamodb.Client, table string, items []map[s
 	if _, err := client.DeleteTable(tb.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := client.CreateTable(tb.Context(), &dynamodb.CreateTableInput{
+	in := &dynamodb.CreateTableInput{
 		TableName: &table, KeySchema: old.Table.KeySchema, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: old.Table.AttributeDefinitions,
-	}); err != nil {
+	}
+	for i := range old.Table.GlobalSecondaryIndexes {
+		index := &old.Table.GlobalSecondaryIndexes[i]
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: index.IndexName, KeySchema: index.KeySchema, Projection: index.Projection,
+		})
+	}
+	if _, err := client.CreateTable(tb.Context(), in); err != nil {
 		tb.Fatal(err)
 	}
 	for _, item := range items {

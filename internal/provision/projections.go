@@ -15,18 +15,43 @@ import (
 // projectionsSuffix follows the name of the journal table in that of its projections table.
 const projectionsSuffix = "-projections"
 
+// DebtsIndex is the name of the index of the projections table that lists debts: the persistence
+// ids that a projection owes a run. AttrDebt and AttrDue are its key: the projection, and when the
+// run is due, in milliseconds since 1970. It also has AttrSince, when the debt was stored.
+//
+// Only rows with a debt have AttrDebt, so the index has no others.
+const (
+	DebtsIndex = "debts"
+	AttrDebt   = "debt"
+	AttrDue    = "due"
+	AttrSince  = "since"
+)
+
 // ProjectionsTable returns the name of the projections table of a journal table.
 func ProjectionsTable(journalTable string) string { return journalTable + projectionsSuffix }
 
 // createProjectionsTable creates the projections table, or checks the existing one. It has a row
 // for each projection and persistence id, and no range key. It reports whether it has made it.
 func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Client, opts Options) (bool, error) {
+	made, table, err := client.CreateTable(ctx, j.projectionsTable(opts))
+	if err != nil {
+		return made, err
+	}
+	return made, checkProjectionsSchema(table)
+}
+
+// projectionsTable returns the request that creates the projections table.
+func (j *Journal) projectionsTable(opts Options) *dynamodb.CreateTableInput {
 	name := ProjectionsTable(j.Table)
 	in := &dynamodb.CreateTableInput{
-		TableName:            &name,
-		KeySchema:            keySchema(layout.AttrPar, ""),
-		AttributeDefinitions: []types.AttributeDefinition{definition(layout.AttrPar, types.ScalarAttributeTypeS)},
-		BillingMode:          types.BillingModePayPerRequest,
+		TableName: &name,
+		KeySchema: keySchema(layout.AttrPar, ""),
+		AttributeDefinitions: []types.AttributeDefinition{
+			definition(layout.AttrPar, types.ScalarAttributeTypeS),
+			definition(AttrDebt, types.ScalarAttributeTypeS),
+			definition(AttrDue, types.ScalarAttributeTypeN),
+		},
+		BillingMode: types.BillingModePayPerRequest,
 	}
 	if opts.ReadUnits > 0 {
 		in.BillingMode = types.BillingModeProvisioned
@@ -34,11 +59,15 @@ func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Cli
 			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
 		}
 	}
-	made, table, err := client.CreateTable(ctx, in)
-	if err != nil {
-		return made, err
-	}
-	return made, checkProjectionsSchema(table)
+	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName: aws.String(DebtsIndex),
+		KeySchema: keySchema(AttrDebt, AttrDue),
+		Projection: &types.Projection{
+			ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{AttrSince},
+		},
+		ProvisionedThroughput: in.ProvisionedThroughput,
+	}}
+	return in
 }
 
 // CheckProjectionsTable checks that the projections table of a journal table exists and has the key

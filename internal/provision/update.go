@@ -56,8 +56,8 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 	}
 	u := &updating{Journal: j, client: client, table: table, header: header}
 	u.like.SharedWithJVM = header.Kind == layout.KindShared
-	if t := table.ProvisionedThroughput; t != nil && aws.ToInt64(t.WriteCapacityUnits) > 0 {
-		u.like.ReadUnits, u.like.WriteUnits = aws.ToInt64(t.ReadCapacityUnits), aws.ToInt64(t.WriteCapacityUnits)
+	if t := capacityOf(table); t != nil {
+		u.like.ReadUnits, u.like.WriteUnits = *t.ReadCapacityUnits, *t.WriteCapacityUnits
 	}
 	var steps []func(context.Context) error
 	if outdated { // first, because no process of the earlier version can start from then on
@@ -70,6 +70,7 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 	if opts.Projections {
 		steps = append(steps, u.projections)
 	}
+	steps = append(steps, u.debts)
 	for _, step := range append(steps, u.index) { // filling the index takes the longest
 		if err := step(ctx); err != nil {
 			return u.changes, err
@@ -127,6 +128,23 @@ func (u *updating) projections(ctx context.Context) error {
 	return err
 }
 
+// debts adds the index of debts to the projections table, if there is that table.
+func (u *updating) debts(ctx context.Context) error {
+	table, err := u.client.DescribeTable(ctx, ProjectionsTable(u.Table))
+	if errors.Is(err, dynamo.ErrTableNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = checkProjectionsSchema(table)
+	}
+	if err != nil {
+		return err
+	}
+	return u.addIndex(ctx, table, u.projectionsTable(u.like), "nothing while projections keep up; "+
+		"about 8 write units for a persistence id that a projection can't handle for some seconds, and that is handled later; "+
+		"half a read unit every 10 seconds for each projection in each process")
+}
+
 // index adds the index of persistence ids of the journal's kind, and waits until it is filled,
 // whoever has added it.
 func (u *updating) index(ctx context.Context) error {
@@ -134,29 +152,45 @@ func (u *updating) index(ctx context.Context) error {
 	if u.like.SharedWithJVM {
 		costs = "a write unit more for every item that is written or deleted; filling it costs a write unit for each item of the table"
 	}
-	want := u.journalTable(u.like)
+	return u.addIndex(ctx, u.table, u.journalTable(u.like), costs)
+}
+
+// addIndex adds the index of want to a table, unless the table has it, and waits until the index is
+// filled.
+func (u *updating) addIndex(
+	ctx context.Context, table *types.TableDescription, want *dynamodb.CreateTableInput, costs string,
+) error {
 	index := want.GlobalSecondaryIndexes[0]
 	name := aws.ToString(index.IndexName)
-	switch indexStatus(u.table, name) {
+	switch indexStatus(table, name) {
 	case indexNone, string(types.IndexStatusCreating), string(types.IndexStatusDeleting):
 	default:
 		return nil
 	}
 	created, _, err := u.client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
-		TableName:            &u.Table,
+		TableName:            want.TableName,
 		AttributeDefinitions: want.AttributeDefinitions,
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
 			IndexName:             index.IndexName,
 			KeySchema:             index.KeySchema,
 			Projection:            index.Projection,
-			ProvisionedThroughput: index.ProvisionedThroughput,
+			ProvisionedThroughput: capacityOf(table),
 		}}},
 	}, func(d *types.TableDescription) bool {
 		status := indexStatus(d, name)
 		return status != indexNone && status != string(types.IndexStatusDeleting)
 	})
 	if created {
-		u.added(u.Table, "index "+name, costs)
+		u.added(aws.ToString(want.TableName), "index "+name, costs)
 	}
 	return err
+}
+
+// capacityOf returns the provisioned capacity of a table, nil on demand. An index gets the same.
+func capacityOf(table *types.TableDescription) *types.ProvisionedThroughput {
+	t := table.ProvisionedThroughput
+	if t == nil || aws.ToInt64(t.WriteCapacityUnits) == 0 {
+		return nil
+	}
+	return &types.ProvisionedThroughput{ReadCapacityUnits: t.ReadCapacityUnits, WriteCapacityUnits: t.WriteCapacityUnits}
 }

@@ -301,3 +301,39 @@ func TestUpdateAddsWhatProjectionsNeed(t *testing.T) {
 		t.Errorf("a second update: %+v, %v", again, err)
 	}
 }
+
+// An update adds the index of debts to a projections table that an earlier version has made,
+// whether it is asked for the table or not. The index has the capacity of the table.
+func TestUpdateAddsTheIndexOfDebts(t *testing.T) {
+	t.Parallel()
+	for name, units := range map[string]int64{"on demand": 0, "provisioned": 5} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTables(t)
+			s.create(native)
+			in := &dynamodb.CreateTableInput{
+				TableName: aws.String(provision.ProjectionsTable(events)), BillingMode: types.BillingModePayPerRequest,
+				KeySchema:            key("par", ""),
+				AttributeDefinitions: []types.AttributeDefinition{attribute("par", "S")},
+			}
+			if units > 0 {
+				in.BillingMode = types.BillingModeProvisioned
+				in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: &units, WriteCapacityUnits: &units}
+			}
+			if _, err := s.direct.CreateTable(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+			changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
+			if err != nil || len(changes) != 1 || changes[0].Table != *in.TableName || changes[0].Added != "index debts" || changes[0].Costs == "" {
+				t.Fatalf("Update: %+v, %v", changes, err)
+			}
+			d, err := s.journal.Describe(t.Context(), s.client, *in.TableName)
+			if err != nil || len(d.Indexes) != 1 || d.Indexes[0].Name != provision.DebtsIndex || d.Indexes[0].WriteUnits != units {
+				t.Errorf("after the update the table is %+v, %v", d, err)
+			}
+			if again, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{Projections: true}); err != nil || len(again) != 0 {
+				t.Errorf("a second update: %+v, %v", again, err)
+			}
+		})
+	}
+}

@@ -128,6 +128,7 @@ func terraformTables(t *testing.T) []templateTable {
 						Type types.KeyType `json:"key_type"`
 					} `json:"key_schema"`
 					Projection types.ProjectionType `json:"projection_type"`
+					Included   []string             `json:"non_key_attributes"`
 				} `json:"global_secondary_index"`
 				TTL []struct {
 					Attribute string `json:"attribute_name"`
@@ -170,7 +171,7 @@ func terraformTables(t *testing.T) []templateTable {
 				key = append(key, types.KeySchemaElement{AttributeName: &k.Name, KeyType: k.Type})
 			}
 			table.GlobalSecondaryIndexes = append(table.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-				IndexName: &i.Name, KeySchema: key, Projection: &types.Projection{ProjectionType: i.Projection},
+				IndexName: &i.Name, KeySchema: key, Projection: &types.Projection{ProjectionType: i.Projection, NonKeyAttributes: i.Included},
 			})
 		}
 		for _, ttl := range resource.TTL {
