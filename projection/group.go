@@ -87,6 +87,13 @@ type Lag struct {
 	// Delayed is how many of them wait because something that they need could not be reached: the
 	// target of an outbox, the SQL database, a table, or what a handler means with [Delayed].
 	Delayed int
+	// Debts is how many persistence ids are owed a run: they could not be handled for some seconds,
+	// and any process of the group handles them later. It is what the last look at the projections
+	// table has shown, at most 100. A process looks six times in Config.ClaimTimeout, at least
+	// every 10 seconds. operator.Operator.Debts lists them. OldestDebt is the age of the oldest of
+	// them.
+	Debts      int
+	OldestDebt time.Duration
 	// Stuck is how many persistence ids have become stuck in this process since New. Each is
 	// logged. operator.Operator.Stuck lists those that are stuck now.
 	Stuck int64
@@ -99,7 +106,8 @@ type Lag struct {
 	// more such calls than Config.Concurrency. Another process takes the persistence id over when
 	// the claim is as old as Config.ClaimTimeout: then both may handle the same event.
 	Overdue int
-	// Oldest is the age of the oldest trigger that is not done, 0 if all are.
+	// Oldest is the age of the oldest trigger that is not done, or of the oldest run that is owed,
+	// 0 if there is none.
 	Oldest time.Duration
 	// StreamDelay is how far the reading of the stream is behind, with [Streams]: the time up to
 	// which the records of a shard were received is so long ago. It is that of the shard of this

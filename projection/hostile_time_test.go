@@ -53,8 +53,8 @@ func TestHandlerSlowerThanItsClaim(t *testing.T) {
 		b := setup(t)
 		b.write("a", "x", "y", "z")
 		config := fast()
-		config.ClaimTimeout = time.Second
-		config.Source = projection.Sweep(projection.SweepOptions{Every: 100 * time.Millisecond})
+		config.ClaimTimeout = 10 * time.Second
+		config.Source = projection.Sweep(projection.SweepOptions{Every: time.Second})
 		slow, other := &recorder{}, &recorder{}
 		slow.on = func(context.Context, dynajournal.Event) error {
 			time.Sleep(3 * config.ClaimTimeout)

@@ -72,7 +72,7 @@ func TestActionsOnLambda(t *testing.T) {
 	invoked := []string{
 		journal + " BatchGetItem", journal + " DescribeTable", journal + " GetItem", journal + " Query",
 		projectionsTable + " BatchGetItem", projectionsTable + " DescribeTable", projectionsTable + " GetItem",
-		projectionsTable + " UpdateItem",
+		projectionsTable + " UpdateItem", projectionsTable + "/debts Query",
 	}
 	want(t, "an invocation", slices.Sorted(maps.Keys(a.sent)), invoked...)
 	b.write("b", "x")

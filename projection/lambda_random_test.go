@@ -15,8 +15,10 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
 var lambdaEvents = flag.Int("projection.lambda.events", testsize.Of(60, 8_000),
@@ -57,6 +59,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 	ctx, cancel := context.WithCancel(t.Context())
 	var reading sync.WaitGroup
 	reading.Go(func() { source.run(ctx) })
+	reading.Go(func() { f.maintain(ctx) })
 	defer time.Sleep(2 * time.Minute) // for handlers that do not look at their context
 	defer f.running.Wait()
 	defer reading.Wait()
@@ -114,6 +117,19 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 	sum.twice += f.twice
 	sum.failed += f.failed
 	return n / 2, source
+}
+
+// maintain calls Maintain once a minute, each time in a new process.
+func (f *function) maintain(ctx context.Context) {
+	for backoff.Wait(ctx, time.Minute) == nil {
+		i, err := f.launch()
+		if err != nil {
+			continue // the store is down
+		}
+		within, cancel := context.WithTimeout(ctx, f.timeout)
+		_ = awslambda.Maintain(within, i.group)
+		cancel()
+	}
 }
 
 // arrives waits until a projection has handled a number. It resumes a stuck id.

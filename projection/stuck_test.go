@@ -135,6 +135,41 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	}
 }
 
+// A persistence id is stuck, is resumed by two processes, and is stuck again at the next event. The
+// process that has read the first mark does not remove the second one.
+func TestResumedRunEndsNoLaterStuckState(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.write("a", "poison")
+	var cured atomic.Bool
+	effects := newEffects(b, func(e dynajournal.Event) error {
+		if !cured.Load() || e.SequenceNumber == 2 {
+			return errWanted
+		}
+		return nil
+	})
+	config := fast()
+	config.Attempts = 1
+	g := group(t, b.journal, config, projection.Transactional("effects", effects))
+	start(t, g)
+	stuckness(b, "group/effects", "a")
+	cured.Store(true)
+	gate := b.gate("REMOVE stuck")
+	late := group(t, b.Journal(gate.install), config, projection.Transactional("effects", effects))
+	resumed := make(chan error, 1)
+	go func() { resumed <- late.Resume(context.Background(), "effects", "a") }()
+	comes(t, "the request", gate.arrived) // everything was read and handled: only the mark is left
+	if err := g.Resume(t.Context(), "effects", "a"); err != nil {
+		t.Fatal(err)
+	}
+	b.append(w, "y")
+	g.Trigger("a")
+	stuckness(b, "group/effects", "a")
+	gate.release()
+	wantError(t, "the end of Resume", comes(t, "the end of Resume", resumed), errWanted)
+	stuckness(b, "group/effects", "a")
+}
+
 func TestPanicIsAFailure(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -70,7 +70,7 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 			return false, err
 		}
 		failure := r.Failure(s, err)
-		attempt, only := r.Attempt(&at), at.Unchanged()
+		attempt, only := r.Attempt(&at), at.Unchanged().And(state.SameClaim())
 		if r.LastAttempt(at.Offset, attempt) {
 			return false, r.Stick(ctx, failure, engine.Change{}, only)
 		}

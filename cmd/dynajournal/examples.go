@@ -32,6 +32,7 @@ var examples = map[string][]string{
 	"projections list":         {"dynajournal projections list"},
 	"projections lag":          {"dynajournal projections lag shop/totals"},
 	"projections stuck":        {"dynajournal projections stuck"},
+	"projections debts":        {"dynajournal projections debts shop/mails"},
 	"projections retry":        {"dynajournal projections retry shop/totals cart-1"},
 	"projections skip":         {"dynajournal projections skip shop/totals cart-1 --seq 3"},
 	"projections reset":        {"dynajournal projections reset shop/totals"},

@@ -16,6 +16,7 @@ type projectionsCommand struct {
 	List     projectionsListCommand     `cmd:"" help:"List the projections of the journal, and what runs them."`
 	Lag      projectionsLagCommand      `cmd:"" help:"Show how far projections are behind."`
 	Stuck    projectionsStuckCommand    `cmd:"" help:"List the persistence ids that are stuck, and why."`
+	Debts    projectionsDebtsCommand    `cmd:"" help:"List the persistence ids that are handled later, and why."`
 	Retry    projectionsRetryCommand    `cmd:"" help:"Make the processes of a projection handle a persistence id again."`
 	Skip     projectionsSkipCommand     `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
 	Reset    projectionsResetCommand    `cmd:"" help:"Make a projection begin anew, with the first events."`
@@ -134,6 +135,55 @@ func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
 		}
 		if !found {
 			return s.message("no persistence id is stuck")
+		}
+		return nil
+	})
+}
+
+type projectionsDebtsCommand struct {
+	Projection string `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsDebtsCommand) Help() string {
+	return "A persistence id is listed whose events could not be handled for some seconds, because something is down or " +
+		"the handler fails. The processes of the group try again. It costs 1 read unit for each of them, and half a read " +
+		"unit for each projection and for each 20."
+}
+
+// debtResult is a persistence id that is owed a run.
+type debtResult struct {
+	Projection    string    `json:"projection"`
+	PersistenceID string    `json:"persistence_id"`
+	Since         time.Time `json:"since"`
+	Due           time.Time `json:"due"`
+	Error         string    `json:"error"`
+}
+
+func (r debtResult) text() string {
+	return fmt.Sprintf("%s: %s waits since %s, next attempt at %s: %s", printable(r.Projection), printable(r.PersistenceID),
+		r.Since.UTC().Format(time.RFC3339), r.Due.UTC().Format(time.RFC3339), oneLine(r.Error))
+}
+
+// Run runs the command.
+func (c *projectionsDebtsCommand) Run(ctx context.Context, s *session) error {
+	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
+		found := false
+		for debt, err := range operator.New(j, c.Projection).Debts(ctx) {
+			if errors.Is(err, operator.ErrNoIndex) {
+				return fmt.Errorf("%w: add it with `dynajournal tables update`", err)
+			}
+			if err != nil {
+				return err
+			}
+			found = true
+			r := debtResult{debt.Projection, debt.PersistenceID, debt.Since.UTC(), debt.Due.UTC(), debt.Reason}
+			if err := s.result.write(r); err != nil {
+				return err
+			}
+		}
+		if !found {
+			return s.message("no persistence id is owed a run")
 		}
 		return nil
 	})

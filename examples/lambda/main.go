@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"strconv"
@@ -62,6 +63,19 @@ func newGroup(journal *dynajournal.Journal, handle projection.TransactionalFunc)
 	}, projection.Transactional("balances", handle))
 }
 
+// newHandler returns the handler of the function. The mapping sends it records of the stream, and a
+// schedule of EventBridge sends it an event every few minutes.
+func newHandler(group *projection.Group) func(context.Context, json.RawMessage) (any, error) {
+	records := awslambda.Handler(group)
+	return func(ctx context.Context, event json.RawMessage) (any, error) {
+		var scheduled struct{ Source string }
+		if err := json.Unmarshal(event, &scheduled); err == nil && scheduled.Source == "aws.events" {
+			return nil, awslambda.Maintain(ctx, group)
+		}
+		return records(ctx, event)
+	}
+}
+
 func main() {
 	ctx := context.Background()
 	account, err := config.LoadDefaultConfig(ctx)
@@ -72,8 +86,7 @@ func main() {
 	check(err)
 	group, err := newGroup(journal, add)
 	check(err)
-	// A second function, or a schedule of this one, calls awslambda.Maintain every few minutes.
-	lambda.Start(awslambda.Handler(group))
+	lambda.Start(newHandler(group))
 }
 
 func check(err error) {

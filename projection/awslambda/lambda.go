@@ -78,9 +78,10 @@ type BatchItemFailure struct {
 // are done.
 //
 // A record is done when its persistence id was read after the record was received, everything found
-// was handled, and the offset is stored. A persistence id whose handler fails is tried again until
-// the deadline, and by the next invocations. After Config.Attempts failures it is stuck: that is
-// stored before its records are done.
+// was handled, and the offset is stored. If that takes more than 5 seconds, or a third of the time
+// that there is, as the handler fails or what it needs is down, it is stored that the projection
+// owes the persistence id a run. Then the record is done, too, and [Maintain] makes the run. So
+// call Maintain every few minutes. After Config.Attempts failures the persistence id is stuck.
 //
 // The source of the group must be [Source]. The group must be made once in a process, not in each
 // invocation. The first invocation stores that the projections run here, and that they owe a sweep:
@@ -122,8 +123,9 @@ func handle(ctx context.Context, g *engine.Group, b *batch) error {
 	})
 }
 
-// Maintain does what invocations by the stream do not, and returns when that is done: it carries
-// out the requests of operator.Operator.Retry and operator.Operator.Skip, and sweeps all
+// Maintain does what invocations by the stream do not, and returns when that is done: it makes the
+// runs that are owed to persistence ids and due, carries out the requests of
+// operator.Operator.Retry and operator.Operator.Skip, and sweeps all
 // persistence ids for the projections that are owed a sweep. That is so when a projection begins on
 // Lambda, after operator.Operator.Continue and operator.Operator.Reset, when records came so late
 // that others may have been lost, and when a process without the projection has handled events, as
@@ -131,8 +133,8 @@ func handle(ctx context.Context, g *engine.Group, b *batch) error {
 //
 // Call it every few minutes, in a function with a schedule, or in any other program; and before a
 // projection is relied on for the first time. The source of the group must be [Source]. It looks at
-// Options.PerSecond persistence ids a second, and 4 read units for each. It costs 3 read units for
-// a group of one projection if there is nothing to do.
+// Options.PerSecond persistence ids a second, and 4 read units for each. It costs 3.5 read units
+// for a group of one projection if there is nothing to do.
 //
 // If ctx ends before, the error is that of ctx, and the next call goes on where it was: a function
 // that is called again returns no error then. Handlers get the time that they get in an invocation.

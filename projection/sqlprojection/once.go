@@ -75,7 +75,7 @@ func (o *sqlOffsets) refused(ctx context.Context, r *engine.Run, state *engine.R
 	case now.begun != at.begun || now.begun && now.Offset != at.Offset:
 		return engine.ErrAgain
 	}
-	return r.Stick(ctx, failure, engine.Change{}, state.Unchanged())
+	return r.Stick(ctx, failure, engine.Change{}, state.Unchanged().And(state.SameClaim()))
 }
 
 // noteHoles stores which missing numbers the run has passed, up to an offset that is stored, and

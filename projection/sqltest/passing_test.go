@@ -173,7 +173,7 @@ func TestLostAnswerOfACommitIsSettledByTheRow(t *testing.T) {
 	}
 	_, schema, _ := strings.Cut(b.source, "search_path=")
 	config := once()
-	config.BatchSize = 1
+	config.BatchSize, config.ClaimTimeout = 1, 6*time.Second // it looks for debts each second
 	for range 2 {
 		through := b.connect(s.source(schema, p.host()))
 		b.start(b.group(b.open(), config, sqlprojection.New("effects", through, b.dialect, ledger{})))

@@ -111,7 +111,7 @@ func flaky() ledger {
 // restless is a configuration that never gives up, and looks at everything again and again.
 func restless() projection.Config {
 	config := fast()
-	config.Attempts, config.BatchSize = 1_000_000, 5
+	config.Attempts, config.BatchSize, config.ClaimTimeout = 1_000_000, 5, 6*time.Second
 	config.Source = projection.Sweep(projection.SweepOptions{Every: 5 * time.Millisecond, PerSecond: -1})
 	return config
 }

@@ -39,7 +39,7 @@ func (f failures) and(behind Offset) failures {
 }
 
 // CountsInRow reports whether the row counts attempts. Otherwise the process counts failures.
-func (r *Run) CountsInRow() bool { return r.invocation != nil }
+func (r *Run) CountsInRow() bool { return r.invocation != nil || r.paying }
 
 // LastAttempt notes a failure behind an offset, of an attempt that the row counts on Lambda, and
 // reports whether it makes the persistence id stuck. One that is resumed is stuck already.
@@ -55,13 +55,14 @@ func (r *Run) LastAttempt(behind Offset, attempt int64) bool {
 // after which the stream forgets a record for the attempts that are counted then.
 const LateAfter = time.Hour
 
-// CountBefore counts an attempt before the handler is called, if the records are late.
+// CountBefore counts an attempt before the handler is called, if the records are late. A payment
+// has counted it with its claim.
 func (r *Run) CountBefore(ctx context.Context, state *Row, first *Step) error {
-	if r.invocation == nil || !r.invocation.Late {
-		return nil
-	}
 	if err := r.cutShort(ctx, state, first); err != nil {
 		return err
+	}
+	if r.invocation == nil || !r.invocation.Late || r.paying {
+		return nil
 	}
 	only := state.Unchanged().And(state.SameClaim())
 	state.Attempts++

@@ -190,6 +190,7 @@ func (g *Group) appear(ctx context.Context, anew bool) error {
 			return err
 		}
 	}
+	g.findIndex(ctx)
 	g.lambda.mu.Lock()
 	defer g.lambda.mu.Unlock()
 	if since := now.Sub(said); g.lambda.rows == nil || anew || since < 0 || since >= presences*g.presence() {

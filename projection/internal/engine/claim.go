@@ -81,18 +81,20 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 	return done == len(steps), err
 }
 
-// claim claims the row, under the condition that it is as it was read.
+// claim claims the row, under the condition that it is as it was read. A payment has claimed the
+// row already.
 func (r *Run) claim(ctx context.Context, state *Row) error {
+	c := Change{Set: dynamo.Attributes{}}
+	state.notice(r.opening, &c)
 	if state.Claim == r.Token {
-		return nil
+		return r.store(ctx, c, ClaimedBy(r.Token))
 	}
 	only := state.Unchanged().And(state.SameClaim())
 	if r.Of.MakeOnce {
 		only = only.And(state.sameMade())
 	}
 	r.claimed = true
-	c := Change{Set: dynamo.Attributes{attrClaim: Text(r.Token)}}
-	state.notice(r.opening, &c)
+	c.Set[attrClaim] = Text(r.Token)
 	if r.CountsInRow() {
 		state.Attempts++
 		c.count(state.Attempts)
@@ -100,15 +102,26 @@ func (r *Run) claim(ctx context.Context, state *Row) error {
 	return r.Group.Table.Update(ctx, r.Key, c, only)
 }
 
-// unclaim stores how far the handler has come, releases the claim, and returns the failure of the
-// handler. It does so also when the group ends, so that another process need not wait.
+// store changes the row, unless the change is empty.
+func (r *Run) store(ctx context.Context, c Change, only Condition) error {
+	if len(c.Set) == 0 && len(c.Removed) == 0 {
+		return nil
+	}
+	return r.Group.Table.Update(ctx, r.Key, c, only)
+}
+
+// unclaim stores how far the handler has come, releases the claim unless it is that of a payment,
+// and returns the failure of the handler. It does so also when the group ends, so that another
+// process need not wait.
 func (r *Run) unclaim(
 	ctx context.Context, state *Row, steps []Step, done int, reached Offset, failed error,
 ) error {
 	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
-	c := Change{Removed: []string{attrClaim}}
-	if reached != state.Offset || state.Begun {
+	c := Change{}
+	if reached != state.Offset || state.Begun && !r.paying {
 		c = r.Moved(reached)
+	}
+	if !r.paying {
 		c.Removed = append(c.Removed, attrClaim)
 	}
 	state.forget(done, &c)
@@ -116,12 +129,12 @@ func (r *Run) unclaim(
 	only := ClaimedBy(r.Token)
 	delay := new(DelayedError)
 	waits := errors.As(failed, &delay)
-	if waits && r.CountsInRow() && reached == state.Offset { // it was no attempt
+	if waits && r.CountsInRow() && !r.paying && reached == state.Offset { // it was no attempt
 		state.Attempts--
 		c.count(state.Attempts)
 	}
 	if failed == nil || ctx.Err() != nil || waits {
-		err := r.Group.Table.Update(store, r.Key, c, only)
+		err := r.store(store, c, only)
 		r.released(err)
 		if err == nil {
 			r.Keep(state.At(reached))
@@ -141,7 +154,7 @@ func (r *Run) unclaim(
 		r.released(err)
 		return err
 	}
-	if err := r.Group.Table.Update(store, r.Key, c, only); err != nil {
+	if err := r.store(store, c, only); err != nil {
 		r.released(err)
 		return err
 	}
@@ -161,7 +174,7 @@ func (r *Run) released(err error) {
 // release gives back a claim of this run, or one that it may take over, where there is nothing to
 // handle.
 func (r *Run) release(ctx context.Context, state *Row) error {
-	if state.Claim == "" {
+	if state.Claim == "" || r.paying {
 		return nil
 	}
 	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{attrClaim}}, state.SameClaim())

@@ -30,7 +30,7 @@ func (r *Run) damaged(ctx context.Context) error {
 		return r.Group.Table.again(ctx, r.Key)
 	}
 	failure := &HandlerError{r.Of.Name, r.Pid, 0, err}
-	last := r.CountsInRow() || r.LastAttempt(Offset{}, 0) // such a row can't count
+	last := r.CountsInRow() || r.pays || r.LastAttempt(Offset{}, 0) // such a row can't count
 	if !last {
 		return failure
 	}

@@ -26,6 +26,8 @@ type Group struct {
 
 	StreamDelay StreamDelay
 
+	// indexed reports whether the index of debts can be read. Until it can, no debt is stored.
+	indexed atomic.Bool
 	// worked reports whether a run has handled something since the group was started.
 	worked atomic.Bool
 
@@ -90,6 +92,7 @@ func (g *Group) Run(ctx context.Context) error {
 	if err := g.Begin(ctx, g.start); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
 	}
+	g.findIndex(ctx)
 	work, workCtx := errgroup.WithContext(ctx)
 	var begin func()
 	begin = func() { work.Go(func() error { return s.work(workCtx, begin) }) }
@@ -100,6 +103,9 @@ func (g *Group) Run(ctx context.Context) error {
 	work.Go(func() error { s.watch(workCtx); return nil })
 	work.Go(func() error { return g.prepare(workCtx) })
 	work.Go(func() error { return g.attend(workCtx, worker) })
+	for _, of := range g.Members {
+		work.Go(func() error { s.pay(workCtx, of); return nil })
+	}
 	if err := work.Wait(); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
 	}
@@ -135,6 +141,10 @@ func (g *Group) Lag() []Lag {
 		all[i].Overdue = g.overdue.of(of)
 		all[i].Stuck = of.becameStuck.Load()
 		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
+		if owed := of.owed.Load(); owed != nil && owed.runs > 0 {
+			all[i].Debts, all[i].OldestDebt = owed.runs, max(g.Now().Sub(owed.since), 0)
+			all[i].Oldest = all[i].OldestDebt
+		}
 		place[of.Name] = &all[i]
 	}
 	g.holes.addTo(place)
@@ -147,6 +157,9 @@ func (g *Group) Lag() []Lag {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tasks {
+		if t.pays {
+			continue
+		}
 		of := place[t.of.Name]
 		of.IDs++
 		if t.last == endUndecided {
@@ -181,7 +194,7 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 			switch o.ending {
 			case endClaimed:
 				t.claimed(o.claim)
-			case endUndecided:
+			case endUndecided, endOwed:
 			default:
 				return o.err
 			}

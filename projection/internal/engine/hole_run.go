@@ -26,7 +26,7 @@ const storedParts = 6
 // stillMissing returns an *undecidedError while the number is missing that the last run of the task
 // has ended at: that costs less than reading the journal, and the trigger is not done either way.
 func (r *Run) stillMissing(ctx context.Context) error {
-	first, left := r.Group.holes.holds(taskKey{r.Of.Name, r.Pid})
+	first, left := r.Group.holes.holds(taskKey{name: r.Of.Name, pid: r.Pid})
 	if left <= 0 {
 		return nil
 	}
@@ -42,7 +42,11 @@ func (r *Run) stillMissing(ctx context.Context) error {
 func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
 	wait := r.Group.Config.HoleWait
 	left := max(wait/storedParts, 1)
-	changed := state.Claim != ""
+	c := Change{Set: dynamo.Attributes{attrHoles: encodeHoles(open), attrHolesAt: Number(r.Group.Now().UnixMilli())}}
+	if !r.paying {
+		c.Removed = []string{attrClaim}
+	}
+	changed := state.Claim != "" && !r.paying
 	for i := range open {
 		h := &open[i]
 		if h.age < wait {
@@ -54,18 +58,17 @@ func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
 		changed = changed || !known
 	}
 	if changed {
-		c := Change{Set: dynamo.Attributes{attrHoles: encodeHoles(open)}, Removed: []string{attrClaim}}
 		if err := r.Group.Table.Update(ctx, r.Key, c, state.Unchanged().And(state.SameClaim())); err != nil {
 			return err
 		}
 	}
-	r.Group.holes.hold(taskKey{r.Of.Name, r.Pid}, open[0].First, left)
+	r.Group.holes.hold(taskKey{name: r.Of.Name, pid: r.Pid}, open[0].First, left)
 	return &undecidedError{left}
 }
 
 // notePassed logs and counts the holes that a run passes, once in this process.
 func (r *Run) notePassed(ctx context.Context, open, passed []hole) {
-	for _, h := range r.Group.holes.see(taskKey{r.Of.Name, r.Pid}, open, passed) {
+	for _, h := range r.Group.holes.see(taskKey{name: r.Of.Name, pid: r.Pid}, open, passed) {
 		r.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"a projection passes sequence numbers at which a JVM has stored nothing",
 			slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
@@ -101,7 +104,7 @@ func (r *Run) Moved(to Offset) Change {
 		c.Removed = append(c.Removed, attrPassed)
 	}
 	if len(r.state.holes) > 0 {
-		c.Removed = append(c.Removed, attrHoles)
+		c.Removed = append(c.Removed, attrHoles, attrHolesAt)
 	}
 	if r.state.Attempts > 0 && to != r.state.Offset {
 		c.remove(attrAttempts)

@@ -13,10 +13,11 @@ import (
 // rejected and never will. Nothing tells which. So a number that is missing before an event is
 // waited for, for Config.HoleWait, and then passed.
 //
-// How long it was missing is known without any wall clock: it is the time that a process has seen
-// it missing, by its monotonic clock, after the time that was stored in the row when the process
-// saw it first. That is at most the true time. So a wrong clock, a crash, and a machine that sleeps
-// only make the wait longer.
+// How long it was missing is known without the clock of a machine: it is the time that a process
+// has seen it missing, by its monotonic clock, after the time that was stored in the row when the
+// process saw it first; or the time since that was stored, by the clock of the service. Both are at
+// most the true time. So a wrong clock, a crash, and a machine that sleeps only make the wait
+// longer.
 
 // hole is a span of missing numbers before an event. If it is waited for, some in the span may be
 // there, as members of incomplete atomic writes.
@@ -35,6 +36,23 @@ type hole struct {
 func (h *hole) covers(other *hole) bool {
 	same := h.writer == other.writer
 	return same && h.First <= other.First && h.Last >= other.Last
+}
+
+// serviceSlack is by how much the time since something was stored may seem to be longer than it is:
+// the times of the service have no fractions of a second.
+const serviceSlack = 2 * time.Second
+
+// agedHoles returns the holes of a row with the ages that they have at a time of the service.
+func (r *Row) agedHoles(now time.Time) []hole {
+	since := max(now.Sub(time.UnixMilli(r.holesAt))-serviceSlack, 0)
+	if r.holesAt == 0 {
+		since = 0
+	}
+	aged := slices.Clone(r.holes)
+	for i := range aged {
+		aged[i].age += since
+	}
+	return aged
 }
 
 // seenHole is a hole that this process has seen. Its age is that at the time of the sighting.

@@ -16,7 +16,7 @@ import (
 func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		key, all := taskKey{"group/all", "a"}, newHoles()
+		key, all := taskKey{name: "group/all", pid: "a"}, newHoles()
 		h := hole{Span: core.Span{First: 2, Last: 3}, writer: "w"}
 		check := func(what string, h hole, stored []hole, began time.Time, want time.Duration) {
 			t.Helper()

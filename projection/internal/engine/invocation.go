@@ -24,13 +24,15 @@ type invocation struct {
 	deadline time.Time
 	// Late reports whether its records are so old that they may have been tried often.
 	Late bool
+	// patience is Settings.patience, or less if the invocation has little time.
+	patience time.Duration
 	// grace is how long handlers have to return when ctx has ended.
 	grace time.Duration
 }
 
 // Invoke begins an invocation.
 func (g *Group) Invoke(ctx context.Context) *invocation {
-	in := &invocation{group: g, grace: longEnd / 2}
+	in := &invocation{group: g, grace: longEnd / 2, patience: g.Config.patience()}
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		in.Ctx, in.Cancel = context.WithCancel(ctx)
@@ -38,6 +40,8 @@ func (g *Group) Invoke(ctx context.Context) *invocation {
 	}
 	end := max(min(time.Until(deadline)/endShare, longEnd), 2)
 	in.deadline, in.grace = deadline, end/2
+	const part = 3 // for what is put off, and as long again for the requests that store debts
+	in.patience = min(in.patience, (time.Until(deadline)-end)/part)
 	in.Ctx, in.Cancel = context.WithDeadline(ctx, deadline.Add(-end))
 	return in
 }

@@ -8,6 +8,8 @@ type Lag struct {
 	IDs          int
 	Failing      int
 	Delayed      int
+	Debts        int
+	OldestDebt   time.Duration
 	Stuck        int64
 	Paused       bool
 	Overdue      int

@@ -29,6 +29,9 @@ func (g *Group) Maintain(ctx context.Context) error {
 		return err
 	}
 	for _, of := range members {
+		if err := in.payDue(of); err != nil {
+			return err
+		}
 		if of.Owed.Load() == 0 {
 			continue
 		}
@@ -37,6 +40,22 @@ func (g *Group) Maintain(ctx context.Context) error {
 		}
 	}
 	return context.Cause(in.Ctx)
+}
+
+// payDue pays the debts of a projection that are due.
+func (in *invocation) payDue(of *Member) error {
+	ctx, cancel := context.WithCancel(in.Ctx)
+	defer cancel()
+	part := *in
+	part.Ctx, part.Cancel = ctx, cancel
+	return part.Run(func(s *Schedule, add func() (done func())) {
+		done := add()
+		go func() {
+			defer done()
+			for s.payPage(ctx, of) {
+			}
+		}()
+	})
 }
 
 // OwedKey returns the key of the position of a sweep that a projection is owed.

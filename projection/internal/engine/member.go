@@ -19,6 +19,11 @@ type Member struct {
 	Offsets OffsetStore
 	// becameStuck is how many persistence ids have become stuck in this process.
 	becameStuck atomic.Int64
+	// unreachable says whether what the projection needs can't be reached, as far as this process
+	// knows.
+	unreachable unreachable
+	// owed is what the last look into the index of debts has shown.
+	owed atomic.Pointer[owedRuns]
 	// outage is when the log was last told that something can't be reached, in nanoseconds.
 	outage atomic.Int64
 }

@@ -13,6 +13,8 @@ const (
 	endDone ending = iota
 	// endStuck: the persistence id has become stuck, and that is stored.
 	endStuck
+	// endOwed: the row has a debt that covers the triggers, or the payment is not due.
+	endOwed
 	// endPaused: the projection is paused.
 	endPaused
 	// endClaimed: another run has the claim of the row.
@@ -36,11 +38,25 @@ type outcome struct {
 	claim string
 	// left is how long the missing numbers need not be looked for, if the ending is endUndecided.
 	left time.Duration
+	// pause is how long the task waits before its next run, if the run has to be made again.
+	pause time.Duration
 }
 
 // done reports whether the triggers of the run are done: a persistence id that is stuck counts the
-// triggers that come.
-func (o outcome) done() bool { return o.ending == endDone || o.ending == endStuck }
+// triggers that come, and a debt covers them.
+func (o outcome) done() bool {
+	return o.ending == endDone || o.ending == endStuck || o.ending == endOwed
+}
+
+// waits reports whether the run has to be made again later. A debt can be stored for it.
+func (o outcome) waits() bool {
+	switch o.ending {
+	case endClaimed, endUndecided, endFailed, endUnreachable:
+		return true
+	default:
+		return false
+	}
+}
 
 // outcomeOf returns the outcome of a run that has ended with an error.
 func (g *Group) outcomeOf(err error) outcome {
@@ -54,6 +70,10 @@ func (g *Group) outcomeOf(err error) outcome {
 	}
 	if stuck := new(stuckNowError); errors.As(err, &stuck) {
 		o.ending = endStuck
+		return o
+	}
+	if errors.Is(err, errOwed) || errors.Is(err, errNotDue) {
+		o.ending = endOwed
 		return o
 	}
 	if errors.Is(err, errPaused) {

@@ -46,6 +46,9 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 		late = true
 		o.calls[r.Of]++
 		r.logCall(ctx, "a handler has not returned after its context has ended", began)
+		if r.overdue != nil {
+			r.overdue()
+		}
 		// At most as many again as there are places: what is never returned to must not grow.
 		free := o.replaced < r.Group.Config.Concurrency
 		if w := r.worker; w != nil && !w.replaced && free {

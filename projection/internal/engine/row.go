@@ -21,14 +21,18 @@ const (
 	attrClaim = "claim"
 	// AttrStuck is the number of triggers since the handler has failed too often, plus 1. It is
 	// missing if the persistence id is not stuck. AttrReason is the text of the failure, attrFailed
-	// the number that it was at.
-	AttrStuck  = "stuck"
-	AttrReason = "reason"
-	attrFailed = "failed_at"
+	// the number that it was at, and attrStuckBy the run: it tells one mark from a later one with
+	// the same count. AttrReason also says why the row has a debt.
+	AttrStuck   = "stuck"
+	AttrReason  = "reason"
+	attrFailed  = "failed_at"
+	attrStuckBy = "stuck_by"
 	// attrHoles are the missing numbers that are waited for, and attrPassed those that were not
-	// waited for any longer: lists of maps. Both are missing in a native journal.
-	attrHoles  = "holes"
-	attrPassed = "passed"
+	// waited for any longer: lists of maps. attrHolesAt is when the first were stored, in
+	// milliseconds since 1970. All are missing in a native journal.
+	attrHoles   = "holes"
+	attrHolesAt = "holes_at"
+	attrPassed  = "passed"
 	// attrAfter is the last persistence id that a sweep is done with, AttrFor the projections for
 	// which it is, or those of a set that reads a stream.
 	attrAfter = "after"
@@ -54,16 +58,20 @@ type Row struct {
 	// is stored.
 	Exists bool
 	// Begun reports whether an offset is stored.
-	Begun  bool
-	Claim  string
-	Stuck  int64
-	Reason string
+	Begun bool
+	Claim string
+	Stuck int64
+	// stuckBy is the run that has made the persistence id stuck, empty if an earlier version has.
+	stuckBy string
+	Reason  string
 	// Begins is attrBegins, 0 if it is missing.
 	Begins int64
 	// InSQL reports whether the offset is that of a SQL database.
 	InSQL bool
-	// holes and passed are in ascending order.
+	// holes and passed are in ascending order. holesAt is when the holes were stored, 0 if an
+	// earlier version has stored them.
 	holes, passed []hole
+	holesAt       int64
 	// Failed is the number at which the handler failed when the persistence id became stuck.
 	Failed int64
 	// Attempts is how many attempts on Lambda have begun or failed behind the offset.
@@ -71,6 +79,8 @@ type Row struct {
 	// first is the writer of the first event when the handler was first called, if no offset is
 	// stored: see attrFirstWriter.
 	first string
+	// Debt is the run that is owed.
+	Debt Debt
 	// Made are the messages of the event behind the offset that are stored, nil if none are.
 	Made *Made
 }
@@ -109,13 +119,14 @@ func (t *Table) LetterKey(projection, id string) dynamo.Attributes {
 func DecodeRow(table string, item dynamo.Attributes) (Row, error) {
 	d := Decoder{Table: table, Item: item}
 	r := Row{Claim: d.Text(attrClaim), Reason: d.Text(AttrReason), Stuck: d.Number(AttrStuck), Failed: d.Number(attrFailed)}
+	r.stuckBy = d.Text(attrStuckBy)
 	r.Exists = item != nil
 	_, r.Begun = item[AttrSeq]
 	r.Seq, r.Writer = d.Number(AttrSeq), d.Text(AttrWriter)
 	r.Begins = d.Number(attrBegins)
 	r.Attempts, r.first = d.Number(attrAttempts), d.Text(attrFirstWriter)
-	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
-	r.Made = d.made()
+	r.holes, r.passed, r.holesAt = d.holes(attrHoles), d.holes(attrPassed), d.Number(attrHolesAt)
+	r.Made, r.Debt = d.made(), d.debt()
 	return r, d.Err
 }
 

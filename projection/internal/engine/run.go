@@ -18,6 +18,7 @@ import (
 //
 //	read the row ───────────▶ it has the claim of another run: endClaimed
 //	     │                    it is stuck: count the trigger, endDone
+//	     │                    it has a debt, and the run is no payment: endOwed
 //	     ▼
 //	locate the offset
 //	     ▼
@@ -51,6 +52,12 @@ type Run struct {
 	Counted bool
 	// resume reports whether the run continues a stuck persistence id.
 	resume bool
+	// pays reports whether the run was made to pay a debt, and paying whether it has claimed a row
+	// with a debt, which is that old since.
+	pays, paying bool
+	since        time.Time
+	// puts is the outage for which the run only stores a debt, nil if it handles what it finds.
+	puts error
 	// records are those that all triggers of the run have brought, in order. It has none if one of
 	// its triggers has none.
 	records []Record
@@ -62,6 +69,9 @@ type Run struct {
 	Count *sweepCounter
 	// worker is the one that executes it, nil if a caller does.
 	worker *worker
+	// overdue is called when the handler has not returned for so long that nothing must wait for
+	// it. It is nil if a caller executes the run.
+	overdue func()
 	// applied reports whether it has applied steps.
 	applied bool
 	// claimed reports whether the row may have the run's claim.
@@ -85,13 +95,22 @@ func (g *Group) newRun(of *Member, pid string) *Run {
 const MostAgain = 20
 
 // execute reads and handles page after page.
-func (r *Run) execute(ctx context.Context) outcome { return r.Group.outcomeOf(r.pages(ctx)) }
+func (r *Run) execute(ctx context.Context) outcome {
+	err := r.pages(ctx)
+	if r.paying {
+		err = r.endPayment(ctx, err)
+	}
+	return r.Group.outcomeOf(err)
+}
 
 // pages reads and handles page after page. Errors are: a *claimedError if another run has the
 // claim, errPaused, an *undecidedError if an event follows a missing number that may still come, a
 // *HandlerError if the handler has failed, and errors of requests. If the persistence id has become
 // stuck, that is stored, and the error is a *stuckNowError.
 func (r *Run) pages(ctx context.Context) error {
+	if r.pays && r.puts != nil {
+		return errNotDue // an outage has begun since the run was queued
+	}
 	if err := r.stillMissing(ctx); err != nil {
 		return err
 	}
@@ -121,14 +140,11 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if state.Stuck > 0 && !r.resume {
-		return false, r.Group.Table.again(ctx, r.Key)
+	if err := r.enter(ctx, &state); err != nil || state.Stuck > 0 && !r.resume {
+		return false, err
 	}
-	if claimOver(state.Claim, r.Group.Now()) {
-		r.takeOver = state.Claim
-	}
-	if state.Claim != "" && state.Claim != r.Token && state.Claim != r.takeOver {
-		return false, &claimedError{state.Claim}
+	if r.pays && !r.paying || !r.Of.Only.Takes(r.Pid) {
+		return false, nil // the debt was paid, or the projection leaves out the persistence id now
 	}
 	if err := r.Of.Offsets.Locate(ctx, r, &state); err != nil {
 		return false, err
@@ -157,8 +173,39 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.applied = true
+	r.applied, r.Counted = true, false
 	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset) || r.resume, nil
+}
+
+// enter decides whether the run can handle what follows the row. The error says why it can't. The
+// trigger of a stuck persistence id is counted.
+func (r *Run) enter(ctx context.Context, state *Row) error {
+	if state.Stuck > 0 && !r.resume {
+		return r.Group.Table.again(ctx, r.Key)
+	}
+	if claimOver(state.Claim, r.Group.Now()) {
+		r.takeOver = state.Claim
+	}
+	pays := r.pays || r.resume || !r.Group.indexed.Load()
+	mine := state.Claim == r.Token // else another run may have taken it
+	r.paying = mine && pays && state.Debt.Owed
+	switch {
+	case mine || !state.Debt.Owed:
+	case pays:
+		return r.takeDebt(ctx, state)
+	default:
+		return r.meetDebt(ctx, state)
+	}
+	if state.Claim != "" && state.Claim != r.Token && state.Claim != r.takeOver {
+		return &claimedError{state.Claim}
+	}
+	if r.puts == nil {
+		return nil
+	}
+	if err := r.owe(ctx, r.puts, 0, 0); err != nil {
+		return err
+	}
+	return errOwed
 }
 
 // apply applies steps, and stores the offset after them. It reports whether it has applied all of
@@ -181,19 +228,22 @@ type found struct {
 // what the journal has.
 func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	most := r.Group.Config.BatchSize
-	if steps, ok := r.shown(state.Offset, most); ok {
+	// A payment also handles what other triggers than its own were about.
+	if steps, ok := r.shown(state.Offset, most); ok && !r.paying {
 		r.state, r.passed = state, nil
 		return found{planned{steps: steps}, len(steps) == most}, nil
 	}
 	if state.Seq > 0 {
 		most++ // the event at the offset
 	}
-	began := time.Now()
+	began, aged := time.Now(), state.agedHoles(r.Group.Now())
 	page, err := core.Of(r.Group.Journal).ReadPage(ctx, r.Pid, max(state.Seq, 1), most)
 	if err != nil {
 		return found{}, r.Unreadable(ctx, state, err)
 	}
-	p := r.plan(ctx, state, page, began)
+	p := r.plan(ctx, state, page, func(h *hole) time.Duration {
+		return r.Group.holes.age(taskKey{name: r.Of.Name, pid: r.Pid}, h, aged, began)
+	})
 	if state.purgedBefore(p.steps, page.Low) {
 		p = planned{steps: []Step{{Purge: true}}}
 	}
@@ -205,17 +255,14 @@ func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	return found{p, page.More}, nil
 }
 
-// plan returns what follows from what was read, and notes the holes. began is when the reading
-// began.
-func (r *Run) plan(ctx context.Context, state *Row, page core.Page, began time.Time) planned {
+// plan returns what follows from what was read, and notes the holes. age returns how long a hole
+// was known to be missing when the reading began.
+func (r *Run) plan(ctx context.Context, state *Row, page core.Page, age func(*hole) time.Duration) planned {
 	if r.Group.Journal.Native() {
 		r.state, r.passed = state, nil
 		return planned{steps: Plan(state.Offset, state.Exists, page)}
 	}
-	key := taskKey{r.Of.Name, r.Pid}
-	p := planShared(state.Offset, page, func(h *hole) time.Duration {
-		return r.Group.holes.age(key, h, state.holes, began)
-	}, r.Group.Config.HoleWait)
+	p := planShared(state.Offset, page, age, r.Group.Config.HoleWait)
 	r.state, r.passed = state, p.passed
 	r.notePassed(ctx, p.open, p.passed)
 	return p
@@ -229,8 +276,8 @@ func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
 	}
 	failure := &HandlerError{r.Of.Name, r.Pid, 0, err}
 	only := state.Unchanged().And(state.SameClaim())
-	if !r.LastAttempt(state.Offset, state.Attempts+1) {
-		return r.CountFailure(ctx, failure, state.Attempts+1, only)
+	if attempt := r.Attempt(state); !r.LastAttempt(state.Offset, attempt) {
+		return r.CountFailure(ctx, failure, attempt, only)
 	}
 	return r.Stick(ctx, failure, Change{}, only)
 }
@@ -246,10 +293,13 @@ func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only C
 		c.Set = dynamo.Attributes{}
 	}
 	c.Set[AttrStuck], c.Set[AttrReason] = Number(1), Text(Shorten(failure.Error()))
-	c.Set[attrFailed] = Number(failure.SequenceNumber)
-	if r.CountsInRow() {
-		delete(c.Set, attrAttempts)
-		c.remove(attrAttempts)
+	c.Set[attrFailed], c.Set[attrStuckBy] = Number(failure.SequenceNumber), Text(r.Token)
+	delete(c.Set, attrAttempts)
+	for _, name := range append([]string{attrAttempts}, debtAttributes...) {
+		c.remove(name) // a row that is stuck has no debt: it counts triggers
+	}
+	if r.paying {
+		c.remove(attrClaim)
 	}
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
@@ -265,7 +315,7 @@ func (r *Run) clear(ctx context.Context, state *Row) error {
 	}
 	only := state.Unchanged().And(state.SameClaim())
 	only = only.And(state.SameStuck())
-	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{AttrStuck, AttrReason, attrFailed, attrClaim}}, only)
+	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{AttrStuck, attrStuckBy, AttrReason, attrFailed, attrClaim}}, only)
 }
 
 // Failure returns the error of a step whose handler has failed.

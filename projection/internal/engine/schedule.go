@@ -14,8 +14,8 @@ type Schedule struct {
 
 	mu    sync.Mutex
 	tasks map[taskKey]*task
-	// queue are the tasks that may run now. ready has a token while there may be some.
-	queue []*task
+	// turns are the tasks that may run now. ready has a token while there may be some.
+	turns turns
 	ready chan struct{}
 	// timers are the tasks that are put off.
 	timers map[*task]*time.Timer
@@ -26,6 +26,11 @@ type Schedule struct {
 	// resumed has a token when a projection is no longer paused.
 	resumed chan struct{}
 
+	// left are the tasks that were removed while their runs are under way, leaving the calls of
+	// leave.
+	left    map[taskKey]*task
+	leaving sync.WaitGroup
+
 	// rows are the rows that the runs have written.
 	rows *rowCache
 	// invocation is that of Lambda which the schedule is of, nil if the group runs.
@@ -34,9 +39,10 @@ type Schedule struct {
 
 func newSchedule(g *Group) *Schedule {
 	return &Schedule{
+		turns: newTurns(g.Members, g.Config.Concurrency),
 		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
 		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
-		rows: newRowCache(),
+		rows: newRowCache(), left: map[taskKey]*task{},
 	}
 }
 
@@ -94,7 +100,7 @@ func (s *Schedule) TriggerFor(among []*Member, pid string, by Trigger) {
 // taskOf returns the task of a projection on a persistence id. It makes the task if there is none.
 // The caller holds the lock.
 func (s *Schedule) taskOf(of *Member, pid string) *task {
-	key := taskKey{of.Name, pid}
+	key := taskKey{name: of.Name, pid: pid}
 	if t := s.tasks[key]; t != nil {
 		return t
 	}
@@ -109,7 +115,7 @@ func (s *Schedule) taskOf(of *Member, pid string) *task {
 // enqueue makes a task run. The caller holds the lock.
 func (s *Schedule) enqueue(t *task) {
 	t.state = taskQueued
-	s.queue = append(s.queue, t)
+	s.turns.add(t)
 	s.signal()
 }
 
@@ -124,16 +130,15 @@ func (s *Schedule) signal() {
 func (s *Schedule) next(ctx context.Context) *task {
 	for {
 		s.mu.Lock()
-		if len(s.queue) > 0 {
-			t := s.queue[0]
-			s.queue = s.queue[1:]
-			if t.of.Paused.Load() {
+		if t := s.turns.take(); t != nil {
+			if t.of.Paused.Load() && !t.pays {
+				s.turns.end(t.of)
 				s.park(t)
 				s.mu.Unlock()
 				continue
 			}
 			t.state = taskRunning
-			if len(s.queue) > 0 {
+			if s.turns.ready() {
 				s.signal() // for the next worker
 			}
 			s.mu.Unlock()
@@ -158,17 +163,9 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 		if t == nil {
 			return nil
 		}
-		s.mu.Lock()
-		covered := t.waiting
-		t.waiting = nil
-		r := s.group.newRun(t.of, t.pid)
-		r.records, r.worker, r.Count = inOrder(covered), w, counted(covered)
-		r.within(s.invocation)
-		if t.of.Offsets.InRows() {
-			r.rows = s.rows
-		}
-		r.takeOver, r.earlier = t.dead(s.group.Config.ClaimTimeout), t.failures
-		s.mu.Unlock()
+		r := s.runOf(t)
+		r.worker = w
+		r.overdue = func() { s.leaving.Go(func() { s.leave(ctx, t, r) }) }
 		o := r.execute(r.Count.within(ctx))
 		if ctx.Err() != nil {
 			return nil // that is how a group ends
@@ -176,53 +173,107 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 		if o.ending == endFatal {
 			return o.err
 		}
-		s.finish(ctx, t, r, covered, o)
+		s.log(ctx, t, o)
+		s.notePause(t, r, &o)
+		s.finish(t, r, s.putIntoDebt(ctx, t, r, o))
 		if s.group.overdue.lost(w) { // another worker has its place
 			return nil
 		}
 	}
 }
 
-// finish decides what follows after a run: the task is removed, queued again, or put off. covered
-// were the triggers before the run began.
-func (s *Schedule) finish(ctx context.Context, t *task, r *Run, covered []Trigger, o outcome) {
-	s.log(ctx, t, o)
+// runOf returns the next run of a task. It covers the triggers that have come so far.
+func (s *Schedule) runOf(t *task) *Run {
 	s.mu.Lock()
-	if t.lost = ""; r.claimed {
-		t.lost = r.Token
+	defer s.mu.Unlock()
+	t.covered, t.waiting = t.waiting, nil
+	r := s.group.newRun(t.of, t.pid)
+	r.Count = counted(t.covered)
+	r.within(s.invocation)
+	if s.group.indexed.Load() && !t.probes {
+		r.puts = t.of.unreachable.last()
 	}
-	t.last = o.ending
+	if r.pays = t.pays; r.pays {
+		return r
+	}
+	r.records = inOrder(t.covered)
+	if t.of.Offsets.InRows() {
+		r.rows = s.rows
+	}
+	r.takeOver, r.earlier = t.dead(s.group.Config.ClaimTimeout), t.failures
+	return r
+}
+
+// notePause notes for how long the task waits after a run that has to be made again.
+func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch o.ending {
-	case endDone, endStuck:
-		if o.ending == endStuck {
-			t.of.becameStuck.Add(1)
-		}
-		if r.applied {
-			s.group.worked.Store(true)
-		}
-		t.failures, t.pauses, t.claim = failures{}, 0, ""
-		s.runAgain(t)
-	case endPaused:
-		t.waiting = append(covered, t.waiting...)
-		s.enqueue(t)
 	case endClaimed:
 		t.claimed(o.claim)
 		if s.invocation != nil {
 			s.group.lambda.see(t.key(), t.claim, t.claimSeen)
 		}
-		s.putOff(t, covered, s.untilDead(t))
+		o.pause = s.untilDead(t)
 	case endUndecided:
-		s.putOff(t, covered, max(min(s.pause(t), o.left), time.Millisecond))
+		o.pause = max(min(s.pause(t), o.left), time.Millisecond)
 	case endFailed:
 		if t.failures = r.failed; t.failures.count == 1 {
 			t.pauses = 0
 		}
-		s.putOff(t, covered, s.pause(t))
+		o.pause = s.pause(t)
+	case endUnreachable:
+		t.of.unreachable.failed(t.pid, o.err)
+		o.pause = s.pause(t)
 	default:
-		s.putOff(t, covered, s.pause(t))
+	}
+}
+
+// finish decides what follows after a run: the task is removed, queued again, or put off.
+func (s *Schedule) finish(t *task, r *Run, o outcome) {
+	if o.ending == endStuck {
+		t.of.becameStuck.Add(1)
+	}
+	if r.applied {
+		s.group.worked.Store(true)
+		t.of.unreachable.over()
+	}
+	s.mu.Lock()
+	covered := t.covered
+	t.covered = nil
+	if !t.overdue {
+		s.turns.end(t.of)
+	}
+	t.overdue = false
+	if s.turns.ready() {
+		s.signal()
+	}
+	if s.left[t.key()] == t {
+		delete(s.left, t.key())
+		s.mu.Unlock()
+		return
+	}
+	t.applied = r.applied
+	if t.lost = ""; r.claimed {
+		t.lost = r.Token
+	}
+	t.last = o.ending
+	switch o.ending {
+	case endDone, endStuck, endOwed:
+		t.failures, t.pauses, t.claim = failures{}, 0, ""
+		s.runAgain(t)
+	case endPaused:
+		if t.pays {
+			delete(s.tasks, t.key())
+			break
+		}
+		t.waiting = append(covered, t.waiting...)
+		s.enqueue(t)
+	default:
+		s.putOff(t, covered, o.pause)
 	}
 	s.mu.Unlock()
-	if !o.done() {
+	if !o.done() && !t.pays {
 		return
 	}
 	for _, t := range covered {
@@ -243,6 +294,10 @@ func (s *Schedule) runAgain(t *task) {
 
 // putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
 func (s *Schedule) putOff(t *task, covered []Trigger, pause time.Duration) {
+	if t.pays {
+		delete(s.tasks, t.key()) // the row has when the next payment is due
+		return
+	}
 	t.pauses++
 	t.state = taskPutOff
 	t.waiting = append(covered, t.waiting...)
@@ -274,6 +329,7 @@ func (s *Schedule) untilDead(t *task) time.Duration {
 
 // end stops the timers. What is not done then is not done by this run of the group.
 func (s *Schedule) end() {
+	defer s.leaving.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true

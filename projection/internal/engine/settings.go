@@ -39,5 +39,11 @@ func (c *Settings) retries() backoff.Pauses {
 // again that for which one call may last. So a run ends before its claim counts as dead.
 const handlerShare = 3
 
+// payEvery returns the pause after which a process looks for debts again.
+func (c *Settings) payEvery() time.Duration { return min(c.ClaimTimeout/Renewals, longestWatch) }
+
+// patience returns how long a trigger waits at most before a debt is stored for it.
+func (c *Settings) patience() time.Duration { return c.payEvery() / 2 }
+
 // CallTime returns how long a call of a handler may last.
 func (c *Settings) CallTime() time.Duration { return c.ClaimTimeout / handlerShare }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/uuid"
@@ -120,12 +121,17 @@ func (r *Row) Unchanged() Condition {
 	return only
 }
 
-// SameStuck returns the condition that no trigger has come since a stuck row was read.
+// SameStuck returns the condition that no trigger has come since a stuck row was read, and that it
+// is stuck for the same reason.
 func (r *Row) SameStuck() Condition {
 	if r.Stuck == 0 {
 		return Condition{"attribute_not_exists(" + AttrStuck + ")", dynamo.Attributes{}}
 	}
-	return Condition{AttrStuck + " = :oldstuck", dynamo.Attributes{":oldstuck": Number(r.Stuck)}}
+	only := Condition{AttrStuck + " = :oldstuck", dynamo.Attributes{":oldstuck": Number(r.Stuck)}}
+	if r.stuckBy == "" {
+		return only.And(Condition{"attribute_not_exists(" + attrStuckBy + ")", dynamo.Attributes{}})
+	}
+	return only.And(Condition{attrStuckBy + " = :oldstuckby", dynamo.Attributes{":oldstuckby": Text(r.stuckBy)}})
 }
 
 // And returns the condition that both hold.
@@ -181,11 +187,12 @@ func (t *Table) Update(ctx context.Context, key dynamo.Attributes, c Change, onl
 	return t.Send(ctx, update)
 }
 
-// again raises the counter of a stuck row. To raise it twice does no harm.
+// again raises the counter of a stuck row. To raise it twice does no harm. It removes a debt, which
+// only a process of an earlier version leaves in such a row.
 func (t *Table) again(ctx context.Context, key dynamo.Attributes) error {
 	return t.Send(ctx, dynamo.Update{
 		Table: t.Name, Key: key,
-		Expression: "SET " + AttrStuck + " = " + AttrStuck + " + :one",
+		Expression: "SET " + AttrStuck + " = " + AttrStuck + " + :one REMOVE " + strings.Join(debtAttributes, ", "),
 		Condition:  "attribute_exists(" + AttrStuck + ")",
 		Values:     dynamo.Attributes{":one": Number(1)},
 	})

@@ -15,6 +15,9 @@ import "time"
 //	                       │  │   └─────────── taskPutOff
 //	                       │  ▼ the projection is paused
 //	                     taskParked ──▶ removed, if it is still paused
+//
+// A task that was put off for too long becomes a debt, and is removed. So is a task whose handler
+// does not return. A task that pays a debt is removed after its run.
 type taskState int
 
 const (
@@ -35,10 +38,20 @@ type task struct {
 	of    *Member
 	pid   string
 	state taskState
+	// pays reports whether the task pays a debt, and probes whether it does so to find out whether
+	// an outage is over.
+	pays, probes bool
 	// waiting are called when a run that begins from now on has done the task. received is when the
 	// first trigger came that is not done.
 	waiting  []Trigger
 	received time.Time
+	// covered are the triggers that the run does which is under way.
+	covered []Trigger
+	// overdue reports whether the handler of the run has not returned for so long that its place
+	// was given to another worker, if there was one.
+	overdue bool
+	// applied reports whether the last run has applied anything.
+	applied bool
 	// last is how the last run has ended. failures counts failures of the handler, and pauses how
 	// often in a row the task was put off.
 	last     ending
@@ -62,9 +75,12 @@ type Trigger struct {
 }
 
 // taskKey names a task.
-type taskKey struct{ name, pid string }
+type taskKey struct {
+	name, pid string
+	pays      bool
+}
 
-func (t *task) key() taskKey { return taskKey{t.of.Name, t.pid} }
+func (t *task) key() taskKey { return taskKey{t.of.Name, t.pid, t.pays} }
 
 // dead returns the claim that the next run of the task may take over: of an earlier run whose end
 // is unknown, or one that was there for a time.

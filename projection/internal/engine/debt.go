@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// A debt is a run that a projection owes to a persistence id. It is stored in the row when the run
+// can't be made now: what the handler needs is down, another process has the claim, a sequence
+// number is missing, the handler fails and its next attempt is later. Then the trigger is done, so
+// that nothing waits for the run but the persistence id itself.
+//
+//	a trigger's run        Run.owe: the debt is stored, or again is set in it
+//	      │
+//	      ▼
+//	a row with a debt  ◀───────────────────────┐
+//	      │ it is due                          │ it has failed, or a trigger came
+//	      ▼                                    │
+//	a payment              Run.takeDebt: the claim is stored, and again removed
+//	      │                                    │
+//	      ├────────────────────────────────────┘
+//	      ▼ all is handled, the offset is stored, and again is missing
+//	a row without a debt   Run.endPayment
+//
+// Only payments end debts. They claim the row, whatever the kind of the projection is, and read the
+// journal after that. A debt can be stored at
+// any time and without a condition, because it costs no more than a payment that finds nothing.
+//
+// docs/model/debts.py explores this protocol.
+
+// The attributes of a debt. attrDebt and attrDue are the key of the index of debts.
+const (
+	attrDebt  = provision.AttrDebt
+	attrDue   = provision.AttrDue
+	attrSince = provision.AttrSince
+	// attrAgain is set when a trigger has come since the last claim of a payment.
+	attrAgain = "again"
+	// attrSeenClaim is the claim of another run that a payment has found, and attrSeenAt since
+	// when, in milliseconds since 1970. The claim is dead if a payment still finds it when
+	// Config.ClaimTimeout is over. So no process has to watch it.
+	attrSeenClaim = "claim_seen"
+	attrSeenAt    = "claim_seen_at"
+)
+
+// debtAttributes are the attributes that a row has only while it has a debt.
+var debtAttributes = []string{attrDebt, attrDue, attrSince, attrAgain, attrSeenClaim, attrSeenAt}
+
+// Debt is the debt of a row. The zero Debt is none.
+type Debt struct {
+	Owed bool
+	// Due is when the next payment is due, and Since when the debt was stored.
+	Due, Since time.Time
+	again      bool
+	seen       string
+	seenAt     time.Time
+}
+
+// debt returns the debt of a row.
+func (d *Decoder) debt() Debt {
+	return Debt{
+		Owed: d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
+		again: d.Number(attrAgain) > 0, seen: d.Text(attrSeenClaim), seenAt: time.UnixMilli(d.Number(attrSeenAt)),
+	}
+}
+
+// debtsOf returns the hash key of the debts of a projection in their index.
+func (t *Table) debtsOf(projection string) string { return t.JournalName + "\x00" + projection }
+
+// owe stores that the projection owes the persistence id a run after a pause, because of an error,
+// and that the handler was called some times for the event after the offset. A persistence id that
+// is stuck counts the trigger instead.
+func (r *Run) owe(ctx context.Context, because error, attempts int, pause time.Duration) error {
+	now := r.Group.Now()
+	values := dynamo.Attributes{
+		":debt": Text(r.Group.Table.debtsOf(r.Of.Name)), ":now": Number(now.UnixMilli()),
+		":due": Number(now.Add(pause).UnixMilli()), ":reason": Text(Shorten(because.Error())), ":one": Number(1),
+	}
+	set := "SET " + attrAgain + " = :one" + unlessSet(attrDebt, ":debt") + unlessSet(attrDue, ":due") +
+		unlessSet(attrSince, ":now") + unlessSet(AttrReason, ":reason")
+	if attempts > 0 {
+		values[":attempts"] = Number(int64(attempts))
+		set += unlessSet(attrAttempts, ":attempts")
+	}
+	var err error
+	for range MostAgain {
+		err = r.Group.Table.Send(ctx, dynamo.Update{
+			Table: r.Group.Table.Name, Key: r.Key, Expression: set,
+			Condition: "attribute_not_exists(" + AttrStuck + ")", Values: values,
+		})
+		if !errors.Is(err, ErrAgain) {
+			return err
+		}
+		if err = r.Group.Table.again(ctx, r.Key); !errors.Is(err, ErrAgain) {
+			return err
+		}
+	}
+	return err
+}
+
+// unlessSet returns the part of an update that sets an attribute if it is missing.
+func unlessSet(name, value string) string {
+	return ", " + name + " = if_not_exists(" + name + ", " + value + ")"
+}
+
+// errOwed reports that the row has a debt that covers the triggers of the run.
+var errOwed = errors.New("a run is owed")
+
+// meetDebt does what the run of a trigger does at a row with a debt. The debt covers the trigger,
+// because the row was read after the trigger came: unless a payment is under way and again is
+// missing, as the payment may have read the journal before.
+func (r *Run) meetDebt(ctx context.Context, state *Row) error {
+	if state.Claim != "" && !state.Debt.again {
+		if err := r.owe(ctx, errOwed, 0, 0); err != nil {
+			return err
+		}
+	}
+	return errOwed
+}
+
+// errNotDue reports that the run has nothing to pay.
+var errNotDue = errors.New("nothing is due")
+
+// takeDebt claims a row with a debt, under the condition that it is as it was read. From then on
+// the run is a payment.
+func (r *Run) takeDebt(ctx context.Context, state *Row) error {
+	now := r.Group.Now()
+	if r.pays && state.Debt.Due.After(now) {
+		return errNotDue
+	}
+	if state.Claim != "" && state.Claim != r.takeOver && !state.Debt.dead(state.Claim, now, r.Group.Config.ClaimTimeout) {
+		if !r.pays {
+			return &claimedError{state.Claim}
+		}
+		return r.seeClaim(ctx, state, now)
+	}
+	only := state.Unchanged().And(state.SameClaim()).And(Condition{
+		attrDebt + " = :olddebt AND " + attrDue + " = :olddue",
+		dynamo.Attributes{
+			":olddebt": Text(r.Group.Table.debtsOf(r.Of.Name)), ":olddue": Number(state.Debt.Due.UnixMilli()),
+		},
+	})
+	if r.Of.MakeOnce {
+		only = only.And(state.sameMade())
+	}
+	state.Attempts++
+	r.claimed = true
+	c := Change{
+		Set: dynamo.Attributes{
+			attrClaim: Text(r.Token), attrAttempts: Number(state.Attempts),
+		},
+		Removed: []string{attrAgain, attrSeenClaim, attrSeenAt},
+	}
+	if state.Claim != "" { // whatever has killed its process is not to be before the others
+		c.Set[attrDue] = Number(now.Add(r.Group.Config.payEvery()).UnixMilli())
+	}
+	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
+		return err
+	}
+	state.Claim, r.paying, r.Counted, r.since = r.Token, true, true, state.Debt.Since
+	return nil
+}
+
+// dead reports whether a claim that payments have found counts as dead.
+func (d *Debt) dead(claim string, now time.Time, timeout time.Duration) bool {
+	return d.seen == claim && now.Sub(d.seenAt) > timeout
+}
+
+// seeClaim stores that a payment has found the claim of another run, if that may be a dead one. The
+// next payment is due later, so that this persistence id is not before others that can be paid.
+func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
+	if now.Sub(state.Debt.Due) < r.Group.Config.payEvery() {
+		return errNotDue // most claims are those of payments that have just begun
+	}
+	c := Change{Set: dynamo.Attributes{attrDue: Number(now.Add(r.Group.Config.payEvery()).UnixMilli())}}
+	if state.Debt.seen != state.Claim {
+		c.Set[attrSeenClaim], c.Set[attrSeenAt] = Text(state.Claim), Number(now.UnixMilli())
+	}
+	only := state.SameClaim().And(Condition{"attribute_exists(" + attrDebt + ")", dynamo.Attributes{}})
+	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil && !errors.Is(err, ErrAgain) {
+		return err
+	}
+	return errNotDue
+}
+
+// endPayment ends a payment, whose error was err: it ends the debt, or stores when the next payment
+// is due. It does so also when the group ends, so that another process need not wait. The claim is
+// gone after it, unless another run has taken it.
+func (r *Run) endPayment(ctx context.Context, err error) error {
+	if stuck := new(stuckNowError); errors.As(err, &stuck) {
+		return err // that has ended the debt
+	}
+	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
+	mine := ClaimedBy(r.Token)
+	if err == nil {
+		paid := Change{Removed: append([]string{attrClaim, AttrReason, attrAttempts}, debtAttributes...)}
+		nothing := Condition{"attribute_not_exists(" + attrAgain + ")", dynamo.Attributes{}}
+		err = r.Group.Table.Update(store, r.Key, paid, mine.And(nothing))
+		if !errors.Is(err, ErrAgain) {
+			r.released(err)
+			return err
+		}
+	}
+	next := dynamo.Update{
+		Table: r.Group.Table.Name, Key: r.Key, Condition: mine.Expression, Values: mine.Values,
+		Expression: "SET " + attrDue + " = :due",
+	}
+	next.Values[":due"] = Number(r.Group.Now().Add(r.untilPaid(ctx, err)).UnixMilli())
+	if failure := new(HandlerError); !errors.As(err, &failure) { // it was no attempt
+		next.Expression += ", " + attrAttempts + " = if_not_exists(" + attrAttempts + ", :one) - :one"
+		next.Values[":one"] = Number(1)
+	}
+	if r.applied { // the next failure is another one
+		next.Expression += ", " + attrSince + " = :now"
+		next.Values[":now"] = Number(r.Group.Now().UnixMilli())
+	}
+	if !errors.Is(err, ErrAgain) && ctx.Err() == nil {
+		next.Expression += ", " + AttrReason + " = :reason"
+		next.Values[":reason"] = Text(Shorten(err.Error()))
+	}
+	next.Expression += " REMOVE " + attrClaim
+	storing := r.Group.Table.Send(store, next)
+	r.released(storing)
+	if r.pays && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
+		return errOwed // more has come, or another run has taken the claim
+	}
+	return errors.Join(err, storing)
+}
+
+// untilPaid returns the pause before the next payment after one has ended with an error. It grows
+// with the age of the debt, from Config.RetryShortest up to Config.RetryLongest.
+func (r *Run) untilPaid(ctx context.Context, err error) time.Duration {
+	if ctx.Err() != nil || errors.Is(err, ErrAgain) || errors.Is(err, errPaused) {
+		return 0
+	}
+	pause := r.Group.Now().Sub(r.since) / 2
+	if r.applied {
+		pause = 0
+	}
+	if undecided := new(undecidedError); errors.As(err, &undecided) {
+		pause = undecided.left
+	}
+	return min(max(pause, r.Group.Config.RetryShortest), r.Group.Config.RetryLongest)
+}

@@ -1,0 +1,87 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// Debt is a run that a projection owes to a persistence id: its events could not be handled for
+// some seconds, and are handled later.
+type Debt struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection    string
+	PersistenceID string
+	// Since is when the events could not be handled first, and Due when a process of the group
+	// tries again.
+	Since, Due time.Time
+	// Offset is the number up to which events were handled. It is 0 for a projection of package
+	// sqlprojection, whose offsets are in its database.
+	Offset int64
+	// Reason is the text of the last error, shortened.
+	Reason string
+}
+
+// Debts returns the persistence ids that are owed a run by the projection, or by all projections of
+// the journal if the operator has no name. Those that are due first come first. It reads the index
+// of debts as the loop continues: half a read unit for each projection and for each 4 KB of
+// entries, of about 200 bytes each, and 1 read unit for each debt. It may not see what was stored
+// in the last second.
+//
+// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [ErrNoIndex], and those of
+// requests. After an error the sequence ends.
+func (o *Operator) Debts(ctx context.Context) iter.Seq2[Debt, error] {
+	return func(yield func(Debt, error) bool) {
+		infos, err := o.selected(ctx)
+		for i := 0; err == nil && i < len(infos); i++ {
+			var more bool
+			if more, err = debtsOf(ctx, engine.OpenTable(o.journal), infos[i].Projection, yield); !more && err == nil {
+				return
+			}
+		}
+		if err != nil {
+			yield(Debt{}, fmt.Errorf("list debts: %w", err))
+		}
+	}
+}
+
+// debtsOf yields the debts of a projection. It reports whether the loop continues.
+func debtsOf(ctx context.Context, t *engine.Table, projection string, yield func(Debt, error) bool) (bool, error) {
+	var next dynamo.Attributes
+	for {
+		page, after, err := t.Debts(ctx, projection, next)
+		if engine.IsNoIndex(err) {
+			err = fmt.Errorf("%w: %w", ErrNoIndex, err)
+		}
+		if err != nil {
+			return false, err
+		}
+		keys := make([]dynamo.Attributes, len(page))
+		for i, run := range page {
+			keys[i] = engine.RowKey(t.JournalName, projection, run.PersistenceID)
+		}
+		rows, err := t.Batch(ctx, keys)
+		if err != nil {
+			return false, err
+		}
+		for i, run := range page {
+			row, err := engine.DecodeRow(t.Name, rows[i])
+			switch {
+			case err != nil: // the others are to be seen, too
+				row.Reason = err.Error()
+			case !row.Debt.Owed:
+				continue // it was paid meanwhile
+			}
+			if !yield(Debt{projection, run.PersistenceID, run.Since, run.Due, row.Seq, row.Reason}, nil) {
+				return false, nil
+			}
+		}
+		if next = after; next == nil {
+			return true, nil
+		}
+	}
+}
