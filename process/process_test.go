@@ -107,7 +107,7 @@ func TestConflictsMakeNothingStuck(t *testing.T) {
 			})}, nil
 		}
 	})
-	b.run(b.Journal.Journal, p, func(c *projection.Config) { c.Attempts = 1 })
+	b.run(b.Journal.Journal, p, func(c *projection.Config) { c.Attempts, c.StuckAfter = 1, -1 })
 	if err := b.await("a", number); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestRejectionIsAFailureOrSettled(t *testing.T) {
 	b := setup(t)
 	number := b.ask("a", Asked{})
 	in := b.open(b.Journal.Journal, entity.Options{})
-	stop := b.run(b.Journal.Journal, b.full(in, nil), func(c *projection.Config) { c.Attempts = 2 })
+	stop := b.run(b.Journal.Journal, b.full(in, nil), func(c *projection.Config) { c.Attempts, c.StuckAfter = 2, -1 })
 	if err := b.await("a", number); !errors.Is(err, projection.ErrStuck) || !strings.Contains(err.Error(), errFull.Error()) {
 		t.Errorf("a rejection that nobody settles: %v", err)
 	}

@@ -23,8 +23,8 @@ type Config struct {
 	// Defaults to false: that is [ErrReplicated].
 	AllowReplicas bool
 
-	// Attempts is how often a handler is called for an event before the persistence id is stuck.
-	// Raise it if what the handler uses fails often and for long.
+	// Attempts is how often a handler is called for an event at least before the persistence id is
+	// stuck. StuckAfter is the time for which it must have failed.
 	//
 	// At least 1. Defaults to 5.
 	Attempts int
@@ -63,6 +63,14 @@ type Config struct {
 	// Defaults to the journal's.
 	Logger *slog.Logger
 
+	// MaxWaiting is how many persistence ids wait in the memory of a process at most: those of
+	// records of the stream, and those of [Group.Trigger]. Beyond that the process reads the next
+	// records when some are done, and Trigger leaves the persistence id to the source. What waits
+	// for more than some seconds is not in memory.
+	//
+	// At least 2,000. Defaults to 8,000.
+	MaxWaiting int
+
 	// Name is the name of the group, the first part of the names of its projections: billing in
 	// billing/balances. Processes of the same name share their work.
 	//
@@ -86,6 +94,14 @@ type Config struct {
 	// Defaults to 100 milliseconds.
 	RetryShortest time.Duration
 
+	// StuckAfter is for how long a handler must have failed for an event before the persistence id
+	// is stuck, so that what passes by itself within this time makes nothing stuck. The handler is
+	// called again and again meanwhile, also more often than Attempts. Where the projections table
+	// has no index of debts, Attempts alone count.
+	//
+	// Negative: Attempts alone count. Defaults to 5 minutes.
+	StuckAfter time.Duration
+
 	// Source finds the persistence ids that have events.
 	//
 	// Defaults to Sweep(SweepOptions{}).
@@ -99,9 +115,15 @@ const (
 	defaultClaimTimeout  = time.Minute
 	defaultConcurrency   = 16
 	defaultHoleWait      = time.Minute
+	defaultMaxWaiting    = 8_000
 	defaultRetryLongest  = 10 * time.Second
 	defaultRetryShortest = 100 * time.Millisecond
+	defaultStuckAfter    = 5 * time.Minute
 )
+
+// minMaxWaiting is the least Config.MaxWaiting: a page of the stream has up to 1,000 persistence
+// ids.
+const minMaxWaiting = 2_000
 
 const maxBatchSize = 10_000
 
@@ -111,19 +133,21 @@ func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
 		return engine.Settings{}, err
 	}
 	for _, field := range []struct {
-		name            string
-		value           *int
-		otherwise, most int
+		name                   string
+		value                  *int
+		otherwise, least, most int
 	}{
-		{"Config.Attempts", &c.Attempts, defaultAttempts, math.MaxInt32},
-		{"Config.BatchSize", &c.BatchSize, defaultBatchSize, maxBatchSize},
-		{"Config.Concurrency", &c.Concurrency, defaultConcurrency, math.MaxInt32},
+		{"Config.Attempts", &c.Attempts, defaultAttempts, 1, math.MaxInt32},
+		{"Config.BatchSize", &c.BatchSize, defaultBatchSize, 1, maxBatchSize},
+		{"Config.Concurrency", &c.Concurrency, defaultConcurrency, 1, math.MaxInt32},
+		{"Config.MaxWaiting", &c.MaxWaiting, defaultMaxWaiting, minMaxWaiting, math.MaxInt32},
 	} {
 		if *field.value == 0 {
 			*field.value = field.otherwise
 		}
-		if *field.value < 1 || *field.value > field.most {
-			return engine.Settings{}, engine.Argument(field.name, *field.value, fmt.Sprintf("it must be from 1 to %d", field.most))
+		if *field.value < field.least || *field.value > field.most {
+			return engine.Settings{}, engine.Argument(field.name, *field.value,
+				fmt.Sprintf("it must be from %d to %d", field.least, field.most))
 		}
 	}
 	for _, field := range []struct {
@@ -135,6 +159,7 @@ func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
 		{"Config.HoleWait", &c.HoleWait, defaultHoleWait, 1},
 		{"Config.RetryShortest", &c.RetryShortest, defaultRetryShortest, 1},
 		{"Config.RetryLongest", &c.RetryLongest, max(defaultRetryLongest, c.RetryShortest), c.RetryShortest},
+		{"Config.StuckAfter", &c.StuckAfter, defaultStuckAfter, math.MinInt64},
 	} {
 		if *field.value == 0 {
 			*field.value = field.otherwise
@@ -154,6 +179,7 @@ func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
 		AllowReplicas: c.AllowReplicas, Attempts: c.Attempts, BatchSize: c.BatchSize, ClaimTimeout: c.ClaimTimeout,
 		Concurrency: c.Concurrency, HoleWait: c.HoleWait, Logger: c.Logger, Name: c.Name,
 		RetryLongest: c.RetryLongest, RetryShortest: c.RetryShortest, Source: source, PublicError: public,
+		MaxWaiting: c.MaxWaiting, StuckAfter: c.StuckAfter,
 	}
 	if c.OnSweep != nil {
 		of.OnSweep = func(count engine.SweepCount) { c.OnSweep(SweepCount(count)) }

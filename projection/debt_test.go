@@ -812,3 +812,63 @@ func TestOperatorListsDebts(t *testing.T) {
 		}
 	})
 }
+
+// A handler that fails for less than StuckAfter makes nothing stuck, however often it is called.
+// One that fails for longer does.
+func TestHandlerFailsForStuckAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		b.write("poison", "x")
+		var cured atomic.Bool
+		all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+			if e.PersistenceID == "poison" || !cured.Load() {
+				return errWanted
+			}
+			return nil
+		}}
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 2, 2*time.Minute
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(100 * time.Second)
+		cured.Store(true)
+		time.Sleep(15 * time.Second)
+		want(t, "a", all.of("a"), "1 x")
+		if row := b.row("group/all", "poison"); row["stuck"] != nil || b.rowNumber("group/all", "poison", "attempts") < 5 {
+			t.Errorf("the row is %v", row)
+		}
+		time.Sleep(30 * time.Second)
+		if s := stuckness(b, "group/all", "poison"); s.Offset != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The next event of a payment has its own time to fail.
+func TestStuckAfterIsThatOfAnEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y")
+		var at atomic.Int64
+		at.Store(1)
+		all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+			if e.SequenceNumber == at.Load() {
+				return errWanted
+			}
+			return nil
+		}}
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 1, 2*time.Minute
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(100 * time.Second)
+		at.Store(2)
+		time.Sleep(100 * time.Second)
+		if row := b.row("group/all", "a"); row["stuck"] != nil || b.rowNumber("group/all", "a", "seq") != 1 {
+			t.Errorf("the row is %v", row)
+		}
+		time.Sleep(time.Minute)
+		stuckness(b, "group/all", "a")
+	})
+}

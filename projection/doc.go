@@ -38,8 +38,11 @@
 //   - An event at the offset of another writer, or none, and no deletion that explains it, shows
 //     that everything was erased, or an older journal was restored. The handler is told of a
 //     [Purge], too, and the projection handles again what the journal has.
-//   - A persistence id whose handler has failed Config.Attempts times is stuck: that is stored
-//     before its trigger is done. Others go on. [Group.Resume] continues it.
+//   - A persistence id that can't be handled for some seconds is owed a run: that is stored before
+//     its trigger is done, so that nothing else waits for it. Any process of the group makes the
+//     run later.
+//   - A persistence id whose handler has failed Config.Attempts times, and for Config.StuckAfter,
+//     is stuck: that is stored before its trigger is done. [Group.Resume] continues it.
 //   - A message of an outbox is sent at least once, with the same id each time. One that the
 //     target refuses is stored as a dead letter before the offset moves.
 //

@@ -126,7 +126,7 @@ func (r *recorder) HandlePurge(_ context.Context, p projection.Purge) error {
 func fast() projection.Config {
 	return projection.Config{
 		Name: "group", Source: projection.Sweep(projection.SweepOptions{Every: time.Hour, PerSecond: -1}),
-		RetryShortest: time.Millisecond, RetryLongest: 5 * time.Millisecond,
+		RetryShortest: time.Millisecond, RetryLongest: 5 * time.Millisecond, StuckAfter: -1,
 	}
 }
 

@@ -56,7 +56,7 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 			err = write(ctx, r, &at, s.To, items)
 			if err == nil {
 				at, r.Counted = at.At(s.To), false
-				r.Count.Handled(steps[i : i+1])
+				r.Handled(steps[i : i+1])
 				continue
 			}
 			if !errors.Is(err, dynajournal.ErrInvalidRequest) {

@@ -58,7 +58,7 @@ func (p *projecting) run(cured *atomic.Bool) (stop func()) {
 	p.Helper()
 	client := dynamodbstreams.NewFromConfig(p.engine.AWSConfig())
 	group, err := projection.New(p.journal, projection.Config{
-		Name: "billing", Attempts: 1, ClaimTimeout: 300 * time.Millisecond,
+		Name: "billing", Attempts: 1, StuckAfter: -1, ClaimTimeout: 300 * time.Millisecond,
 		Source: projection.Streams(client, projection.StreamsOptions{
 			LeaseTimeout: 300 * time.Millisecond, Poll: time.Millisecond,
 		}),

@@ -81,7 +81,8 @@ type BatchItemFailure struct {
 // was handled, and the offset is stored. If that takes more than 5 seconds, or a third of the time
 // that there is, as the handler fails or what it needs is down, it is stored that the projection
 // owes the persistence id a run. Then the record is done, too, and [Maintain] makes the run. So
-// call Maintain every few minutes. After Config.Attempts failures the persistence id is stuck.
+// call Maintain every few minutes. After Config.Attempts and Config.StuckAfter the persistence id
+// is stuck.
 //
 // The source of the group must be [Source]. The group must be made once in a process, not in each
 // invocation. The first invocation stores that the projections run here, and that they owe a sweep:

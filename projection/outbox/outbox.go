@@ -61,7 +61,7 @@ func (f TargetFunc) Send(ctx context.Context, message Message) error { return f(
 // MessageFunc makes the messages of an event: their topics, headers and bodies, at most 100, and
 // together at most 300 KiB as JSON, where a body takes a third more. It must have no effects of its
 // own. An error, a panic or messages that are not valid ([ErrInvalidMessage]) are a failure of the
-// handler: the persistence id is stuck after Config.Attempts.
+// handler: the persistence id is stuck after Config.Attempts and Config.StuckAfter.
 type MessageFunc func(ctx context.Context, event dynajournal.Event) ([]Message, error)
 
 // outbox is what an outbox does with events.

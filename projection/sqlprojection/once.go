@@ -39,7 +39,7 @@ func (o *sqlOffsets) Apply(ctx context.Context, r *engine.Run, state *engine.Row
 	for {
 		done, err := o.commit(ctx, r, at, steps[:n])
 		if err == nil {
-			r.Count.Handled(steps[:done])
+			r.Handled(steps[:done])
 			err = noteHoles(ctx, r, state, steps[done-1].To)
 		}
 		refused := new(refusal)

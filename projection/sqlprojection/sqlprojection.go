@@ -25,9 +25,10 @@ import (
 // the other, in their order; those of different ids at the same time. It must return when ctx ends,
 // which is a third of Config.ClaimTimeout after the call at the latest, and must not end tx.
 //
-// An error or a panic is a failure, of which Config.Attempts make the persistence id stuck. What
-// passes by itself is not: a serialization failure, a deadlock, a lock that is not free, a lost
-// connection. The handler returns the error of the driver as it is, or wraps it with %w.
+// An error or a panic is a failure, which makes the persistence id stuck after Config.Attempts and
+// Config.StuckAfter. What passes by itself is not: a serialization failure, a deadlock, a lock that
+// is not free, a lost connection. The handler returns the error of the driver as it is, or wraps it
+// with %w.
 //
 // It can also have the methods of [GapHandler] and [PurgeHandler].
 type Handler interface {

@@ -245,7 +245,7 @@ func (b *bundle) wantNumber(query string, want int64) {
 func fast() projection.Config {
 	return projection.Config{
 		Name: "group", Source: projection.Sweep(projection.SweepOptions{Every: time.Hour, PerSecond: -1}),
-		RetryShortest: time.Millisecond, RetryLongest: 5 * time.Millisecond,
+		RetryShortest: time.Millisecond, RetryLongest: 5 * time.Millisecond, StuckAfter: -1,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 }

@@ -92,6 +92,9 @@ type groupOf struct {
 	claimTimeout, leaseTimeout, poll      time.Duration
 	attempts, batchSize, concurrency      int
 	failing, panicking, slow, standingOut int // in 1000 calls
+	// down reports that the target of the first projection is down, in each round until the others
+	// have handled everything.
+	down bool
 }
 
 // what is what a disturbance does.
@@ -220,6 +223,7 @@ func drawHistory(rt *rapid.T) history {
 			panicking:    rapid.SampledFrom([]int{0, 10}).Draw(rt, "panicking"),
 			slow:         rapid.SampledFrom([]int{0, 0, 10}).Draw(rt, "slow"),
 			standingOut:  rapid.SampledFrom([]int{0, 0, 10}).Draw(rt, "standing out"),
+			down:         rapid.IntRange(0, 2).Draw(rt, "down") == 2,
 		}
 		if *enough > 0 {
 			g.failing, g.panicking, g.slow, g.standingOut, g.batchSize = g.failing/20, g.panicking/10, g.slow/10, g.standingOut/10, 100

@@ -54,6 +54,9 @@ func (h *handler) begin(ctx context.Context, pid string) error {
 
 func (h *handler) misbehave(ctx context.Context, pid string) error {
 	of, p := &h.p.history.groups[h.g], h.p
+	if p.isDown(h.g, h.kind) && !p.up.Load() {
+		return projection.Delayed(errWanted)
+	}
 	if p.calm.Load() {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (s *simulation) launch(number int) *process {
 func (p *process) group(g int, reader *dynamodbstreams.Client) *projection.Group {
 	of := &p.history.groups[g]
 	config := projection.Config{
-		Name: groupName(g), Attempts: of.attempts, BatchSize: of.batchSize, ClaimTimeout: of.claimTimeout,
+		Name: groupName(g), Attempts: of.attempts, StuckAfter: -1, BatchSize: of.batchSize, ClaimTimeout: of.claimTimeout,
 		Concurrency: of.concurrency, RetryShortest: 10 * time.Millisecond, RetryLongest: time.Second,
 		Logger: slog.New(slog.DiscardHandler),
 	}

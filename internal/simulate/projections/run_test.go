@@ -49,8 +49,8 @@ type simulation struct {
 	oracle    *oracle
 	// poisoned is the persistence id whose handlers always fail, -1 for none.
 	poisoned atomic.Int64
-	// calm reports that no handler fails.
-	calm atomic.Bool
+	// calm reports that no handler fails, and up that all targets can be reached.
+	calm, up atomic.Bool
 
 	mu sync.Mutex
 	// dice is locked by mu.
@@ -242,15 +242,26 @@ func (s *simulation) replace(p *process) {
 	s.processes[p.number] = next
 }
 
+// isDown reports whether the target of a projection is down until the others have handled
+// everything.
+func (s *simulation) isDown(g int, k kind) bool { return s.groups[g].down && k == s.kinds[0] }
+
 // heal ends all disturbances, and waits until all events are handled. Persistence ids that are
-// stuck are resumed.
+// stuck are resumed. The projections whose targets are down hold up no others.
 func (s *simulation) heal() {
 	s.poisoned.Store(-1)
 	s.calm.Store(true)
 	defer s.calm.Store(false)
-	const patience = 2 * time.Hour
+	s.await(5*time.Minute, func(g int, k kind) bool { return !s.isDown(g, k) })
+	s.up.Store(true)
+	defer s.up.Store(false)
+	s.await(2*time.Hour, func(int, kind) bool { return true })
+}
+
+// await waits until some projections have handled all events.
+func (s *simulation) await(patience time.Duration, counts func(g int, k kind) bool) {
 	for began, pause := time.Now(), 10*time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		behind := s.behind()
+		behind := s.behind(counts)
 		if behind == "" {
 			return
 		}
@@ -262,11 +273,14 @@ func (s *simulation) heal() {
 	}
 }
 
-// behind describes the first projection and persistence id that are not at the end, empty if all
-// are.
-func (s *simulation) behind() string {
+// behind describes the first projection of some and persistence id that are not at the end, empty
+// if all are.
+func (s *simulation) behind(counts func(g int, k kind) bool) string {
 	for g := range s.groups {
 		for _, k := range s.kinds {
+			if !counts(g, k) {
+				continue
+			}
 			for _, id := range s.stored {
 				row := s.row(groupName(g)+"/"+k.name(), id.pid)
 				if row.stuck {

@@ -23,32 +23,52 @@ const attrAttempts = "attempts"
 // It is bounded, because the stream forgets a record after 24 hours.
 const mostCutShort = 10
 
-// failures is how often a handler has failed in a row behind an offset. One behind another offset
-// is of another event, and counts from 1 again.
+// failures is how often a handler has failed in a row after an offset, and since when. One after
+// another offset is of another event, and counts from 1 again.
 type failures struct {
-	behind Offset
-	count  int
+	after Offset
+	count int
+	since time.Time
 }
 
-// and returns the failures with one more behind an offset.
-func (f failures) and(behind Offset) failures {
-	if f.behind != behind {
-		f.count = 0
+// and returns the failures with one more after an offset.
+func (f failures) and(after Offset) failures {
+	if f.count == 0 || f.after != after {
+		f = failures{after: after, since: time.Now()}
 	}
-	return failures{behind, f.count + 1}
+	f.count++
+	return f
 }
 
 // CountsInRow reports whether the row counts attempts. Otherwise the process counts failures.
 func (r *Run) CountsInRow() bool { return r.invocation != nil || r.paying }
 
-// LastAttempt notes a failure behind an offset, of an attempt that the row counts on Lambda, and
-// reports whether it makes the persistence id stuck. One that is resumed is stuck already.
-func (r *Run) LastAttempt(behind Offset, attempt int64) bool {
-	r.failed = r.earlier.and(behind)
-	if !r.CountsInRow() {
-		return r.failed.count >= r.Group.Config.Attempts && !r.resume
+// LastAttempt notes a failure after an offset, of an attempt that the row counts if CountsInRow,
+// and reports whether it makes the persistence id stuck: the handler has failed often enough, and
+// for long enough. One that is resumed is stuck already.
+func (r *Run) LastAttempt(after Offset, attempt int64) bool {
+	r.failed = r.earlier.and(after)
+	if r.resume {
+		return false
 	}
-	return attempt >= int64(r.Group.Config.Attempts)
+	if !r.CountsInRow() {
+		attempt = int64(r.failed.count)
+	}
+	return attempt >= int64(r.Group.Config.Attempts) && r.failingFor(after) >= r.Group.Config.StuckAfter
+}
+
+// failingFor returns for how long the handler has failed after an offset. Without the index of
+// debts what waits holds up the group, so the number of attempts alone counts.
+func (r *Run) failingFor(after Offset) time.Duration {
+	switch {
+	case !r.Group.indexed.Load():
+		return r.Group.Config.StuckAfter
+	case !r.paying:
+		return time.Since(r.failed.since)
+	case r.applied || r.state != nil && after != r.state.Offset:
+		return 0 // the payment has handled something, so this is another event
+	}
+	return r.Group.Now().Sub(r.since)
 }
 
 // LateAfter is how old a record is that may have been tried often. It leaves enough of the day
@@ -92,7 +112,8 @@ func (r *Run) CountFailure(ctx context.Context, failure *HandlerError, attempt i
 
 // cutShort makes a persistence id stuck of which too many attempts had no end.
 func (r *Run) cutShort(ctx context.Context, state *Row, first *Step) error {
-	if !r.CountsInRow() || state.Attempts < mostCutShort*int64(r.Group.Config.Attempts) {
+	many := state.Attempts >= mostCutShort*int64(r.Group.Config.Attempts)
+	if !r.CountsInRow() || !many || r.failingFor(state.Offset) < r.Group.Config.StuckAfter {
 		return nil
 	}
 	failure := r.Failure(first, fmt.Errorf("%d attempts have ended before the handler returned", state.Attempts))

@@ -76,7 +76,7 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 	}
 	err := r.unclaim(ctx, state, steps, done, reached, failed)
 	if failure := new(HandlerError); err == nil || errors.As(err, &failure) {
-		r.Count.Handled(steps[:done])
+		r.Handled(steps[:done])
 	}
 	return done == len(steps), err
 }
@@ -137,6 +137,7 @@ func (r *Run) unclaim(
 		err := r.store(store, c, only)
 		r.released(err)
 		if err == nil {
+			r.applied = r.applied || reached != state.Offset
 			r.Keep(state.At(reached))
 		}
 		if delay.Err != nil {

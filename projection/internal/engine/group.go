@@ -126,7 +126,7 @@ func (g *Group) Trigger(persistenceID string) {
 	s := g.running
 	g.mu.Unlock()
 	if s != nil {
-		s.Trigger(persistenceID, Trigger{})
+		s.Ask(persistenceID)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestTriggerAfterTheContinueIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = journal.Close() })
-	g, err := NewGroup(journal, Settings{Name: "group", ClaimTimeout: time.Minute, Concurrency: 1, Source: &Sweep{}}, []*Spec{{inGroup: "all", kind: idle{}}})
+	g, err := NewGroup(journal, Settings{Name: "group", ClaimTimeout: time.Minute, Concurrency: 1, MaxWaiting: 1, Source: &Sweep{}}, []*Spec{{inGroup: "all", kind: idle{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -87,13 +88,42 @@ func (s *Schedule) TriggerFor(among []*Member, pid string, by Trigger) {
 	for _, of := range members {
 		t := s.taskOf(of, pid)
 		t.waiting = append(t.waiting, Trigger{Records: by.Records, Done: func() { one(of) }, count: by.count})
-		switch {
-		case t.state == taskNew:
-			s.enqueue(t)
-		case t.state == taskPutOff && t.last == endUndecided && s.timers[t].Stop():
-			delete(s.timers, t) // the trigger may be of what is missing
-			s.enqueue(t)
+		s.wake(t)
+	}
+}
+
+// Ask triggers a persistence id for a program, which waits for nothing. A task remembers it once.
+// If too much waits already, it does nothing: the source finds the persistence id.
+func (s *Schedule) Ask(pid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	for _, of := range s.group.Members {
+		key := taskKey{name: of.Name, pid: pid}
+		full := len(s.tasks) >= s.group.Config.MaxWaiting*len(s.group.Members)
+		if !of.Only.Takes(pid) || s.tasks[key] == nil && full {
+			continue
 		}
+		t := s.taskOf(of, pid)
+		if !t.asked {
+			t.asked = true
+			t.waiting = append(t.waiting, Trigger{Done: func() {}})
+		}
+		s.wake(t)
+	}
+}
+
+// wake queues a task that is new, or that waits for what the new trigger may be of. The caller
+// holds the lock.
+func (s *Schedule) wake(t *task) {
+	switch {
+	case t.state == taskNew:
+		s.enqueue(t)
+	case t.state == taskPutOff && t.last == endUndecided && s.timers[t].Stop():
+		delete(s.timers, t)
+		s.enqueue(t)
 	}
 }
 
@@ -186,7 +216,7 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 func (s *Schedule) runOf(t *task) *Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.covered, t.waiting = t.waiting, nil
+	t.covered, t.waiting, t.asked = t.waiting, nil, false
 	r := s.group.newRun(t.of, t.pid)
 	r.Count = counted(t.covered)
 	r.within(s.invocation)
@@ -301,6 +331,7 @@ func (s *Schedule) putOff(t *task, covered []Trigger, pause time.Duration) {
 	t.pauses++
 	t.state = taskPutOff
 	t.waiting = append(covered, t.waiting...)
+	t.asked = slices.ContainsFunc(t.waiting, func(by Trigger) bool { return len(by.Records) == 0 })
 	if s.ended {
 		return
 	}

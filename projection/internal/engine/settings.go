@@ -12,6 +12,8 @@ type Settings struct {
 	AllowReplicas                                       bool
 	Attempts, BatchSize, Concurrency                    int
 	ClaimTimeout, HoleWait, RetryLongest, RetryShortest time.Duration
+	MaxWaiting                                          int
+	StuckAfter                                          time.Duration
 	Logger                                              *slog.Logger
 	Name                                                string
 	OnSweep                                             func(SweepCount)

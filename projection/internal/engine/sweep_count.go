@@ -66,8 +66,14 @@ func (c *sweepCounter) within(ctx context.Context) context.Context {
 	return dynamo.WithMeter(ctx, &c.meter)
 }
 
-// Handled counts the events of steps whose handling is stored.
-func (c *sweepCounter) Handled(steps []Step) {
+// Handled notes that steps are handled, and that this is stored.
+func (r *Run) Handled(steps []Step) {
+	r.applied = r.applied || len(steps) > 0
+	r.Count.handled(steps)
+}
+
+// handled counts the events of steps.
+func (c *sweepCounter) handled(steps []Step) {
 	if c == nil {
 		return
 	}

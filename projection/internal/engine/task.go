@@ -45,6 +45,8 @@ type task struct {
 	// first trigger came that is not done.
 	waiting  []Trigger
 	received time.Time
+	// asked reports whether a trigger without records is among waiting, so that the next run reads.
+	asked bool
 	// covered are the triggers that the run does which is under way.
 	covered []Trigger
 	// overdue reports whether the handler of the run has not returned for so long that its place

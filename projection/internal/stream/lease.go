@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal/internal/core"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -205,7 +204,7 @@ func (c *Consumer) heal(ctx context.Context, l *lease, damage error) error {
 // take takes a lease as it was read, and begins to read the shard. It does nothing if another
 // process was faster.
 func (c *Consumer) take(ctx context.Context, l lease) error {
-	r := &reader{Consumer: c, slots: semaphore.NewWeighted(maxWaiting)}
+	r := &reader{Consumer: c}
 	if l.exists && l.shard != sweepLease && c.away(l.at) {
 		if err := r.oweCovering(ctx); err != nil { // its records may have been trimmed
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
@@ -87,6 +88,7 @@ func consuming(t *testing.T, options ...embedded.Option) (*Consumer, *embedded.E
 		},
 		Arn: arn, set: "set", worker: "me", ended: make(chan struct{}, 1),
 		settled: map[string]settlement{}, held: map[string]bool{sweepLease: true}, seen: map[string]sighting{},
+		slots: semaphore.NewWeighted(10),
 	}, served, sent
 }
 

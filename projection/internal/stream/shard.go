@@ -10,25 +10,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
-
-// maxWaiting is how many persistence ids of the pages of a shard are not done at most, and how many
-// pages. One that waits for long, for a missing number or a handler that fails, takes one of them
-// in each page that names it, so that the shard is read on for the others.
-const maxWaiting = 8000
 
 // reader reads a shard while its process has the lease.
 type reader struct {
 	*Consumer
 
 	stop context.CancelFunc
-	// slots are maxWaiting: one for each page that is not passed, and for each of its persistence
-	// ids that is not done.
-	slots *semaphore.Weighted
 	// images is the size of the images that wait to be handled, in bytes.
 	images atomic.Int64
 

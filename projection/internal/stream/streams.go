@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go"
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
@@ -76,6 +77,9 @@ type Consumer struct {
 	set string
 	// worker names the process in leases.
 	worker string
+	// slots are Config.MaxWaiting: one for each page that is not passed, and for each of its
+	// persistence ids that is not done. The shards share them.
+	slots *semaphore.Weighted
 	// ended wakes the next pass when a shard has ended.
 	ended   chan struct{}
 	readers sync.WaitGroup
@@ -132,6 +136,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 		Streams: s, Group: g, to: to, Arn: arn,
 		set:    g.Table.JournalName + "\x00" + g.Config.Name + "\x00" + g.SetID(),
 		worker: uuid.NewString(), ended: make(chan struct{}, 1),
+		slots:   semaphore.NewWeighted(int64(g.Config.MaxWaiting)),
 		settled: map[string]settlement{}, held: map[string]bool{}, seen: map[string]sighting{},
 	}
 	defer c.readers.Wait()
