@@ -49,6 +49,9 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 	}
 	limit := r.Group.Config.CallTime()
 	began, reached, done := time.Now(), state.Offset, 0
+	if r.paying {
+		began = r.took
+	}
 	alone := 0 // steps before it are handed over alone, as a call with several has failed
 	var next []Step
 	calls := func() error {
@@ -146,7 +149,7 @@ func (r *Run) unclaim(
 		return errors.Join(err, context.Cause(ctx))
 	}
 	failure, next := r.Failure(&steps[done], failed), state.At(reached)
-	if done > 0 && r.CountsInRow() { // the attempt at this step is the first one
+	if r.CountsInRow() && (done > 0 || r.paying && !r.Counted) { // it is the first one at this step
 		next.Attempts = 1
 		c.count(next.Attempts)
 	}

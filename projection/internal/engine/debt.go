@@ -26,8 +26,8 @@ import (
 //	      ▼ all is handled, the offset is stored, and again is missing
 //	a row without a debt   Run.endPayment
 //
-// Only payments end debts. They claim the row, whatever the kind of the projection is, and read the
-// journal after that. A debt can be stored at
+// Only payments end debts, and what makes the persistence id stuck. A payment claims the row,
+// whatever the kind of the projection is, and reads the journal after that. A debt can be stored at
 // any time and without a condition, because it costs no more than a payment that finds nothing.
 //
 // docs/model/debts.py explores this protocol.
@@ -70,10 +70,9 @@ func (d *Decoder) debt() Debt {
 // debtsOf returns the hash key of the debts of a projection in their index.
 func (t *Table) debtsOf(projection string) string { return t.JournalName + "\x00" + projection }
 
-// owe stores that the projection owes the persistence id a run after a pause, because of an error,
-// and that the handler was called some times for the event after the offset. A persistence id that
-// is stuck counts the trigger instead.
-func (r *Run) owe(ctx context.Context, because error, attempts int, pause time.Duration) error {
+// owe stores that the projection owes the persistence id a run after a pause, because of an error.
+// A persistence id that is stuck counts the trigger instead.
+func (r *Run) owe(ctx context.Context, because error, pause time.Duration) error {
 	now := r.Group.Now()
 	values := dynamo.Attributes{
 		":debt": Text(r.Group.Table.debtsOf(r.Of.Name)), ":now": Number(now.UnixMilli()),
@@ -81,10 +80,6 @@ func (r *Run) owe(ctx context.Context, because error, attempts int, pause time.D
 	}
 	set := "SET " + attrAgain + " = :one" + unlessSet(attrDebt, ":debt") + unlessSet(attrDue, ":due") +
 		unlessSet(attrSince, ":now") + unlessSet(AttrReason, ":reason")
-	if attempts > 0 {
-		values[":attempts"] = Number(int64(attempts))
-		set += unlessSet(attrAttempts, ":attempts")
-	}
 	var err error
 	for range MostAgain {
 		err = r.Group.Table.Send(ctx, dynamo.Update{
@@ -109,12 +104,15 @@ func unlessSet(name, value string) string {
 // errOwed reports that the row has a debt that covers the triggers of the run.
 var errOwed = errors.New("a run is owed")
 
+// errMeanwhile is why a debt is stored again.
+var errMeanwhile = errors.New("an event has come while others were handled")
+
 // meetDebt does what the run of a trigger does at a row with a debt. The debt covers the trigger,
 // because the row was read after the trigger came: unless a payment is under way and again is
 // missing, as the payment may have read the journal before.
 func (r *Run) meetDebt(ctx context.Context, state *Row) error {
 	if state.Claim != "" && !state.Debt.again {
-		if err := r.owe(ctx, errOwed, 0, 0); err != nil {
+		if err := r.owe(ctx, errMeanwhile, 0); err != nil {
 			return err
 		}
 	}
@@ -160,8 +158,18 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
 	}
-	state.Claim, r.paying, r.Counted, r.since = r.Token, true, true, state.Debt.Since
+	state.Claim, r.paying, r.took = r.Token, true, time.Now()
+	r.Counted, r.since = true, state.Debt.Since
 	return nil
+}
+
+// longUnpaid is how long a debt on Lambda is due before the run of a trigger pays it, where nobody
+// calls Maintain.
+const longUnpaid = 15 * time.Minute
+
+// unpaid reports whether the run of a trigger on Lambda pays a debt, as nobody else does.
+func (r *Run) unpaid(state *Row) bool {
+	return r.invocation != nil && state.Debt.Owed && r.Group.Now().Sub(state.Debt.Due) > longUnpaid
 }
 
 // dead reports whether a claim that payments have found counts as dead.
@@ -224,7 +232,8 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 	next.Expression += " REMOVE " + attrClaim
 	storing := r.Group.Table.Send(store, next)
 	r.released(storing)
-	if r.pays && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
+	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages
+	if (r.pays || r.resume) && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
 		return errOwed // more has come, or another run has taken the claim
 	}
 	return errors.Join(err, storing)

@@ -15,8 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// debtsPage is how many debts of a projection are read at once, and how many are paid at the same
-// time.
+// debtsPage is how many debts of a projection are read at once.
 const debtsPage = 100
 
 // OwedRun is an entry of the index of debts. Due is when the run is to be made, Since when the debt

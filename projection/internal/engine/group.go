@@ -27,7 +27,8 @@ type Group struct {
 	StreamDelay StreamDelay
 
 	// indexed reports whether the index of debts can be read. Until it can, no debt is stored.
-	indexed atomic.Bool
+	// toldOfIndex reports whether the log was told that it can't.
+	indexed, toldOfIndex atomic.Bool
 	// worked reports whether a run has handled something since the group was started.
 	worked atomic.Bool
 
@@ -141,7 +142,7 @@ func (g *Group) Lag() []Lag {
 		all[i].Overdue = g.overdue.of(of)
 		all[i].Stuck = of.becameStuck.Load()
 		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
-		if owed := of.owed.Load(); owed != nil && owed.runs > 0 {
+		if owed := of.debts.Load(); owed != nil && owed.runs > 0 {
 			all[i].Debts, all[i].OldestDebt = owed.runs, max(g.Now().Sub(owed.since), 0)
 			all[i].Oldest = all[i].OldestDebt
 		}

@@ -42,7 +42,10 @@ func (r *Run) stillMissing(ctx context.Context) error {
 func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
 	wait := r.Group.Config.HoleWait
 	left := max(wait/storedParts, 1)
-	c := Change{Set: dynamo.Attributes{attrHoles: encodeHoles(open), attrHolesAt: Number(r.Group.Now().UnixMilli())}}
+	for i := range open {
+		open[i].at = r.Group.Now()
+	}
+	c := Change{Set: dynamo.Attributes{attrHoles: encodeHoles(open)}}
 	if !r.paying {
 		c.Removed = []string{attrClaim}
 	}
@@ -104,7 +107,7 @@ func (r *Run) Moved(to Offset) Change {
 		c.Removed = append(c.Removed, attrPassed)
 	}
 	if len(r.state.holes) > 0 {
-		c.Removed = append(c.Removed, attrHoles, attrHolesAt)
+		c.Removed = append(c.Removed, attrHoles)
 	}
 	if r.state.Attempts > 0 && to != r.state.Offset {
 		c.remove(attrAttempts)

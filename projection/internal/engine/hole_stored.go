@@ -13,13 +13,15 @@ import (
 )
 
 // The attributes of a hole in a row. attrFirst and attrLast are its numbers, attrBehind is the
-// writer of the event behind it, and attrAge for how many milliseconds it was known to be missing.
-// The last two are left out of a hole that was passed.
+// writer of the event behind it, and attrAge for how many milliseconds it was known to be missing
+// at attrAgedAt, a time of the service in milliseconds since 1970. The last three are left out of a
+// hole that was passed. Earlier versions store no attrAgedAt, and remove it.
 const (
 	attrFirst  = "first"
 	attrLast   = "last"
 	attrBehind = "behind"
 	attrAge    = "age"
+	attrAgedAt = "at"
 )
 
 // encodeHoles returns the holes of a row as they are stored.
@@ -32,6 +34,9 @@ func encodeHoles(holes []hole) types.AttributeValue {
 		}
 		if h.age > 0 {
 			item[attrAge] = Number(h.age.Milliseconds())
+		}
+		if !h.at.IsZero() {
+			item[attrAgedAt] = Number(h.at.UnixMilli())
 		}
 		list[i] = &types.AttributeValueMemberM{Value: item}
 	}
@@ -71,6 +76,9 @@ func decodeHole(value types.AttributeValue) (hole, error) {
 	h := hole{
 		Span:   core.Span{First: d.Number(attrFirst), Last: d.Number(attrLast)},
 		writer: d.Text(attrBehind),
+	}
+	if at := d.Number(attrAgedAt); at > 0 {
+		h.at = time.UnixMilli(at)
 	}
 	age := d.Number(attrAge)
 	const longest = int64(1<<63-1) / int64(time.Millisecond)

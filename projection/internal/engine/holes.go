@@ -27,8 +27,10 @@ type hole struct {
 	// writer is that of the event behind it. If the persistence id was purged and is used again,
 	// that is another one: the hole is not the same.
 	writer string
-	// age is how long it is known to be missing at least.
+	// age is how long it is known to be missing at least. In a row, at is the time of the service
+	// at which it had this age, zero if that is not known.
 	age time.Duration
+	at  time.Time
 }
 
 // covers reports whether the numbers of other are among those of h, before an event of the same
@@ -44,13 +46,11 @@ const serviceSlack = 2 * time.Second
 
 // agedHoles returns the holes of a row with the ages that they have at a time of the service.
 func (r *Row) agedHoles(now time.Time) []hole {
-	since := max(now.Sub(time.UnixMilli(r.holesAt))-serviceSlack, 0)
-	if r.holesAt == 0 {
-		since = 0
-	}
 	aged := slices.Clone(r.holes)
 	for i := range aged {
-		aged[i].age += since
+		if h := &aged[i]; !h.at.IsZero() {
+			h.age += max(now.Sub(h.at)-serviceSlack, 0)
+		}
 	}
 	return aged
 }
@@ -147,6 +147,16 @@ func (a *holes) holds(key taskKey) (int64, time.Duration) {
 		return 0, 0
 	}
 	return h.first, time.Until(h.next)
+}
+
+// forget forgets what a task waits for: the row has it.
+func (a *holes) forget(key taskKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.held, key)
+	if !slices.ContainsFunc(a.seen[key], func(s seenHole) bool { return s.passed }) {
+		delete(a.seen, key)
+	}
 }
 
 // addLate counts events that came too late.

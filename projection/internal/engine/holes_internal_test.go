@@ -34,8 +34,8 @@ func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 		check("a part of it", hole{Span: core.Span{First: 3, Last: 3}, writer: "w"}, nil, began, time.Minute)
 		check("more than it", hole{Span: core.Span{First: 2, Last: 4}, writer: "w"}, nil, began, 0)
 		check("of another life", hole{Span: h.Span, writer: "w2"}, nil, began, 0)
-		check("the row knows it longer", h, []hole{{h.Span, "w", 2 * time.Minute}}, began, 2*time.Minute)
-		check("the row knows another", h, []hole{{h.Span, "w2", 2 * time.Minute}}, began, time.Minute)
+		check("the row knows it longer", h, []hole{{Span: h.Span, writer: "w", age: 2 * time.Minute}}, began, 2*time.Minute)
+		check("the row knows another", h, []hole{{Span: h.Span, writer: "w2", age: 2 * time.Minute}}, began, time.Minute)
 		all.see(key, nil, nil)
 		check("forgotten", h, nil, time.Now(), 0)
 	})
@@ -44,7 +44,7 @@ func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 // Holes of a row are read as they were stored. What can't be one is an error.
 func TestStoredHoles(t *testing.T) {
 	t.Parallel()
-	stored := []hole{{core.Span{First: 1, Last: 1}, "w", time.Second}, {core.Span{First: 5, Last: 9}, "", 0}}
+	stored := []hole{{core.Span{First: 1, Last: 1}, "w", time.Second, time.UnixMilli(1_000)}, {Span: core.Span{First: 5, Last: 9}}}
 	d := Decoder{Item: dynamo.Attributes{attrHoles: encodeHoles(stored)}}
 	if got := d.holes(attrHoles); d.Err != nil || len(got) != 2 || got[0] != stored[0] || got[1] != stored[1] {
 		t.Errorf("%v, %v", got, d.Err)

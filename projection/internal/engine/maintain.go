@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -28,10 +31,10 @@ func (g *Group) Maintain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := in.payDue(members); err != nil {
+		return err
+	}
 	for _, of := range members {
-		if err := in.payDue(of); err != nil {
-			return err
-		}
 		if of.Owed.Load() == 0 {
 			continue
 		}
@@ -42,20 +45,47 @@ func (g *Group) Maintain(ctx context.Context) error {
 	return context.Cause(in.Ctx)
 }
 
-// payDue pays the debts of a projection that are due.
-func (in *invocation) payDue(of *Member) error {
+// payDue pays the debts of projections that are due, for half of the time that there is at most:
+// the other half is for sweeps.
+func (in *invocation) payDue(members []*Member) error {
 	ctx, cancel := context.WithCancel(in.Ctx)
 	defer cancel()
 	part := *in
 	part.Ctx, part.Cancel = ctx, cancel
-	return part.Run(func(s *Schedule, add func() (done func())) {
-		done := add()
-		go func() {
-			defer done()
-			for s.payPage(ctx, of) {
-			}
-		}()
+	var until time.Time
+	if !in.deadline.IsZero() {
+		until = time.Now().Add(time.Until(in.deadline) / 2)
+	}
+	var paying errgroup.Group
+	err := part.Run(func(s *Schedule, add func() (done func())) {
+		for _, of := range members {
+			done := add()
+			paying.Go(func() error {
+				defer done()
+				return s.payAll(ctx, of, until)
+			})
+		}
 	})
+	cancel()
+	if paid := paying.Wait(); err == nil && in.Ctx.Err() == nil {
+		err = paid
+	}
+	return err
+}
+
+// payAll pays the debts of a projection that are due. It begins no page after a time, unless that
+// is zero. A table of an earlier version has no debts.
+func (s *Schedule) payAll(ctx context.Context, of *Member, until time.Time) error {
+	for until.IsZero() || time.Now().Before(until) {
+		paid, err := s.payPage(ctx, of)
+		if errors.Is(err, dynajournal.ErrInvalidRequest) {
+			return nil
+		}
+		if err != nil || !paid {
+			return err
+		}
+	}
+	return nil
 }
 
 // OwedKey returns the key of the position of a sweep that a projection is owed.

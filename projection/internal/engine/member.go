@@ -22,8 +22,8 @@ type Member struct {
 	// unreachable says whether what the projection needs can't be reached, as far as this process
 	// knows.
 	unreachable unreachable
-	// owed is what the last look into the index of debts has shown.
-	owed atomic.Pointer[owedRuns]
+	// debts is what the last look into the index of debts has shown.
+	debts atomic.Pointer[owedRuns]
 	// outage is when the log was last told that something can't be reached, in nanoseconds.
 	outage atomic.Int64
 }

@@ -46,15 +46,17 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 		late = true
 		o.calls[r.Of]++
 		r.logCall(ctx, "a handler has not returned after its context has ended", began)
-		if r.overdue != nil {
-			r.overdue()
-		}
 		// At most as many again as there are places: what is never returned to must not grow.
 		free := o.replaced < r.Group.Config.Concurrency
-		if w := r.worker; w != nil && !w.replaced && free {
+		w := r.worker
+		replaces := w != nil && !w.replaced && free
+		if replaces {
 			w.replaced = true
 			o.replaced++
 			w.begin()
+		}
+		if r.overdue != nil {
+			r.overdue(replaces)
 		}
 	})
 	defer func() {

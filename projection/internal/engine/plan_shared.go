@@ -42,7 +42,7 @@ func planShared(at Offset, page core.Page, age func(*hole) time.Duration, wait t
 		}
 		spans := missingFrom(e, at.Seq+1)
 		if len(spans) > 0 {
-			h := hole{core.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, e.Writer, 0}
+			h := hole{Span: core.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, writer: e.Writer}
 			h.age = age(&h)
 			far := page.Highest-h.Last >= dynajournal.LiveWindow
 			if !far && h.age < wait || len(p.open) > 0 {
@@ -50,7 +50,7 @@ func planShared(at Offset, page core.Page, age func(*hole) time.Duration, wait t
 				continue
 			}
 			for _, span := range spans {
-				p.passed = append(p.passed, hole{span, e.Writer, h.age})
+				p.passed = append(p.passed, hole{Span: span, writer: e.Writer, age: h.age})
 			}
 		}
 		if len(p.open) > 0 {

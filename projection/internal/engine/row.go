@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -28,11 +29,9 @@ const (
 	attrFailed  = "failed_at"
 	attrStuckBy = "stuck_by"
 	// attrHoles are the missing numbers that are waited for, and attrPassed those that were not
-	// waited for any longer: lists of maps. attrHolesAt is when the first were stored, in
-	// milliseconds since 1970. All are missing in a native journal.
-	attrHoles   = "holes"
-	attrHolesAt = "holes_at"
-	attrPassed  = "passed"
+	// waited for any longer: lists of maps. Both are missing in a native journal.
+	attrHoles  = "holes"
+	attrPassed = "passed"
 	// attrAfter is the last persistence id that a sweep is done with, AttrFor the projections for
 	// which it is, or those of a set that reads a stream.
 	attrAfter = "after"
@@ -68,10 +67,8 @@ type Row struct {
 	Begins int64
 	// InSQL reports whether the offset is that of a SQL database.
 	InSQL bool
-	// holes and passed are in ascending order. holesAt is when the holes were stored, 0 if an
-	// earlier version has stored them.
+	// holes and passed are in ascending order.
 	holes, passed []hole
-	holesAt       int64
 	// Failed is the number at which the handler failed when the persistence id became stuck.
 	Failed int64
 	// Attempts is how many attempts on Lambda have begun or failed behind the offset.
@@ -120,14 +117,29 @@ func DecodeRow(table string, item dynamo.Attributes) (Row, error) {
 	d := Decoder{Table: table, Item: item}
 	r := Row{Claim: d.Text(attrClaim), Reason: d.Text(AttrReason), Stuck: d.Number(AttrStuck), Failed: d.Number(attrFailed)}
 	r.stuckBy = d.Text(attrStuckBy)
-	r.Exists = item != nil
+	r.Exists = exists(item)
 	_, r.Begun = item[AttrSeq]
 	r.Seq, r.Writer = d.Number(AttrSeq), d.Text(AttrWriter)
 	r.Begins = d.Number(attrBegins)
 	r.Attempts, r.first = d.Number(attrAttempts), d.Text(attrFirstWriter)
-	r.holes, r.passed, r.holesAt = d.holes(attrHoles), d.holes(attrPassed), d.Number(attrHolesAt)
+	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
 	r.Made, r.Debt = d.made(), d.debt()
 	return r, d.Err
+}
+
+// exists reports whether a row shows that a handler may have been called. One that a debt alone has
+// made does not.
+func exists(item dynamo.Attributes) bool {
+	if item[attrDebt] == nil {
+		return item != nil
+	}
+	of := append([]string{AttrPar, AttrReason, attrAttempts}, debtAttributes...)
+	for name := range item {
+		if !slices.Contains(of, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Decoder reads optional attributes, and keeps the first error.

@@ -53,11 +53,13 @@ type Run struct {
 	// resume reports whether the run continues a stuck persistence id.
 	resume bool
 	// pays reports whether the run was made to pay a debt, and paying whether it has claimed a row
-	// with a debt, which is that old since.
+	// with a debt, when it did, and since when the row has the debt.
 	pays, paying bool
-	since        time.Time
-	// puts is the outage for which the run only stores a debt, nil if it handles what it finds.
-	puts error
+	took, since  time.Time
+	// puts is why the run only stores a debt, nil if it handles what it finds. looks reports
+	// whether it first looks whether there is anything to handle.
+	puts  error
+	looks bool
 	// records are those that all triggers of the run have brought, in order. It has none if one of
 	// its triggers has none.
 	records []Record
@@ -70,8 +72,8 @@ type Run struct {
 	// worker is the one that executes it, nil if a caller does.
 	worker *worker
 	// overdue is called when the handler has not returned for so long that nothing must wait for
-	// it. It is nil if a caller executes the run.
-	overdue func()
+	// it, with whether another worker has its place. It is nil if a caller executes the run.
+	overdue func(replaced bool)
 	// applied reports whether it has applied steps.
 	applied bool
 	// claimed reports whether the row may have the run's claim.
@@ -126,6 +128,9 @@ func (r *Run) pages(ctx context.Context) error {
 		if err != nil || !more {
 			return err
 		}
+		if r.paying && time.Since(r.took) >= r.Group.Config.CallTime() {
+			return ErrAgain // another payment continues, before the claim counts as dead
+		}
 		again = 0
 	}
 }
@@ -154,6 +159,9 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	steps := f.steps
+	if r.puts != nil && len(steps) > 0 {
+		return false, r.put(ctx)
+	}
 	switch {
 	case len(steps) == 0 && len(f.open) > 0:
 		return false, r.hold(ctx, &state, f.open)
@@ -186,9 +194,11 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	if claimOver(state.Claim, r.Group.Now()) {
 		r.takeOver = state.Claim
 	}
-	pays := r.pays || r.resume || !r.Group.indexed.Load()
+	pays := r.pays || r.resume || !r.Group.indexed.Load() || r.unpaid(state)
 	mine := state.Claim == r.Token // else another run may have taken it
-	r.paying = mine && pays && state.Debt.Owed
+	if r.paying = mine && pays && state.Debt.Owed; r.paying && !r.applied {
+		r.since, r.Counted = state.Debt.Since, true // also if the response of its claim was lost
+	}
 	switch {
 	case mine || !state.Debt.Owed:
 	case pays:
@@ -199,10 +209,15 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	if state.Claim != "" && state.Claim != r.Token && state.Claim != r.takeOver {
 		return &claimedError{state.Claim}
 	}
-	if r.puts == nil {
+	if r.puts == nil || r.looks {
 		return nil
 	}
-	if err := r.owe(ctx, r.puts, 0, 0); err != nil {
+	return r.put(ctx)
+}
+
+// put stores a debt in the place of what the run would handle.
+func (r *Run) put(ctx context.Context) error {
+	if err := r.owe(ctx, r.puts, 0); err != nil {
 		return err
 	}
 	return errOwed

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -29,7 +30,7 @@ type Schedule struct {
 
 	// left are the tasks that were removed while their runs are under way, leaving the calls of
 	// leave.
-	left    map[taskKey]*task
+	left    map[*task]bool
 	leaving sync.WaitGroup
 
 	// rows are the rows that the runs have written.
@@ -43,7 +44,7 @@ func newSchedule(g *Group) *Schedule {
 		turns: newTurns(g.Members, g.Config.Concurrency),
 		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
 		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
-		rows: newRowCache(), left: map[taskKey]*task{},
+		rows: newRowCache(), left: map[*task]bool{},
 	}
 }
 
@@ -195,7 +196,7 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 		}
 		r := s.runOf(t)
 		r.worker = w
-		r.overdue = func() { s.leaving.Go(func() { s.leave(ctx, t, r) }) }
+		r.overdue = func(replaced bool) { s.leaving.Go(func() { s.leave(ctx, t, r, replaced) }) }
 		o := r.execute(r.Count.within(ctx))
 		if ctx.Err() != nil {
 			return nil // that is how a group ends
@@ -220,8 +221,8 @@ func (s *Schedule) runOf(t *task) *Run {
 	r := s.group.newRun(t.of, t.pid)
 	r.Count = counted(t.covered)
 	r.within(s.invocation)
-	if s.group.indexed.Load() && !t.probes {
-		r.puts = t.of.unreachable.last()
+	if s.group.indexed.Load() {
+		r.puts = t.of.unreachable.stops(s.group.Config.payEvery())
 	}
 	if r.pays = t.pays; r.pays {
 		return r
@@ -229,6 +230,10 @@ func (s *Schedule) runOf(t *task) *Run {
 	r.records = inOrder(t.covered)
 	if t.of.Offsets.InRows() {
 		r.rows = s.rows
+		r.looks = r.records == nil // a sweep looks at all persistence ids
+	}
+	if s.hangs(t.of, t.pid) {
+		r.puts, r.looks = errOverdue, false
 	}
 	r.takeOver, r.earlier = t.dead(s.group.Config.ClaimTimeout), t.failures
 	return r
@@ -253,7 +258,9 @@ func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
 		}
 		o.pause = s.pause(t)
 	case endUnreachable:
-		t.of.unreachable.failed(t.pid, o.err)
+		if !errors.Is(o.err, ErrAgain) {
+			t.of.unreachable.failed(t.pid, o.err)
+		}
 		o.pause = s.pause(t)
 	default:
 	}
@@ -278,12 +285,17 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 	if s.turns.ready() {
 		s.signal()
 	}
-	if s.left[t.key()] == t {
-		delete(s.left, t.key())
+	if s.left[t] {
+		delete(s.left, t)
 		s.mu.Unlock()
 		return
 	}
-	t.applied = r.applied
+	t.gotOn = r.applied || o.ending == endDone
+	if o.waits() && t.waits.IsZero() {
+		t.waits = time.Now()
+	} else if !o.waits() {
+		t.waits = time.Time{}
+	}
 	if t.lost = ""; r.claimed {
 		t.lost = r.Token
 	}

@@ -38,9 +38,8 @@ type task struct {
 	of    *Member
 	pid   string
 	state taskState
-	// pays reports whether the task pays a debt, and probes whether it does so to find out whether
-	// an outage is over.
-	pays, probes bool
+	// pays reports whether the task pays a debt.
+	pays bool
 	// waiting are called when a run that begins from now on has done the task. received is when the
 	// first trigger came that is not done.
 	waiting  []Trigger
@@ -49,11 +48,14 @@ type task struct {
 	asked bool
 	// covered are the triggers that the run does which is under way.
 	covered []Trigger
-	// overdue reports whether the handler of the run has not returned for so long that its place
-	// was given to another worker, if there was one.
+	// overdue reports that the handler of the run has not returned for so long that another worker
+	// has its place.
 	overdue bool
-	// applied reports whether the last run has applied anything.
-	applied bool
+	// gotOn reports whether the last run has handled anything, or has found nothing to handle.
+	gotOn bool
+	// waits is since when the runs of the task end without having done it, zero if the last one
+	// has.
+	waits time.Time
 	// last is how the last run has ended. failures counts failures of the handler, and pauses how
 	// often in a row the task was put off.
 	last     ending

@@ -1,8 +1,8 @@
 package engine
 
 // turns are the tasks that may run now. The projections take turns, so that none has to wait until
-// all tasks of another one have run. And no projection has all workers: a target that answers
-// slowly holds up its own projection alone.
+// all tasks of another one have run. Of several workers no projection has all, so that calls which
+// take long leave one to the others.
 type turns struct {
 	// most is how many workers a projection has at most.
 	most    int
