@@ -63,10 +63,10 @@ type Config struct {
 	// Defaults to the journal's.
 	Logger *slog.Logger
 
-	// MaxWaiting is how many persistence ids wait in the memory of a process at most: those of
-	// records of the stream, and those of [Group.Trigger]. Beyond that the process reads the next
-	// records when some are done, and Trigger leaves the persistence id to the source. What waits
-	// for more than some seconds is not in memory.
+	// MaxWaiting is how many persistence ids of records of the stream wait in the memory of a
+	// process at most, and as many that [Group.Trigger] has named. Beyond that the process reads
+	// the next records when some are done, and Trigger leaves the persistence id to the source.
+	// What waits for more than some seconds is not in memory.
 	//
 	// At least 2,000. Defaults to 8,000.
 	MaxWaiting int

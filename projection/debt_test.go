@@ -999,3 +999,93 @@ func TestOutageOfSomeIDs(t *testing.T) {
 		}
 	})
 }
+
+// An outage ends while sweeps look at persistence ids again and again. The debts are paid soon.
+func TestOutageEndsWhileSweepsRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		var down atomic.Bool
+		down.Store(true)
+		all := &recorder{on: func(context.Context, dynajournal.Event) error {
+			if down.Load() {
+				return projection.Delayed(errDown)
+			}
+			return nil
+		}}
+		config := inSeconds()
+		config.Source = projection.Sweep(projection.SweepOptions{Every: 50 * time.Millisecond, PerSecond: -1})
+		for i := range 10 {
+			b.write(fmt.Sprint("id-", i), "x")
+		}
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(time.Minute)
+		down.Store(false)
+		time.Sleep(25 * time.Second)
+		for i := range 10 {
+			want(t, "after the outage", all.of(fmt.Sprint("id-", i)), "1 x")
+		}
+	})
+}
+
+// A handler fails after an outage that was long. It is not stuck before it has failed for
+// StuckAfter.
+func TestFailuresAfterAnOutageCountFromThen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		var down, cured atomic.Bool
+		down.Store(true)
+		all := &recorder{on: func(context.Context, dynajournal.Event) error {
+			switch {
+			case down.Load():
+				return projection.Delayed(errDown)
+			case cured.Load():
+				return nil
+			}
+			return errWanted
+		}}
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 1, 2*time.Minute
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(20 * time.Minute)
+		down.Store(false)
+		time.Sleep(100 * time.Second)
+		cured.Store(true)
+		time.Sleep(20 * time.Second)
+		want(t, "a", all.of("a"), "1 x")
+		if row := b.row("group/all", "a"); len(row) != 3 {
+			t.Errorf("the row is %v", row)
+		}
+	})
+}
+
+// The handler of a payment hangs, and another process pays. An event that comes later is not handed
+// to the handler that hangs.
+func TestPaymentThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.owedRun(atLeastOnce)
+		never := make(chan struct{})
+		returns := sync.OnceFunc(func() { close(never) })
+		hangs := &recorder{on: func(context.Context, dynajournal.Event) error {
+			<-never
+			return nil
+		}}
+		g := group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", hangs))
+		start(t, g)
+		t.Cleanup(returns)
+		time.Sleep(time.Minute)
+		start(t, group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", &recorder{})))
+		time.Sleep(2 * time.Minute) // the other process has handled it
+		b.append(b.Recover(b.journal, "a"), "y")
+		g.Trigger("a")
+		time.Sleep(2 * time.Minute)
+		if lag := g.Lag()[0]; lag.IDs != 0 || lag.Overdue != 1 {
+			t.Errorf("%+v", lag)
+		}
+		b.await("group/all", "a", 2)
+	})
+}

@@ -62,8 +62,9 @@ func (g *Group) Start(ctx context.Context) error { return public(engine.GroupOf(
 func (g *Group) Run(ctx context.Context) error { return public(engine.GroupOf(g).Run(ctx)) }
 
 // Trigger says that a persistence id may have new events, which are then handled at once. Call it
-// after an append of the same process. It never waits, and does nothing while the group does not
-// run: the source of the group finds the events.
+// after an append of the same process. It never waits. It does nothing while the group does not
+// run, or if Config.MaxWaiting persistence ids wait: the source of the group finds the events. A
+// [Sweep] finds a purge when the persistence id is used again.
 func (g *Group) Trigger(persistenceID string) { engine.GroupOf(g).Trigger(persistenceID) }
 
 // Resume continues a stuck persistence id of a projection of this group, given by its own name: it

@@ -50,6 +50,9 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 	}
 	at := *state
 	for i := range steps {
+		if i > 0 && r.PaymentOver() {
+			return false, nil
+		}
 		s := &steps[i]
 		items, err := k.items(ctx, r, s, state)
 		if err == nil {
@@ -69,22 +72,27 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 		if delayed := new(engine.DelayedError); errors.As(err, &delayed) {
 			return false, err
 		}
-		failure := r.Failure(s, err)
-		attempt, only := r.Attempt(&at), at.Unchanged().And(state.SameClaim())
-		if r.LastAttempt(at.Offset, attempt) {
-			return false, r.Stick(ctx, failure, engine.Change{}, only)
-		}
-		if r.CountsInRow() {
-			at.Attempts = attempt
-		}
-		err = r.CountFailure(ctx, failure, attempt, only)
-		if failed := new(engine.HandlerError); errors.As(err, &failed) {
-			r.Keep(at)
-		}
-		return false, err
+		return false, failed(ctx, r, r.Failure(s, err), &at, state.SameClaim())
 	}
 	r.Keep(at)
 	return true, nil
+}
+
+// failed stores what follows from a failure after the offset of a row, under a condition.
+func failed(ctx context.Context, r *engine.Run, failure *engine.HandlerError, at *engine.Row, only engine.Condition) error {
+	attempt := r.Attempt(at)
+	only = at.Unchanged().And(only)
+	if r.LastAttempt(at.Offset, attempt) {
+		return r.Stick(ctx, failure, engine.Change{}, only)
+	}
+	if r.CountsInRow() {
+		at.Attempts = attempt
+	}
+	err := r.CountFailure(ctx, failure, attempt, only)
+	if failed := new(engine.HandlerError); errors.As(err, &failed) {
+		r.Keep(*at)
+	}
+	return err
 }
 
 // write writes items and the offset of a row, under the condition that the row is at its offset.

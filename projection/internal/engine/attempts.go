@@ -68,7 +68,21 @@ func (r *Run) failingFor(after Offset) time.Duration {
 	case r.applied || r.state != nil && after != r.state.Offset:
 		return 0 // the payment has handled something, so this is another event
 	}
-	return r.Group.Now().Sub(r.since)
+	if r.failingSince.IsZero() {
+		return 0
+	}
+	return r.Group.Now().Sub(r.failingSince)
+}
+
+// cutShortFor returns for how long attempts have had no end, or have failed.
+func (r *Run) cutShortFor() time.Duration {
+	switch {
+	case !r.paying || !r.Group.indexed.Load():
+		return r.Group.Config.StuckAfter
+	case r.failingSince.IsZero():
+		return r.Group.Now().Sub(r.since)
+	}
+	return r.Group.Now().Sub(r.failingSince)
 }
 
 // LateAfter is how old a record is that may have been tried often. It leaves enough of the day
@@ -113,7 +127,7 @@ func (r *Run) CountFailure(ctx context.Context, failure *HandlerError, attempt i
 // cutShort makes a persistence id stuck of which too many attempts had no end.
 func (r *Run) cutShort(ctx context.Context, state *Row, first *Step) error {
 	many := state.Attempts >= mostCutShort*int64(r.Group.Config.Attempts)
-	if !r.CountsInRow() || !many || r.failingFor(state.Offset) < r.Group.Config.StuckAfter {
+	if !r.CountsInRow() || !many || r.cutShortFor() < r.Group.Config.StuckAfter {
 		return nil
 	}
 	failure := r.Failure(first, fmt.Errorf("%d attempts have ended before the handler returned", state.Attempts))

@@ -44,10 +44,13 @@ const (
 	// Config.ClaimTimeout is over. So no process has to watch it.
 	attrSeenClaim = "claim_seen"
 	attrSeenAt    = "claim_seen_at"
+	// attrFailing is since when the handler fails for the event after the offset, in milliseconds
+	// since 1970.
+	attrFailing = "failing_since"
 )
 
 // debtAttributes are the attributes that a row has only while it has a debt.
-var debtAttributes = []string{attrDebt, attrDue, attrSince, attrAgain, attrSeenClaim, attrSeenAt}
+var debtAttributes = []string{attrDebt, attrDue, attrSince, attrAgain, attrSeenClaim, attrSeenAt, attrFailing}
 
 // Debt is the debt of a row. The zero Debt is none.
 type Debt struct {
@@ -57,12 +60,19 @@ type Debt struct {
 	again      bool
 	seen       string
 	seenAt     time.Time
+	// failing is since when the handler fails, zero if it does not.
+	failing time.Time
 }
 
 // debt returns the debt of a row.
 func (d *Decoder) debt() Debt {
+	var failing time.Time
+	if since := d.Number(attrFailing); since > 0 {
+		failing = time.UnixMilli(since)
+	}
 	return Debt{
-		Owed: d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
+		failing: failing,
+		Owed:    d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
 		again: d.Number(attrAgain) > 0, seen: d.Text(attrSeenClaim), seenAt: time.UnixMilli(d.Number(attrSeenAt)),
 	}
 }
@@ -158,9 +168,22 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
 	}
-	state.Claim, r.paying, r.took = r.Token, true, time.Now()
-	r.Counted, r.since = true, state.Debt.Since
+	state.Claim, r.paying = r.Token, true
+	r.began(state)
 	return nil
+}
+
+// began notes what a payment has to know of a row.
+func (r *Run) began(state *Row) {
+	if r.took.IsZero() {
+		r.took = time.Now()
+	}
+	r.Counted, r.since, r.failingSince = true, state.Debt.Since, state.Debt.failing
+}
+
+// PaymentOver reports whether the time of a payment is over, so that another one must continue.
+func (r *Run) PaymentOver() bool {
+	return r.paying && time.Since(r.took) >= r.Group.Config.CallTime()
 }
 
 // longUnpaid is how long a debt on Lambda is due before the run of a trigger pays it, where nobody
@@ -169,7 +192,8 @@ const longUnpaid = 15 * time.Minute
 
 // unpaid reports whether the run of a trigger on Lambda pays a debt, as nobody else does.
 func (r *Run) unpaid(state *Row) bool {
-	return r.invocation != nil && state.Debt.Owed && r.Group.Now().Sub(state.Debt.Due) > longUnpaid
+	long := state.Debt.Owed && r.Group.Now().Sub(state.Debt.Due) > longUnpaid
+	return r.invocation != nil && long && !r.Of.unreachable.lasts()
 }
 
 // dead reports whether a claim that payments have found counts as dead.
@@ -217,19 +241,33 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 		Expression: "SET " + attrDue + " = :due",
 	}
 	next.Values[":due"] = Number(r.Group.Now().Add(r.untilPaid(ctx, err)).UnixMilli())
-	if failure := new(HandlerError); !errors.As(err, &failure) { // it was no attempt
+	set := func(attribute, value string) { next.Expression += ", " + attribute + " = " + value }
+	now := Number(r.Group.Now().UnixMilli())
+	remove := ""
+	failure := new(HandlerError)
+	switch failed := errors.As(err, &failure); {
+	case failed && r.applied:
+		set(attrFailing, ":now")
+		next.Values[":now"] = now
+	case failed:
+		set(attrFailing, "if_not_exists("+attrFailing+", :now)")
+		next.Values[":now"] = now
+	case r.applied:
+		remove = ", " + attrFailing
+	}
+	if !errors.As(err, &failure) { // it was no attempt
 		next.Expression += ", " + attrAttempts + " = if_not_exists(" + attrAttempts + ", :one) - :one"
 		next.Values[":one"] = Number(1)
 	}
 	if r.applied { // the next failure is another one
-		next.Expression += ", " + attrSince + " = :now"
-		next.Values[":now"] = Number(r.Group.Now().UnixMilli())
+		set(attrSince, ":now")
+		next.Values[":now"] = now
 	}
 	if !errors.Is(err, ErrAgain) && ctx.Err() == nil {
 		next.Expression += ", " + AttrReason + " = :reason"
 		next.Values[":reason"] = Text(Shorten(err.Error()))
 	}
-	next.Expression += " REMOVE " + attrClaim
+	next.Expression += " REMOVE " + attrClaim + remove
 	storing := r.Group.Table.Send(store, next)
 	r.released(storing)
 	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -31,9 +30,7 @@ func (g *Group) Maintain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := in.payDue(members); err != nil {
-		return err
-	}
+	paying := in.payDue(members)
 	for _, of := range members {
 		if of.Owed.Load() == 0 {
 			continue
@@ -42,20 +39,31 @@ func (g *Group) Maintain(ctx context.Context) error {
 			return err
 		}
 	}
-	return context.Cause(in.Ctx)
+	if err := context.Cause(in.Ctx); err != nil {
+		return err
+	}
+	return paying
 }
 
-// payDue pays the debts of projections that are due, for half of the time that there is at most:
-// the other half is for sweeps.
+// The part of the time of Maintain in which it begins payments, and that after which it ends them.
+// The rest is for sweeps.
+const (
+	payShare  = 0.5
+	paidShare = 0.75
+)
+
+// payDue pays the debts of projections that are due.
 func (in *invocation) payDue(members []*Member) error {
 	ctx, cancel := context.WithCancel(in.Ctx)
+	var until time.Time
+	if !in.deadline.IsZero() {
+		left := float64(time.Until(in.deadline))
+		until = time.Now().Add(time.Duration(payShare * left))
+		ctx, cancel = context.WithTimeout(in.Ctx, time.Duration(paidShare*left))
+	}
 	defer cancel()
 	part := *in
 	part.Ctx, part.Cancel = ctx, cancel
-	var until time.Time
-	if !in.deadline.IsZero() {
-		until = time.Now().Add(time.Until(in.deadline) / 2)
-	}
 	var paying errgroup.Group
 	err := part.Run(func(s *Schedule, add func() (done func())) {
 		for _, of := range members {
@@ -67,10 +75,7 @@ func (in *invocation) payDue(members []*Member) error {
 		}
 	})
 	cancel()
-	if paid := paying.Wait(); err == nil && in.Ctx.Err() == nil {
-		err = paid
-	}
-	return err
+	return errors.Join(err, paying.Wait())
 }
 
 // payAll pays the debts of a projection that are due. It begins no page after a time, unless that
@@ -78,8 +83,8 @@ func (in *invocation) payDue(members []*Member) error {
 func (s *Schedule) payAll(ctx context.Context, of *Member, until time.Time) error {
 	for until.IsZero() || time.Now().Before(until) {
 		paid, err := s.payPage(ctx, of)
-		if errors.Is(err, dynajournal.ErrInvalidRequest) {
-			return nil
+		if ctx.Err() != nil || IsNoIndex(err) {
+			return nil //nolint:nilerr // the time is over, or the log has the error
 		}
 		if err != nil || !paid {
 			return err

@@ -49,12 +49,12 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 	swap := func(i, j int) { page[i], page[j] = page[j], page[i] }
 	rand.Shuffle(due, swap) //nolint:gosec // any order will do
 	ended := make(chan bool, due)
-	begun := 0
+	probes, begun := of.unreachable.lasts(), 0
 	for _, owed := range page[:due] {
-		if begun > 0 && of.unreachable.lasts() {
+		if begun > 0 && probes {
 			break // one finds out whether the outage is over
 		}
-		if s.payOne(of, owed, ended) {
+		if s.payOne(of, owed, probes, ended) {
 			begun++
 		}
 	}
@@ -81,14 +81,19 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 // payOne makes a task that pays a debt, unless there is one, or the handler of the persistence id
 // does not return in this process: then another process has to pay. It sends to ended whether the
 // task got on.
-func (s *Schedule) payOne(of *Member, owed OwedRun, ended chan<- bool) bool {
+func (s *Schedule) payOne(of *Member, owed OwedRun, probes bool, ended chan<- bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := &task{of: of, pid: owed.PersistenceID, pays: true, received: owed.Since}
+	t := &task{of: of, pid: owed.PersistenceID, pays: true, probes: probes, received: owed.Since}
 	if s.ended || s.tasks[t.key()] != nil || s.hangs(of, owed.PersistenceID) {
 		return false
 	}
-	t.waiting = []Trigger{{Done: func() { ended <- t.gotOn }}}
+	t.waiting = []Trigger{{Done: func() {
+		s.mu.Lock()
+		gotOn := t.gotOn
+		s.mu.Unlock()
+		ended <- gotOn
+	}}}
 	s.tasks[t.key()] = t
 	s.enqueue(t)
 	return true
@@ -102,7 +107,8 @@ func (s *Schedule) hangs(of *Member, pid string) bool {
 			return true
 		}
 	}
-	return false
+	payment := s.tasks[taskKey{of.Name, pid, true}]
+	return payment != nil && payment.hangs
 }
 
 // debts reads the first page of the debts of a projection, in the order in which they are due, and
@@ -189,7 +195,7 @@ func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
 	}
 	if t.pays { // the row has the debt
 		triggers := t.covered
-		t.covered = []Trigger{}
+		t.covered, t.hangs = []Trigger{}, true
 		s.mu.Unlock()
 		for _, by := range triggers {
 			by.Done()

@@ -104,7 +104,7 @@ func (r *Run) row(ctx context.Context) (Row, error) {
 // Keep keeps a row that is known to be stored so. That of a shared journal has more than an offset,
 // and its events are always read.
 func (r *Run) Keep(state Row) {
-	if r.rows != nil && state.Claim == "" && state.Stuck == 0 && state.Made == nil && r.Group.Journal.Native() {
+	if r.rows != nil && !r.paying && state.Claim == "" && state.Stuck == 0 && state.Made == nil && r.Group.Journal.Native() {
 		r.rows.keep(r.cacheKey(), state)
 	}
 }

@@ -56,10 +56,17 @@ type Run struct {
 	// with a debt, when it did, and since when the row has the debt.
 	pays, paying bool
 	took, since  time.Time
+	// failingSince is since when the row says that the handler fails, zero if it does not.
+	failingSince time.Time
 	// puts is why the run only stores a debt, nil if it handles what it finds. looks reports
 	// whether it first looks whether there is anything to handle.
 	puts  error
 	looks bool
+	// stops reports whether an outage makes the run store a debt. probes reports whether the run
+	// pays in an outage.
+	stops, probes bool
+	// reached reports whether it has called the handler, and could do what it does.
+	reached bool
 	// records are those that all triggers of the run have brought, in order. It has none if one of
 	// its triggers has none.
 	records []Record
@@ -110,7 +117,7 @@ func (r *Run) execute(ctx context.Context) outcome {
 // *HandlerError if the handler has failed, and errors of requests. If the persistence id has become
 // stuck, that is stored, and the error is a *stuckNowError.
 func (r *Run) pages(ctx context.Context) error {
-	if r.pays && r.puts != nil {
+	if r.pays && !r.probes && r.Of.unreachable.lasts() {
 		return errNotDue // an outage has begun since the run was queued
 	}
 	if err := r.stillMissing(ctx); err != nil {
@@ -128,7 +135,7 @@ func (r *Run) pages(ctx context.Context) error {
 		if err != nil || !more {
 			return err
 		}
-		if r.paying && time.Since(r.took) >= r.Group.Config.CallTime() {
+		if r.PaymentOver() {
 			return ErrAgain // another payment continues, before the claim counts as dead
 		}
 		again = 0
@@ -159,9 +166,6 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	steps := f.steps
-	if r.puts != nil && len(steps) > 0 {
-		return false, r.put(ctx)
-	}
 	switch {
 	case len(steps) == 0 && len(f.open) > 0:
 		return false, r.hold(ctx, &state, f.open)
@@ -175,12 +179,23 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	case len(steps) == 0:
 		return false, r.release(ctx, &state)
 	}
-	r.opening = opening(steps)
-	steps = r.Of.Only.LeaveOut(steps)
-	all, err := r.apply(ctx, &state, steps)
+	return r.handle(ctx, &state, f)
+}
+
+// handle handles the steps that were found, or stores a debt in their place. It reports whether
+// there may be more.
+func (r *Run) handle(ctx context.Context, state *Row, f found) (bool, error) {
+	r.opening = opening(f.steps)
+	steps := r.Of.Only.LeaveOut(f.steps)
+	passes := r.Of.PassesOver(steps)
+	if !passes && r.stopped() {
+		return false, r.put(ctx)
+	}
+	all, err := r.apply(ctx, state, steps)
 	if err != nil {
 		return false, err
 	}
+	r.reached = r.reached || !passes
 	r.applied, r.Counted = true, false
 	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset) || r.resume, nil
 }
@@ -197,7 +212,7 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	pays := r.pays || r.resume || !r.Group.indexed.Load() || r.unpaid(state)
 	mine := state.Claim == r.Token // else another run may have taken it
 	if r.paying = mine && pays && state.Debt.Owed; r.paying && !r.applied {
-		r.since, r.Counted = state.Debt.Since, true // also if the response of its claim was lost
+		r.began(state) // also if the response of its claim was lost
 	}
 	switch {
 	case mine || !state.Debt.Owed:
@@ -209,10 +224,20 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	if state.Claim != "" && state.Claim != r.Token && state.Claim != r.takeOver {
 		return &claimedError{state.Claim}
 	}
-	if r.puts == nil || r.looks {
-		return nil
+	if !r.looks && r.stopped() {
+		return r.put(ctx)
 	}
-	return r.put(ctx)
+	return nil
+}
+
+// stopped reports whether the run stores a debt in the place of what it would handle. A run that an
+// outage lets through is asked once.
+func (r *Run) stopped() bool {
+	if r.puts == nil && r.stops {
+		r.puts = r.Of.unreachable.stops(r.Group.Config.payEvery())
+		r.stops = false
+	}
+	return r.puts != nil
 }
 
 // put stores a debt in the place of what the run would handle.

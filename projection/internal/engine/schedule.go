@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 )
@@ -221,12 +220,11 @@ func (s *Schedule) runOf(t *task) *Run {
 	r := s.group.newRun(t.of, t.pid)
 	r.Count = counted(t.covered)
 	r.within(s.invocation)
-	if s.group.indexed.Load() {
-		r.puts = t.of.unreachable.stops(s.group.Config.payEvery())
-	}
 	if r.pays = t.pays; r.pays {
+		r.probes = t.probes
 		return r
 	}
+	r.stops = s.group.indexed.Load()
 	r.records = inOrder(t.covered)
 	if t.of.Offsets.InRows() {
 		r.rows = s.rows
@@ -258,7 +256,7 @@ func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
 		}
 		o.pause = s.pause(t)
 	case endUnreachable:
-		if !errors.Is(o.err, ErrAgain) {
+		if !errors.Is(o.err, ErrAgain) && r.puts == nil {
 			t.of.unreachable.failed(t.pid, o.err)
 		}
 		o.pause = s.pause(t)
@@ -273,6 +271,8 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 	}
 	if r.applied {
 		s.group.worked.Store(true)
+	}
+	if r.reached {
 		t.of.unreachable.over()
 	}
 	s.mu.Lock()
@@ -309,7 +309,7 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 			delete(s.tasks, t.key())
 			break
 		}
-		t.waiting = append(covered, t.waiting...)
+		t.waitFor(covered)
 		s.enqueue(t)
 	default:
 		s.putOff(t, covered, o.pause)
@@ -342,8 +342,7 @@ func (s *Schedule) putOff(t *task, covered []Trigger, pause time.Duration) {
 	}
 	t.pauses++
 	t.state = taskPutOff
-	t.waiting = append(covered, t.waiting...)
-	t.asked = slices.ContainsFunc(t.waiting, func(by Trigger) bool { return len(by.Records) == 0 })
+	t.waitFor(covered)
 	if s.ended {
 		return
 	}

@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // taskState is where a task of a schedule is. A task is removed when a run has done all of its
 // triggers.
@@ -38,8 +41,8 @@ type task struct {
 	of    *Member
 	pid   string
 	state taskState
-	// pays reports whether the task pays a debt.
-	pays bool
+	// pays reports whether the task pays a debt, and probes whether it does so in an outage.
+	pays, probes bool
 	// waiting are called when a run that begins from now on has done the task. received is when the
 	// first trigger came that is not done.
 	waiting  []Trigger
@@ -51,6 +54,8 @@ type task struct {
 	// overdue reports that the handler of the run has not returned for so long that another worker
 	// has its place.
 	overdue bool
+	// hangs reports that the handler of a payment has not returned.
+	hangs bool
 	// gotOn reports whether the last run has handled anything, or has found nothing to handle.
 	gotOn bool
 	// waits is since when the runs of the task end without having done it, zero if the last one
@@ -76,6 +81,12 @@ type Trigger struct {
 	Each func(*Member)
 	// count counts for the sweep that has sent the trigger. It is nil if none has.
 	count *sweepCounter
+}
+
+// waitFor puts triggers before those that the task waits for.
+func (t *task) waitFor(triggers []Trigger) {
+	t.waiting = append(triggers, t.waiting...)
+	t.asked = slices.ContainsFunc(t.waiting, func(by Trigger) bool { return len(by.Records) == 0 })
 }
 
 // taskKey names a task.

@@ -12,7 +12,8 @@ const outageIDs = 3
 
 // unreachable says whether what a projection needs can't be reached: the target of an outbox, a SQL
 // database, a table. While that is so, its triggers become debts without a call of the handler, and
-// one run at a time finds out whether the outage is over.
+// one run of a trigger after each pause finds out whether the outage is over, and one payment of
+// each look.
 type unreachable struct {
 	mu sync.Mutex
 	// ids are the persistence ids that have failed since the last success, at most outageIDs.
@@ -26,9 +27,9 @@ type unreachable struct {
 func (u *unreachable) failed(pid string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.err, u.tried = err, time.Now()
+	u.err = err
 	if len(u.ids) < outageIDs && !slices.Contains(u.ids, pid) {
-		u.ids = append(u.ids, pid)
+		u.ids, u.tried = append(u.ids, pid), wall()
 	}
 }
 
@@ -47,7 +48,8 @@ func (u *unreachable) stops(pause time.Duration) error {
 	if len(u.ids) < outageIDs {
 		return nil
 	}
-	if now := time.Now(); now.Sub(u.tried) >= pause {
+	now := wall() // other clocks stop while a process on Lambda is frozen
+	if since := now.Sub(u.tried); since >= pause || since < 0 {
 		u.tried = now
 		return nil
 	}

@@ -58,7 +58,7 @@ func (s *Schedule) look(ctx context.Context) error {
 	var waiting []parked
 	for t := range s.parked {
 		waiting = append(waiting, parked{t, t.waiting})
-		t.waiting = nil
+		t.waiting, t.asked = nil, false
 	}
 	s.mu.Unlock()
 	all, err := s.group.standings(ctx)
@@ -86,7 +86,7 @@ func (s *Schedule) look(ctx context.Context) error {
 				continue
 			}
 		} else {
-			p.waiting = append(p.covered, p.waiting...)
+			p.waitFor(p.covered)
 		}
 		if err == nil && !p.of.Paused.Load() {
 			delete(s.parked, p.task)
