@@ -258,18 +258,21 @@ func TestAttemptsOfPaymentsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		b.write("a", "x")
-		calls := 0
-		all := &recorder{on: func(context.Context, dynajournal.Event) error { calls++; return errWanted }}
+		var calls atomic.Int64
+		all := &recorder{on: func(context.Context, dynajournal.Event) error {
+			calls.Add(1)
+			return errWanted
+		}}
 		config := inSeconds()
 		config.Attempts, config.RetryShortest = 7, 2*time.Second
 		stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
 		time.Sleep(6 * time.Second)
-		before := calls
+		before := calls.Load()
 		stop()
 		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
 		time.Sleep(5 * time.Minute)
-		if calls != before+config.Attempts {
-			t.Errorf("the handler was called %d times, %d of them before the debt", calls, before)
+		if n := calls.Load(); n != before+int64(config.Attempts) {
+			t.Errorf("the handler was called %d times, %d of them before the debt", n, before)
 		}
 		row := b.row("group/all", "a")
 		if b.rowNumber("group/all", "a", "stuck") != 1 || row["claim"] != nil || row["debt"] != nil || row["due"] != nil || row["attempts"] != nil {
