@@ -71,6 +71,7 @@ func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
+		b.unindexed() // otherwise a payment does what follows
 		b.write("a", "x", "y")
 		first, second := block(), &recorder{}
 		gate := b.gate("")
@@ -156,6 +157,7 @@ func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
+		b.unindexed() // otherwise a payment does what follows
 		b.write("a", "x", "y")
 		first, failed := block(), make(chan struct{}, 100)
 		slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
