@@ -40,7 +40,8 @@ func infoOf(of engine.Info) Info {
 
 // List returns the projections that a group of the journal has ever run, sorted by name. It reads 1
 // read unit for each, and does not scan. A group writes 1 unit for each projection when it begins,
-// when it ends, and once a minute, and reads 1 unit every 10 seconds.
+// when it ends, and once a minute. Every 10 seconds it reads 1 unit, and half a unit for each
+// projection.
 //
 // Errors: a *dynajournal.ArgumentError, and those of requests.
 func List(ctx context.Context, journal *dynajournal.Journal) ([]Info, error) {
