@@ -21,6 +21,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // The environment variables that make the test program a process of
@@ -75,9 +76,14 @@ func sweepOnce(url string) error {
 	config := sweeping()
 	var over projection.SweepCount
 	config.OnSweep = func(c projection.SweepCount) {
-		if c.Done {
+		if c.Done && !over.Done {
 			over = c
-			cancel()
+			go func() {
+				defer cancel()
+				for owes(ctx, j) { // what the killed process had claimed
+					time.Sleep(100 * time.Millisecond)
+				}
+			}()
 		}
 	}
 	group, err := projection.New(j, config, projection.AtLeastOnce("all", f))
@@ -90,6 +96,14 @@ func sweepOnce(url string) error {
 		err = errors.New("the sweep began anew, and did not go on")
 	}
 	return err
+}
+
+// owes reports whether a run is owed to a persistence id.
+func owes(ctx context.Context, j *dynajournal.Journal) bool {
+	for _, err := range operator.New(j, "group/all").Debts(ctx) {
+		return err == nil
+	}
+	return false
 }
 
 // sweptFile counts in a file what processes do, so that it is there after they are killed. It has
