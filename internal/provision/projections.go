@@ -51,14 +51,8 @@ func (j *Journal) projectionsTable(opts Options) *dynamodb.CreateTableInput {
 			definition(AttrDebt, types.ScalarAttributeTypeS),
 			definition(AttrDue, types.ScalarAttributeTypeN),
 		},
-		BillingMode: types.BillingModePayPerRequest,
 	}
-	if opts.ReadUnits > 0 {
-		in.BillingMode = types.BillingModeProvisioned
-		in.ProvisionedThroughput = &types.ProvisionedThroughput{
-			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
-		}
-	}
+	bill(in, opts)
 	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: aws.String(DebtsIndex),
 		KeySchema: keySchema(AttrDebt, AttrDue),

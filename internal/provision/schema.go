@@ -126,14 +126,20 @@ func table(name, rangeKey string, opts Options) *dynamodb.CreateTableInput {
 		KeySchema: keySchema(layout.AttrPar, rangeKey),
 		AttributeDefinitions: []types.AttributeDefinition{definition(layout.AttrPar, types.ScalarAttributeTypeS),
 			definition(rangeKey, types.ScalarAttributeTypeN)},
-		BillingMode: types.BillingModePayPerRequest,
 	}
+	bill(in, opts)
+	return in
+}
+
+// bill sets how a table is billed: by its requests, or by its provisioned capacity.
+func bill(in *dynamodb.CreateTableInput, opts Options) {
+	in.BillingMode = types.BillingModePayPerRequest
 	if opts.ReadUnits > 0 {
 		in.BillingMode = types.BillingModeProvisioned
-		in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: &opts.ReadUnits,
-			WriteCapacityUnits: &opts.WriteUnits}
+		in.ProvisionedThroughput = &types.ProvisionedThroughput{
+			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
+		}
 	}
-	return in
 }
 
 func keySchema(hash, rng string) []types.KeySchemaElement {

@@ -21,14 +21,8 @@ func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string
 		AttributeDefinitions: []types.AttributeDefinition{
 			definition(layout.AttrPar, types.ScalarAttributeTypeS), definition(layout.AttrNum, types.ScalarAttributeTypeN),
 		},
-		BillingMode: types.BillingModePayPerRequest,
 	}
-	if opts.ReadUnits > 0 {
-		in.BillingMode = types.BillingModeProvisioned
-		in.ProvisionedThroughput = &types.ProvisionedThroughput{
-			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
-		}
-	}
+	bill(in, opts)
 	_, table, err := client.CreateTable(ctx, in)
 	if err != nil {
 		return "", err

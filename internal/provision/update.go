@@ -141,7 +141,7 @@ func (u *updating) debts(ctx context.Context) error {
 		return err
 	}
 	return u.addIndex(ctx, table, u.projectionsTable(u.like), "nothing while projections keep up; "+
-		"about 8 write units for a persistence id that a projection can't handle for some seconds, and that is handled later; "+
+		"6 or 7 write units for a persistence id that a projection can't handle for some seconds, and that is handled later; "+
 		"half a read unit every 10 seconds for each projection in each process")
 }
 
