@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -122,22 +123,29 @@ func (r stuckResult) text() string {
 func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
 	opts := operator.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		found := false
-		for stuck, err := range operator.New(j, c.Projection).Stuck(ctx, opts) {
-			if err != nil {
-				return err
-			}
-			found = true
-			r := stuckResult{stuck.Projection, stuck.PersistenceID, stuck.SequenceNumber, stuck.Reason}
-			if err := s.result.write(r); err != nil {
-				return err
-			}
-		}
-		if !found {
-			return s.message("no persistence id is stuck")
-		}
-		return nil
+		all := operator.New(j, c.Projection).Stuck(ctx, opts)
+		return writeIDs(s, all, "no persistence id is stuck", func(of operator.StuckID) result {
+			return stuckResult{of.Projection, of.PersistenceID, of.SequenceNumber, of.Reason}
+		})
 	})
+}
+
+// writeIDs writes the persistence ids of a sequence, or a message if there are none.
+func writeIDs[T any](s *session, all iter.Seq2[T, error], none string, resultOf func(T) result) error {
+	found := false
+	for of, err := range all {
+		if err != nil {
+			return err
+		}
+		found = true
+		if err := s.result.write(resultOf(of)); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return s.message(none)
+	}
+	return nil
 }
 
 type projectionsDebtsCommand struct {
@@ -168,24 +176,14 @@ func (r debtResult) text() string {
 // Run runs the command.
 func (c *projectionsDebtsCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		found := false
-		for debt, err := range operator.New(j, c.Projection).Debts(ctx) {
-			if errors.Is(err, operator.ErrNoIndex) {
-				return fmt.Errorf("%w: add it with `dynajournal tables update`", err)
-			}
-			if err != nil {
-				return err
-			}
-			found = true
-			r := debtResult{debt.Projection, debt.PersistenceID, debt.Since.UTC(), debt.Due.UTC(), debt.Reason}
-			if err := s.result.write(r); err != nil {
-				return err
-			}
+		all := operator.New(j, c.Projection).Debts(ctx)
+		err := writeIDs(s, all, "no persistence id is owed a run", func(of operator.Debt) result {
+			return debtResult{of.Projection, of.PersistenceID, of.Since.UTC(), of.Due.UTC(), of.Reason}
+		})
+		if errors.Is(err, operator.ErrNoIndex) {
+			return fmt.Errorf("%w: add it with `dynajournal tables update`", err)
 		}
-		if !found {
-			return s.message("no persistence id is owed a run")
-		}
-		return nil
+		return err
 	})
 }
 
