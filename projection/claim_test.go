@@ -71,7 +71,7 @@ func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.unindexed() // otherwise a payment does what follows
+		b.unindexed() // with the index a payment takes the claim over
 		b.write("a", "x", "y")
 		first, second := block(), &recorder{}
 		gate := b.gate("")
@@ -157,7 +157,7 @@ func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.unindexed() // otherwise a payment does what follows
+		b.unindexed() // with the index a payment takes the claim over
 		b.write("a", "x", "y")
 		first, failed := block(), make(chan struct{}, 100)
 		slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))

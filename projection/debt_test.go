@@ -44,6 +44,16 @@ func numbered(n int) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 }
 
+// delayedWhile returns a handler that can't reach what it needs while down is set.
+func delayedWhile(down *atomic.Bool) *recorder {
+	return &recorder{on: func(context.Context, dynajournal.Event) error {
+		if down.Load() {
+			return projection.Delayed(errDown)
+		}
+		return nil
+	}}
+}
+
 // debts returns how many persistence ids are in the index of debts.
 func (b *bundle) debts(name string) int {
 	b.Helper()
@@ -291,12 +301,7 @@ func TestOutageOfAPaymentIsNoAttempt(t *testing.T) {
 		down.Store(true)
 		config := inSeconds()
 		config.Attempts = 1
-		all := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
 		time.Sleep(10 * time.Minute)
 		down.Store(false)
@@ -434,12 +439,7 @@ func TestGroupWithoutTheIndexOfDebts(t *testing.T) {
 		b.write("b", "x")
 		var down atomic.Bool
 		down.Store(true)
-		all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		g := group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", all))
 		start(t, g)
 		time.Sleep(time.Minute)
@@ -573,12 +573,7 @@ func TestPaymentThatHasLostItsClaim(t *testing.T) {
 		time.Sleep(30 * time.Second) // it is called
 		var down atomic.Bool
 		down.Store(true)
-		other := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		other := delayedWhile(&down)
 		config.RetryLongest = time.Hour
 		config.RetryShortest = time.Hour
 		g := group(t, b.Journal(), config, transactional(b, other))
@@ -646,12 +641,7 @@ func TestCostsOfDebts(t *testing.T) {
 		var spent costs
 		var down atomic.Bool
 		down.Store(true)
-		all := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		g := group(t, b.Journal(spent.install), inSeconds(), projection.AtLeastOnce("all", all))
 		start(t, g)
 		time.Sleep(time.Second)
@@ -711,12 +701,7 @@ func TestPaymentClaimsAgainBeforeItReads(t *testing.T) {
 		down.Store(true)
 		config := inSeconds()
 		config.RetryShortest, config.RetryLongest = time.Hour, time.Hour
-		g := group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}))
+		g := group(t, b.Journal(), config, projection.AtLeastOnce("all", delayedWhile(&down)))
 		var armed atomic.Bool
 		appended := func() {
 			if armed.CompareAndSwap(true, false) {
@@ -764,7 +749,7 @@ func TestDebtIsNotPaidFromRecords(t *testing.T) {
 		b.append(w, "z")
 		b.await("group/all", "a", 3)
 		stop()
-		// The offset is that of the first event, and the debt that of the third.
+		// The offset is that of the first event. The debt is of the third.
 		row := b.row("group/all", "a")
 		row["seq"], row["debt"], row["again"] = numbered(1), textOf("journal\x00group/all"), numbered(1)
 		row["due"], row["since"] = numbered(0), numbered(0)
@@ -781,7 +766,7 @@ func TestDebtIsNotPaidFromRecords(t *testing.T) {
 	})
 }
 
-// An operator lists what is owed, and why.
+// An operator lists the debts with their reasons.
 func TestOperatorListsDebts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -923,12 +908,7 @@ func TestSweepInAnOutageStoresNoDebtOfIdleIDs(t *testing.T) {
 			b.write(fmt.Sprint("idle-", i), "x")
 		}
 		var down atomic.Bool
-		all := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		config := inSeconds()
 		config.Source = projection.Sweep(projection.SweepOptions{Every: 20 * time.Second, PerSecond: -1})
 		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
@@ -944,31 +924,38 @@ func TestSweepInAnOutageStoresNoDebtOfIdleIDs(t *testing.T) {
 	})
 }
 
+// handlerHangs lets the handler of a process hang at the first event of a. Another process handles
+// that event. The trigger of the next event is done in the first process, which calls its handler
+// once.
+func (b *bundle) handlerHangs() {
+	b.Helper()
+	never := make(chan struct{})
+	hangs := &recorder{on: func(context.Context, dynajournal.Event) error {
+		<-never
+		return nil
+	}}
+	g := group(b, b.Journal(), inSeconds(), projection.AtLeastOnce("all", hangs))
+	start(b, g)
+	b.Cleanup(func() { close(never) })
+	time.Sleep(time.Minute)
+	start(b, group(b, b.Journal(), inSeconds(), projection.AtLeastOnce("all", &recorder{})))
+	time.Sleep(2 * time.Minute) // the other process has handled it
+	b.append(b.Recover(b.journal, "a"), "y")
+	g.Trigger("a")
+	time.Sleep(2 * time.Minute)
+	if lag := g.Lag()[0]; lag.IDs != 0 || lag.Overdue != 1 {
+		b.Errorf("%+v", lag)
+	}
+	b.await("group/all", "a", 2)
+}
+
 // A handler hangs twice at a persistence id. Its triggers are done all the same.
 func TestHandlerThatHangsTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		never := make(chan struct{})
-		returns := sync.OnceFunc(func() { close(never) })
-		hangs := &recorder{on: func(context.Context, dynajournal.Event) error {
-			<-never
-			return nil
-		}}
-		w := b.write("a", "x")
-		g := group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", hangs))
-		start(t, g)
-		t.Cleanup(returns)
-		time.Sleep(time.Minute)
-		start(t, group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", &recorder{})))
-		time.Sleep(2 * time.Minute) // the other process has handled it
-		b.append(w, "y")
-		g.Trigger("a")
-		time.Sleep(2 * time.Minute)
-		if lag := g.Lag()[0]; lag.IDs != 0 || lag.Overdue != 1 {
-			t.Errorf("%+v", lag)
-		}
-		b.await("group/all", "a", 2)
+		b.write("a", "x")
+		b.handlerHangs()
 	})
 }
 
@@ -1010,12 +997,7 @@ func TestOutageEndsWhileSweepsRun(t *testing.T) {
 		b := setup(t)
 		var down atomic.Bool
 		down.Store(true)
-		all := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		config := inSeconds()
 		config.Source = projection.Sweep(projection.SweepOptions{Every: 50 * time.Millisecond, PerSecond: -1})
 		for i := range 10 {
@@ -1071,24 +1053,6 @@ func TestPaymentThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		b.owedRun(atLeastOnce)
-		never := make(chan struct{})
-		returns := sync.OnceFunc(func() { close(never) })
-		hangs := &recorder{on: func(context.Context, dynajournal.Event) error {
-			<-never
-			return nil
-		}}
-		g := group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", hangs))
-		start(t, g)
-		t.Cleanup(returns)
-		time.Sleep(time.Minute)
-		start(t, group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", &recorder{})))
-		time.Sleep(2 * time.Minute) // the other process has handled it
-		b.append(b.Recover(b.journal, "a"), "y")
-		g.Trigger("a")
-		time.Sleep(2 * time.Minute)
-		if lag := g.Lag()[0]; lag.IDs != 0 || lag.Overdue != 1 {
-			t.Errorf("%+v", lag)
-		}
-		b.await("group/all", "a", 2)
+		b.handlerHangs()
 	})
 }

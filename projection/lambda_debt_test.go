@@ -21,12 +21,7 @@ func TestInvocationsFindOutThatAnOutageIsOver(t *testing.T) {
 		b := streaming(t)
 		var down atomic.Bool
 		down.Store(true)
-		all := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
 		for i := range 5 {
 			b.write(fmt.Sprint("id-", i), "x")
@@ -90,12 +85,7 @@ func TestDebtOnLambdaWithoutMaintain(t *testing.T) {
 		b := streaming(t)
 		var down atomic.Bool
 		down.Store(true)
-		all := &recorder{on: func(context.Context, dynajournal.Event) error {
-			if down.Load() {
-				return projection.Delayed(errDown)
-			}
-			return nil
-		}}
+		all := delayedWhile(&down)
 		w := b.write("a", "x")
 		b.invoke(group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all)), b.events(0), 30*time.Second)
 		down.Store(false)

@@ -95,6 +95,24 @@ func TestEachEventHasItsOwnAttempts(t *testing.T) {
 	want(t, "a", all.of("a"), "1 1", "2 2", "3 3", "4 4", "5 5", "6 6")
 }
 
+// resumedLate runs a group until a is stuck. Another process resumes a, and has handled its events
+// when cured is set. Its request that removes the mark waits at the gate.
+func (b *bundle) resumedLate(effects *effects, cured *atomic.Bool) (g *projection.Group, gate *gate, resumed <-chan error) {
+	b.Helper()
+	config := fast()
+	config.Attempts = 1
+	g = group(b, b.journal, config, projection.Transactional("effects", effects))
+	start(b, g)
+	stuckness(b, "group/effects", "a")
+	cured.Store(true)
+	gate = b.gate("REMOVE stuck")
+	other := group(b, b.Journal(gate.install), config, projection.Transactional("effects", effects))
+	ended := make(chan error, 1)
+	go func() { ended <- other.Resume(context.Background(), "effects", "a") }()
+	comes(b, "the request", gate.arrived)
+	return g, gate, ended
+}
+
 // A trigger that comes while a stuck id is resumed, after its events were read, is not lost.
 func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	t.Parallel()
@@ -107,17 +125,7 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 		}
 		return nil
 	})
-	config := fast()
-	config.Attempts = 1
-	g := group(t, b.journal, config, projection.Transactional("effects", effects))
-	start(t, g)
-	stuckness(b, "group/effects", "a")
-	cured.Store(true)
-	gate := b.gate("REMOVE stuck")
-	other := group(t, b.Journal(gate.install), config, projection.Transactional("effects", effects))
-	resumed := make(chan error, 1)
-	go func() { resumed <- other.Resume(context.Background(), "effects", "a") }()
-	comes(t, "the request", gate.arrived) // everything was read and handled: only the mark is left
+	g, gate, resumed := b.resumedLate(effects, &cured)
 	if _, err := w.Append(t.Context(), "y"); err != nil {
 		t.Fatal(err)
 	}
@@ -148,17 +156,7 @@ func TestResumedRunEndsNoLaterStuckState(t *testing.T) {
 		}
 		return nil
 	})
-	config := fast()
-	config.Attempts = 1
-	g := group(t, b.journal, config, projection.Transactional("effects", effects))
-	start(t, g)
-	stuckness(b, "group/effects", "a")
-	cured.Store(true)
-	gate := b.gate("REMOVE stuck")
-	late := group(t, b.Journal(gate.install), config, projection.Transactional("effects", effects))
-	resumed := make(chan error, 1)
-	go func() { resumed <- late.Resume(context.Background(), "effects", "a") }()
-	comes(t, "the request", gate.arrived) // everything was read and handled: only the mark is left
+	g, gate, resumed := b.resumedLate(effects, &cured)
 	if err := g.Resume(t.Context(), "effects", "a"); err != nil {
 		t.Fatal(err)
 	}
