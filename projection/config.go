@@ -177,9 +177,9 @@ func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
 	}
 	of := engine.Settings{
 		AllowReplicas: c.AllowReplicas, Attempts: c.Attempts, BatchSize: c.BatchSize, ClaimTimeout: c.ClaimTimeout,
-		Concurrency: c.Concurrency, HoleWait: c.HoleWait, Logger: c.Logger, Name: c.Name,
-		RetryLongest: c.RetryLongest, RetryShortest: c.RetryShortest, Source: source, PublicError: public,
-		MaxWaiting: c.MaxWaiting, StuckAfter: c.StuckAfter,
+		Concurrency: c.Concurrency, HoleWait: c.HoleWait, Logger: c.Logger, MaxWaiting: c.MaxWaiting, Name: c.Name,
+		RetryLongest: c.RetryLongest, RetryShortest: c.RetryShortest, Source: source, StuckAfter: c.StuckAfter,
+		PublicError: public,
 	}
 	if c.OnSweep != nil {
 		of.OnSweep = func(count engine.SweepCount) { c.OnSweep(SweepCount(count)) }

@@ -78,11 +78,11 @@ type BatchItemFailure struct {
 // are done.
 //
 // A record is done when its persistence id was read after the record was received, everything found
-// was handled, and the offset is stored. If that takes more than 5 seconds, or a third of the time
-// that there is, as the handler fails or what it needs is down, it is stored that the projection
-// owes the persistence id a run. Then the record is done, too, and [Maintain] makes the run. So
-// call Maintain every few minutes. After Config.Attempts and Config.StuckAfter the persistence id
-// is stuck.
+// was handled, and the offset is stored. The handler may fail for more than 5 seconds, or what it
+// needs may be down. Then the function stores that the projection owes the persistence id a run.
+// With a short time-out it does so after a third of the time. The record is done then, and
+// [Maintain] makes the run. So call Maintain every few minutes. After Config.Attempts and
+// Config.StuckAfter the persistence id is stuck.
 //
 // The source of the group must be [Source]. The group must be made once in a process, not in each
 // invocation. The first invocation stores that the projections run here, and that they owe a sweep:

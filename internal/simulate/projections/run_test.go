@@ -273,8 +273,8 @@ func (s *simulation) await(patience time.Duration, counts func(g int, k kind) bo
 	}
 }
 
-// behind describes the first projection of some and persistence id that are not at the end, empty
-// if all are.
+// behind describes the first projection that counts and is not at the end of a persistence id. It
+// returns the empty string if all are.
 func (s *simulation) behind(counts func(g int, k kind) bool) string {
 	for g := range s.groups {
 		for _, k := range s.kinds {

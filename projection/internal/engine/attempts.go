@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// attrAttempts is how many attempts of invocations of Lambda to go on behind the offset have begun
-// or failed. It is missing if there are none.
+// attrAttempts is how many attempts to handle the event after the offset have begun or failed:
+// those of payments, and those of invocations of Lambda. It is missing if there are none.
 //
 // The next attempt may be made by another process, so the row counts. A handler that runs at least
 // once is counted with the claim, before it is called: an event that ends its process counts, too.

@@ -113,9 +113,9 @@ func (r *Run) store(ctx context.Context, c Change, only Condition) error {
 	return r.Group.Table.Update(ctx, r.Key, c, only)
 }
 
-// unclaim stores how far the handler has come, releases the claim unless it is that of a payment,
-// and returns the failure of the handler. It does so also when the group ends, so that another
-// process need not wait.
+// unclaim stores how far the handler has come, and returns the failure of the handler. It releases
+// the claim. A payment keeps its claim until its end. unclaim does so also when the group ends, so
+// that another process need not wait.
 func (r *Run) unclaim(
 	ctx context.Context, state *Row, steps []Step, done int, reached Offset, failed error,
 ) error {

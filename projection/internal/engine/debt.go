@@ -26,9 +26,10 @@ import (
 //	      ▼ all is handled, the offset is stored, and again is missing
 //	a row without a debt   Run.endPayment
 //
-// Only payments end debts, and what makes the persistence id stuck. A payment claims the row,
-// whatever the kind of the projection is, and reads the journal after that. A debt can be stored at
-// any time and without a condition, because it costs no more than a payment that finds nothing.
+// Two things end a debt: a payment, and what makes the persistence id stuck. A payment claims the
+// row, whatever the kind of the projection is, and reads the journal after that. A debt can be
+// stored at any time and without a condition, because it costs no more than a payment that finds
+// nothing.
 //
 // docs/model/debts.py explores this protocol.
 
@@ -71,9 +72,9 @@ func (d *Decoder) debt() Debt {
 		failing = time.UnixMilli(since)
 	}
 	return Debt{
-		failing: failing,
-		Owed:    d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
+		Owed: d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
 		again: d.Number(attrAgain) > 0, seen: d.Text(attrSeenClaim), seenAt: time.UnixMilli(d.Number(attrSeenAt)),
+		failing: failing,
 	}
 }
 
@@ -178,7 +179,8 @@ func (r *Run) began(state *Row) {
 	if r.took.IsZero() {
 		r.took = time.Now()
 	}
-	r.Counted, r.since, r.failingSince = true, state.Debt.Since, state.Debt.failing
+	r.Counted, r.attempt = true, state.Attempts
+	r.since, r.failingSince = state.Debt.Since, state.Debt.failing
 }
 
 // PaymentOver reports whether the time of a payment is over, so that another one must continue.
@@ -205,7 +207,7 @@ func (d *Debt) dead(claim string, now time.Time, timeout time.Duration) bool {
 // next payment is due later, so that this persistence id is not before others that can be paid.
 func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
 	if now.Sub(state.Debt.Due) < r.Group.Config.payEvery() {
-		return errNotDue // most claims are those of payments that have just begun
+		return errNotDue // the claim is probably that of a payment that has just begun
 	}
 	c := Change{Set: dynamo.Attributes{attrDue: Number(now.Add(r.Group.Config.payEvery()).UnixMilli())}}
 	if state.Debt.seen != state.Claim {
@@ -236,45 +238,41 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 			return err
 		}
 	}
-	next := dynamo.Update{
-		Table: r.Group.Table.Name, Key: r.Key, Condition: mine.Expression, Values: mine.Values,
-		Expression: "SET " + attrDue + " = :due",
-	}
-	next.Values[":due"] = Number(r.Group.Now().Add(r.untilPaid(ctx, err)).UnixMilli())
-	set := func(attribute, value string) { next.Expression += ", " + attribute + " = " + value }
-	now := Number(r.Group.Now().UnixMilli())
-	remove := ""
-	failure := new(HandlerError)
-	switch failed := errors.As(err, &failure); {
-	case failed && r.applied:
-		set(attrFailing, ":now")
-		next.Values[":now"] = now
-	case failed:
-		set(attrFailing, "if_not_exists("+attrFailing+", :now)")
-		next.Values[":now"] = now
-	case r.applied:
-		remove = ", " + attrFailing
-	}
-	if !errors.As(err, &failure) { // it was no attempt
-		next.Expression += ", " + attrAttempts + " = if_not_exists(" + attrAttempts + ", :one) - :one"
-		next.Values[":one"] = Number(1)
-	}
-	if r.applied { // the next failure is another one
-		set(attrSince, ":now")
-		next.Values[":now"] = now
-	}
-	if !errors.Is(err, ErrAgain) && ctx.Err() == nil {
-		next.Expression += ", " + AttrReason + " = :reason"
-		next.Values[":reason"] = Text(Shorten(err.Error()))
-	}
-	next.Expression += " REMOVE " + attrClaim + remove
-	storing := r.Group.Table.Send(store, next)
+	storing := r.Group.Table.Update(store, r.Key, r.unpaidUntil(ctx, err), mine)
 	r.released(storing)
 	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages
 	if (r.pays || r.resume) && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
 		return errOwed // more has come, or another run has taken the claim
 	}
 	return errors.Join(err, storing)
+}
+
+// unpaidUntil is the change of a row with which a payment ends whose error was err. A run that did
+// not fail by its handler was no attempt. After something was handled, the next failure is that of
+// another event.
+func (r *Run) unpaidUntil(ctx context.Context, err error) Change {
+	now := r.Group.Now()
+	c := Change{
+		Set:     dynamo.Attributes{attrDue: Number(now.Add(r.untilPaid(ctx, err)).UnixMilli())},
+		Removed: []string{attrClaim},
+	}
+	_, failed := errors.AsType[*HandlerError](err)
+	switch {
+	case failed && (r.applied || r.failingSince.IsZero()):
+		c.Set[attrFailing] = Number(now.UnixMilli())
+	case failed:
+	case r.applied:
+		c.Removed = append(c.Removed, attrFailing, attrAttempts)
+	default:
+		c.Set[attrAttempts] = Number(r.attempt - 1)
+	}
+	if r.applied {
+		c.Set[attrSince] = Number(now.UnixMilli())
+	}
+	if !errors.Is(err, ErrAgain) && ctx.Err() == nil {
+		c.Set[AttrReason] = Text(Shorten(err.Error()))
+	}
+	return c
 }
 
 // untilPaid returns the pause before the next payment after one has ended with an error. It grows

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -17,6 +18,13 @@ import (
 
 // debtsPage is how many debts of a projection are read at once.
 const debtsPage = 100
+
+// owedRuns are the debts of a projection that a look has found: at most debtsPage of them.
+type owedRuns struct {
+	runs int
+	// since is when the oldest of them was stored.
+	since time.Time
+}
 
 // OwedRun is an entry of the index of debts. Due is when the run is to be made, Since when the debt
 // was stored.
@@ -49,6 +57,44 @@ func (t *Table) Debts(ctx context.Context, projection string, from dynamo.Attrib
 		runs[i] = OwedRun{strings.TrimPrefix(d.Text(AttrPar), t.debtsOf(projection)+"\x00"), debt.Due, debt.Since}
 	}
 	return runs, page.Next, nil
+}
+
+// debts reads the first page of the debts of a projection, in the order in which they are due, and
+// notes whether the index of debts can be read.
+func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
+	page, _, err := g.Table.Debts(ctx, of.Name, nil)
+	switch {
+	case err == nil:
+		g.indexed.Store(true)
+		g.toldOfIndex.Store(false)
+	case ctx.Err() != nil:
+		return nil, err
+	case IsNoIndex(err):
+		g.indexed.Store(false)
+		if g.toldOfIndex.CompareAndSwap(false, true) {
+			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the index of debts can't be read: "+
+				"what a projection can't reach holds up the group; run `dynajournal tables update`",
+				slog.String("group", g.Config.Name), slog.Any("error", err))
+		}
+		return nil, err
+	default:
+		g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the debts of a projection could not be read",
+			slog.String("projection", of.Name), slog.Any("error", err))
+		return nil, err
+	}
+	seen := owedRuns{runs: len(page)}
+	for i := range page {
+		if i == 0 || page[i].Since.Before(seen.since) {
+			seen.since = page[i].Since
+		}
+	}
+	of.debts.Store(&seen)
+	return page, nil
+}
+
+// findIndex finds out whether the index of debts can be read. A group runs without it, too.
+func (g *Group) findIndex(ctx context.Context) {
+	_, _ = g.debts(ctx, g.Members[0]) // that is logged
 }
 
 // IsNoIndex reports whether the table has no index of debts that can be read: an earlier version

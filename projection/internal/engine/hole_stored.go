@@ -13,9 +13,9 @@ import (
 )
 
 // The attributes of a hole in a row. attrFirst and attrLast are its numbers, attrBehind is the
-// writer of the event behind it, and attrAge for how many milliseconds it was known to be missing
-// at attrAgedAt, a time of the service in milliseconds since 1970. The last three are left out of a
-// hole that was passed. Earlier versions store no attrAgedAt, and remove it.
+// writer of the event after it. At attrAgedAt, a time of the service in milliseconds since 1970, it
+// was known to be missing for attrAge milliseconds. The last three are left out of a hole that was
+// passed. Earlier versions store no attrAgedAt, and remove it.
 const (
 	attrFirst  = "first"
 	attrLast   = "last"

@@ -40,7 +40,7 @@ func (g *Group) Invoke(ctx context.Context) *invocation {
 	}
 	end := max(min(time.Until(deadline)/endShare, longEnd), 2)
 	in.deadline, in.grace = deadline, end/2
-	const part = 3 // for what is put off, and as long again for the requests that store debts
+	const part = 3 // what waits, and the requests that store debts, have a third of the time each
 	in.patience = min(in.patience, (time.Until(deadline)-end)/part)
 	in.Ctx, in.Cancel = context.WithDeadline(ctx, deadline.Add(-end))
 	return in

@@ -19,8 +19,7 @@ type Member struct {
 	Offsets OffsetStore
 	// becameStuck is how many persistence ids have become stuck in this process.
 	becameStuck atomic.Int64
-	// unreachable says whether what the projection needs can't be reached, as far as this process
-	// knows.
+	// unreachable says whether this process can't reach what the projection needs.
 	unreachable unreachable
 	// debts is what the last look into the index of debts has shown.
 	debts atomic.Pointer[owedRuns]

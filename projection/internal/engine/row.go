@@ -71,7 +71,8 @@ type Row struct {
 	holes, passed []hole
 	// Failed is the number at which the handler failed when the persistence id became stuck.
 	Failed int64
-	// Attempts is how many attempts on Lambda have begun or failed behind the offset.
+	// Attempts is how many attempts of payments, and of invocations of Lambda, have begun or failed
+	// after the offset.
 	Attempts int64
 	// first is the writer of the first event when the handler was first called, if no offset is
 	// stored: see attrFirstWriter.

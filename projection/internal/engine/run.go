@@ -56,16 +56,18 @@ type Run struct {
 	// with a debt, when it did, and since when the row has the debt.
 	pays, paying bool
 	took, since  time.Time
+	// attempt is the number of attempts with this payment, as the row has it.
+	attempt int64
 	// failingSince is since when the row says that the handler fails, zero if it does not.
 	failingSince time.Time
-	// puts is why the run only stores a debt, nil if it handles what it finds. looks reports
-	// whether it first looks whether there is anything to handle.
+	// puts is why the run stores a debt and handles nothing. It is nil for other runs. If looks is
+	// set, the run stores a debt only if it finds something to handle.
 	puts  error
 	looks bool
 	// stops reports whether an outage makes the run store a debt. probes reports whether the run
 	// pays in an outage.
 	stops, probes bool
-	// reached reports whether it has called the handler, and could do what it does.
+	// reached reports whether the run has called the handler with success.
 	reached bool
 	// records are those that all triggers of the run have brought, in order. It has none if one of
 	// its triggers has none.
@@ -200,8 +202,8 @@ func (r *Run) handle(ctx context.Context, state *Row, f found) (bool, error) {
 	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset) || r.resume, nil
 }
 
-// enter decides whether the run can handle what follows the row. The error says why it can't. The
-// trigger of a stuck persistence id is counted.
+// enter decides whether the run can handle the events after the row. The error says why the run
+// can't. The trigger of a stuck persistence id is counted.
 func (r *Run) enter(ctx context.Context, state *Row) error {
 	if state.Stuck > 0 && !r.resume {
 		return r.Group.Table.again(ctx, r.Key)
@@ -230,8 +232,8 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	return nil
 }
 
-// stopped reports whether the run stores a debt in the place of what it would handle. A run that an
-// outage lets through is asked once.
+// stopped reports whether the run stores a debt instead of handling what it finds. In an outage the
+// run asks once whether it may handle it.
 func (r *Run) stopped() bool {
 	if r.puts == nil && r.stops {
 		r.puts = r.Of.unreachable.stops(r.Group.Config.payEvery())

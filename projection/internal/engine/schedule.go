@@ -149,6 +149,15 @@ func (s *Schedule) enqueue(t *task) {
 	s.signal()
 }
 
+// freed notes that a projection has one worker less, and wakes the next one. The caller holds the
+// lock.
+func (s *Schedule) freed(of *Member) {
+	s.turns.end(of)
+	if s.turns.ready() {
+		s.signal()
+	}
+}
+
 func (s *Schedule) signal() {
 	select {
 	case s.ready <- struct{}{}:
@@ -264,6 +273,33 @@ func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
 	}
 }
 
+// putIntoDebt stores a debt for a task that would wait for too long, so that its triggers are done.
+// It returns the outcome as it is then.
+func (s *Schedule) putIntoDebt(ctx context.Context, t *task, r *Run, o outcome) outcome {
+	s.mu.Lock()
+	waited := o.pause
+	if !t.waits.IsZero() {
+		waited += time.Since(t.waits)
+	}
+	s.mu.Unlock()
+	if !o.waits() || t.pays || !s.group.indexed.Load() || waited < s.patience() {
+		return o
+	}
+	if err := r.owe(ctx, o.err, o.pause); err != nil {
+		return o // it is tried again after the next run
+	}
+	s.group.holes.forget(taskKey{name: t.of.Name, pid: t.pid}) // the row has their ages
+	return outcome{ending: endOwed}
+}
+
+// patience returns how long a trigger waits at most before a debt is stored for it.
+func (s *Schedule) patience() time.Duration {
+	if s.invocation != nil {
+		return s.invocation.patience
+	}
+	return s.group.Config.patience()
+}
+
 // finish decides what follows after a run: the task is removed, queued again, or put off.
 func (s *Schedule) finish(t *task, r *Run, o outcome) {
 	if o.ending == endStuck {
@@ -279,12 +315,9 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 	covered := t.covered
 	t.covered = nil
 	if !t.overdue {
-		s.turns.end(t.of)
+		s.freed(t.of)
 	}
 	t.overdue = false
-	if s.turns.ready() {
-		s.signal()
-	}
 	if s.left[t] {
 		delete(s.left, t)
 		s.mu.Unlock()

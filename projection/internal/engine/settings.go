@@ -9,15 +9,13 @@ import (
 
 // Settings are a complete projection.Config.
 type Settings struct {
-	AllowReplicas                                       bool
-	Attempts, BatchSize, Concurrency                    int
-	ClaimTimeout, HoleWait, RetryLongest, RetryShortest time.Duration
-	MaxWaiting                                          int
-	StuckAfter                                          time.Duration
-	Logger                                              *slog.Logger
-	Name                                                string
-	OnSweep                                             func(SweepCount)
-	Source                                              Source
+	AllowReplicas                                                   bool
+	Attempts, BatchSize, Concurrency, MaxWaiting                    int
+	ClaimTimeout, HoleWait, RetryLongest, RetryShortest, StuckAfter time.Duration
+	Logger                                                          *slog.Logger
+	Name                                                            string
+	OnSweep                                                         func(SweepCount)
+	Source                                                          Source
 	// PublicError returns the form of an error that users see.
 	PublicError func(error) error
 }

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynajournal/dynajournal/internal/backoff"
+)
+
+// errOverdue is why a debt is stored for a persistence id whose handler does not return.
+var errOverdue = errors.New("the handler has not returned")
+
+// leave removes a task whose handler does not return, and stores a debt for it. So its triggers are
+// done, and those that come later. replaced reports whether another worker has its place.
+func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
+	s.mu.Lock()
+	if t.covered == nil || t.overdue {
+		s.mu.Unlock()
+		return // its run has ended meanwhile, or this is a later call of the run
+	}
+	if replaced {
+		t.overdue = true
+		s.freed(t.of)
+	}
+	if t.pays { // the row has the debt
+		triggers := t.covered
+		t.covered, t.hangs = []Trigger{}, true
+		s.mu.Unlock()
+		for _, by := range triggers {
+			by.Done()
+		}
+		return
+	}
+	s.mu.Unlock()
+	for !s.group.indexed.Load() { // no debt can be stored
+		if backoff.Wait(ctx, s.group.Config.payEvery()) != nil {
+			return
+		}
+	}
+	s.mu.Lock()
+	if t.covered == nil || s.tasks[t.key()] != t {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.tasks, t.key())
+	s.left[t] = true
+	triggers := append(t.covered, t.waiting...)
+	s.mu.Unlock()
+	for n := 0; r.owe(ctx, errOverdue, 0) != nil; n++ {
+		if backoff.Wait(ctx, s.group.Config.retries().After(n)) != nil {
+			return
+		}
+	}
+	for _, by := range triggers {
+		by.Done()
+	}
+}
+
+// hangs reports whether the handler of a persistence id has not returned in this process. The
+// caller holds the lock.
+func (s *Schedule) hangs(of *Member, pid string) bool {
+	for t := range s.left {
+		if t.of == of && t.pid == pid {
+			return true
+		}
+	}
+	payment := s.tasks[taskKey{of.Name, pid, true}]
+	return payment != nil && payment.hangs
+}
