@@ -124,9 +124,7 @@ func (r *Run) unclaim(
 	if reached != state.Offset || state.Begun && !r.paying {
 		c = r.Moved(reached)
 	}
-	if !r.paying {
-		c.Removed = append(c.Removed, attrClaim)
-	}
+	r.giveBack(&c)
 	state.forget(done, &c)
 	state.removeMade(steps[done:], &c)
 	only := ClaimedBy(r.Token)
@@ -165,6 +163,14 @@ func (r *Run) unclaim(
 	r.released(nil)
 	r.Keep(next)
 	return failure
+}
+
+// giveBack adds to a change of the row that it has no claim. A payment keeps its claim until its
+// end.
+func (r *Run) giveBack(c *Change) {
+	if !r.paying {
+		c.Removed = append(c.Removed, attrClaim)
+	}
 }
 
 // released notes that the row no longer has the claim of the run, if the write of its release is

@@ -92,9 +92,7 @@ func (of *Member) PassesOver(steps []Step) bool {
 // that it needs no claim. If another run has claimed the row meanwhile, nothing is stored.
 func (r *Run) passOver(ctx context.Context, state *Row, steps []Step) (bool, error) {
 	c := r.Moved(steps[0].To)
-	if !r.paying {
-		c.Removed = append(c.Removed, attrClaim)
-	}
+	r.giveBack(&c)
 	err := r.Group.Table.Update(ctx, r.Key, c, state.Unchanged().And(state.SameClaim()))
 	if err == nil {
 		r.Keep(state.At(steps[0].To))

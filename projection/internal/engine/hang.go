@@ -26,9 +26,7 @@ func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
 		triggers := t.covered
 		t.covered, t.hangs = []Trigger{}, true
 		s.mu.Unlock()
-		for _, by := range triggers {
-			by.Done()
-		}
+		allDone(triggers)
 		return
 	}
 	s.mu.Unlock()
@@ -51,9 +49,7 @@ func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
 			return
 		}
 	}
-	for _, by := range triggers {
-		by.Done()
-	}
+	allDone(triggers)
 }
 
 // hangs reports whether the handler of a persistence id has not returned in this process. The

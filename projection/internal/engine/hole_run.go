@@ -46,9 +46,7 @@ func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
 		open[i].at = r.Group.Now()
 	}
 	c := Change{Set: dynamo.Attributes{attrHoles: encodeHoles(open)}}
-	if !r.paying {
-		c.Removed = []string{attrClaim}
-	}
+	r.giveBack(&c)
 	changed := state.Claim != "" && !r.paying
 	for i := range open {
 		h := &open[i]

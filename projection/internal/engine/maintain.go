@@ -55,31 +55,42 @@ const (
 // payDue pays the debts of projections that are due.
 func (in *invocation) payDue(members []*Member) error {
 	ctx, cancel := context.WithCancel(in.Ctx)
+	defer cancel()
 	var until time.Time
 	if !in.deadline.IsZero() {
 		left := float64(time.Until(in.deadline))
 		until = time.Now().Add(time.Duration(payShare * left))
-		ctx, cancel = context.WithTimeout(in.Ctx, time.Duration(paidShare*left))
+		defer time.AfterFunc(time.Duration(paidShare*left), cancel).Stop()
 	}
-	defer cancel()
+	all := make([]func(*Schedule) error, len(members))
+	for i, of := range members {
+		all[i] = func(s *Schedule) error { return s.payAll(ctx, of, until) }
+	}
+	return in.part(ctx, cancel, all...)
+}
+
+// part calls functions at the same time, and runs what they trigger in their schedule. It returns
+// when they have returned and their triggers are done, or when ctx has ended. That is a context of
+// the invocation, and cancel ends it.
+func (in *invocation) part(ctx context.Context, cancel context.CancelFunc, all ...func(*Schedule) error) error {
 	part := *in
 	part.Ctx, part.Cancel = ctx, cancel
-	var paying errgroup.Group
+	var working errgroup.Group
 	err := part.Run(func(s *Schedule, add func() (done func())) {
-		for _, of := range members {
+		for _, work := range all {
 			done := add()
-			paying.Go(func() error {
+			working.Go(func() error {
 				defer done()
-				return s.payAll(ctx, of, until)
+				return work(s)
 			})
 		}
 	})
 	cancel()
-	return errors.Join(err, paying.Wait())
+	return errors.Join(err, working.Wait())
 }
 
 // payAll pays the debts of a projection that are due. It begins no page after a time, unless that
-// is zero. A table of an earlier version has no debts.
+// is zero. Without the index of debts it pays none.
 func (s *Schedule) payAll(ctx context.Context, of *Member, until time.Time) error {
 	for until.IsZero() || time.Now().Before(until) {
 		paid, err := s.payPage(ctx, of)
@@ -154,17 +165,8 @@ func (g *Group) sweepBegun(ctx context.Context, p *Position, of *Member, now sta
 func (in *invocation) sweepOnce(of *Member, p *Position) error {
 	ctx, cancel := context.WithCancel(in.Ctx)
 	defer cancel()
-	part := *in
-	part.Ctx, part.Cancel = ctx, cancel
-	ended := make(chan error, 1)
-	err := part.Run(func(s *Schedule, add func() (done func())) {
-		done := add()
-		go func() {
-			defer done()
-			sweep := &Sweep{Pace: in.group.Config.Source.PerSecond()}
-			ended <- sweep.Once(ctx, in.group, []*Member{of}, s, p)
-		}()
+	return in.part(ctx, cancel, func(s *Schedule) error {
+		sweep := &Sweep{Pace: in.group.Config.Source.PerSecond()}
+		return sweep.Once(ctx, in.group, []*Member{of}, s, p)
 	})
-	cancel()
-	return errors.Join(err, <-ended)
 }

@@ -323,7 +323,13 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 		s.mu.Unlock()
 		return
 	}
-	t.gotOn = r.applied || o.ending == endDone
+	if t.pays { // the row has when the next payment is due
+		t.gotOn = r.applied || o.ending == endDone
+		delete(s.tasks, t.key())
+		s.mu.Unlock()
+		allDone(covered)
+		return
+	}
 	if o.waits() && t.waits.IsZero() {
 		t.waits = time.Now()
 	} else if !o.waits() {
@@ -338,21 +344,21 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 		t.failures, t.pauses, t.claim = failures{}, 0, ""
 		s.runAgain(t)
 	case endPaused:
-		if t.pays {
-			delete(s.tasks, t.key())
-			break
-		}
 		t.waitFor(covered)
 		s.enqueue(t)
 	default:
 		s.putOff(t, covered, o.pause)
 	}
 	s.mu.Unlock()
-	if !o.done() && !t.pays {
-		return
+	if o.done() {
+		allDone(covered)
 	}
-	for _, t := range covered {
-		t.Done()
+}
+
+// allDone calls Done of triggers.
+func allDone(triggers []Trigger) {
+	for _, by := range triggers {
+		by.Done()
 	}
 }
 
@@ -369,10 +375,6 @@ func (s *Schedule) runAgain(t *task) {
 
 // putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
 func (s *Schedule) putOff(t *task, covered []Trigger, pause time.Duration) {
-	if t.pays {
-		delete(s.tasks, t.key()) // the row has when the next payment is due
-		return
-	}
 	t.pauses++
 	t.state = taskPutOff
 	t.waitFor(covered)

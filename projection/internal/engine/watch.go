@@ -66,9 +66,7 @@ func (s *Schedule) look(ctx context.Context) error {
 	var done []Trigger
 	defer func() {
 		s.mu.Unlock()
-		for _, t := range done {
-			t.Done()
-		}
+		allDone(done)
 	}()
 	if err == nil {
 		for i, of := range s.group.Members {
