@@ -22,14 +22,14 @@ What is stored
     A row for each projection and id:
         seq, life   the offset. In the code `seq` and `writer`: a writer belongs to one life.
         claim       the run that calls the handler, or that pays the debt
-        debt        exists if and only if a run is owed. In the code `debt` (journal NUL
+        debt        exists if and only if a run is owed. It is due or never due. An id whose debt is
+                    never due is stuck: it waits for an operator. In the code `debt` (journal NUL
                     group/projection) and `due` (milliseconds) are the key of the sparse index
                     `debts`, and `since`, `reason`, `failed_at`, `attempts` belong to the debt. The
-                    model has no time, so each debt is due.
+                    model has no time, so each debt of an id that is not stuck is due.
         again       a trigger has come since the last claim of a payment
         seen        a payment has met the present claim. In the code `claim_seen` names this claim, and
                     `claim_seen_at` is the time.
-        stuck       (count of triggers, number at which the handler failed). A stuck row has no debt.
     The index of debts follows each row late.
     With SQL the offset is in the database, and the row has no offset.
 
@@ -37,24 +37,25 @@ Who takes part
 
     Processes take, steal and lose leases, receive records, read and write rows. A step is one
     request or one call of the handler. A process makes one run at a time: for a trigger, for a debt
-    (a payment), for a sweep, or for an operator who resumes a stuck id. Processes crash anywhere. A
-    claim can be misjudged, and taken from a process that lives. A request without a response lands
-    later or never, and its process continues as another run.
+    (a payment), or for a sweep. Processes crash anywhere. A claim can be misjudged, and taken from a
+    process that lives. A request without a response lands later or never, and its process continues
+    as another run.
 
-    The target goes down and up. Operators pause, resume, skip and reset. Ids are purged. A second
+    The target goes down and up. Operators pause, retry, skip and reset. Ids are purged. A second
     projection ("healthy") has a target that is never down; a record is done when it is done for both
     projections. The start of a projection from now stores the end of each id as its offset.
 
 The writes (c is the claim of the run, a new one for each run)
 
-    W1  store_debt    by a trigger: SET debt, again. Condition: not stuck
-        count         instead, if stuck: raise the count. Condition: stuck
-    W2  claim_row     by the run of a trigger: SET claim = c. Condition: no debt, no claim, not stuck,
-                      the offset as read. A transactional or SQL run has no claim: it stores effect
-                      and offset in one step, under the condition of the offset before.
-    W3  claim_debt    by a payment: SET claim = c REMOVE again, due later. Condition: a debt, and no
-                      claim, or a dead claim that a payment has met
-        meet_claim    instead, if there is a claim: SET seen, due later. Condition: the same claim
+    W1  store_debt    by a trigger: SET debt = if_not_exists(debt, due), again. It has no condition,
+                      and an id that is stuck stays stuck.
+    W2  claim_row     by the run of a trigger: SET claim = c. Condition: no debt, no claim, the offset
+                      as read. A transactional or SQL run has no claim: it stores effect and offset
+                      in one step, under the condition of the offset before.
+    W3  claim_debt    by a payment: SET claim = c REMOVE again, due later. Condition: a debt that is
+                      due, and no claim, or a dead claim that a payment has met
+        meet_claim    instead, if there is a claim: SET seen, due later. Condition: a debt that is
+                      due, the same claim
         store_offset  by a payment that has handled events: SET seq, writer. Condition: claim = c
     W4  remove_debt   then: REMOVE claim, debt. Condition: claim = c, no again
         return_debt   instead, if there is again: due now, REMOVE claim. Condition: claim = c
@@ -62,22 +63,25 @@ The writes (c is the claim of the run, a new one for each run)
                       claim = c
         release       by the run of a trigger: SET seq, writer REMOVE claim. Condition: claim = c. If
                       the handler has failed, W1 follows.
-        stick         by a run without a claim whose handler has failed for good: SET stuck REMOVE
-                      debt. Condition: no claim, the offset as read. W5 and release do it under the
-                      claim.
-        clear         by a resumed run that finds no more events: REMOVE stuck. Condition: the mark and
-                      the offset as read, no claim
+    W6  stick         if the handler has failed for good: SET debt = never. It leaves `again`. A
+                      payment does it instead of W5, and the run of a trigger in its release, both
+                      under the condition of the claim. A run without a claim sends it alone.
+                      Condition: no debt, no claim, the offset as read
+    W7  retry         by an operator: SET debt = due. Condition: a debt. Then any process pays it.
+    W8  skip          by an operator: SET seq + 1, debt = due. Condition: the debt is never due, no
+                      claim, the offset as read
 
 What must hold in every reachable state
 
     I  If the checkpoint is after a record, its event is at or before the stored offset, or the row
-       has a debt, or is stuck.
+       has a debt.
     B  Events of an id are handled in order, and none is left out.
     C  A payment takes a claim over only if its process is dead, unless the claim is misjudged.
     D  Transactional and SQL: each event has its effect once.
     N  From now: no event from before the start is handled.
     H  From every state the end can be reached, without a new event, a crash or a misjudged claim:
-       all events are handled, no row has a debt or is stuck, the checkpoints are at the end.
+       all events are handled, no row has a debt, the checkpoints are at the end. If operators no
+       longer retry and skip, an id may stay stuck.
        If the target stays down, or a handler never returns, the end is: the checkpoints are at the
        end, all debts are in the index, and (P) the healthy projection has handled all events.
        H is checked for the scenarios that are explored to their end. The script prints the most
@@ -157,19 +161,12 @@ RULES = dict(
     fail_moves=True,
     # The triggers of a paused projection store debts.
     pause_owes=True,
-    # A trigger of a stuck id raises the count.
-    stuck_counts=True,
-    # A resumed run removes the mark `stuck` if the count is the one it read before the events, ...
-    clear_counted=True,
-    # ... and `failed_at`, too: the count of another mark can be the same.
-    clear_named=True,
-    # A skip moves the offset, and the mark or a debt stays.
-    skip_owes=True,
-    # If payments resume stuck ids: a debt takes the place of the mark, in one write.
+    # A row whose id gets stuck has a debt after it.
+    stick_owes=True,
+    # A retry keeps the debt.
     resume_due=True,
-    # If payments resume stuck ids: a run without a claim sets the mark only if no run has claimed
-    # the row.
-    stick_unclaimed=True,
+    # A skip keeps the debt.
+    skip_owes=True,
     # The sweep of a reset is stored before the rows are deleted.
     reset_owed=True,
     # From now: the start asks for a row without seq, not for a missing row.
@@ -179,15 +176,16 @@ RULES = dict(
 )
 
 DEAD = "dead"  # replaces the claim of a process that has crashed
-LATER = "later"  # instead of a mark: the handler has failed, and is called again later
+DUE, NEVER = "due", "never"  # the debts that a row can have: one that is never due makes its id stuck
+LATER = "later"  # the handler has failed, and is called again later
 
-Row = namedtuple("Row", "seq life claim debt again seen stuck")
-NEW = Row(None, 0, None, False, False, False, None)
+Row = namedtuple("Row", "seq life claim debt again seen")
+NEW = Row(None, 0, None, None, False, False)
 
 # A run of a process. at: its next step. covers: the triggers that are done after it, as counts of
 # records of each shard. cur: the offset that it has reached. stored: the offset that it has read. upto:
-# the events that it has read. mark: the mark `stuck` that a resumed run has read, or that is to be set.
-Run = namedtuple("Run", "at unit kind covers cur stored upto mark", defaults=(None,) * 5)
+# the events that it has read. failed: LATER if the handler has failed, NEVER if it has failed for good.
+Run = namedtuple("Run", "at unit kind covers cur stored upto failed", defaults=(None,) * 5)
 # A process. gen: the number in its claims. got: how many records of each id it has received from each
 # shard, None without the lease. done: how many of them are done for each unit. known: the units that
 # have had a debt, for fresh_read.
@@ -198,10 +196,11 @@ State = namedtuple(
     "events records owners checkpoints rows listed offsets handled works up flying paused sweep"
     " resetting start left",
 )
-# records: of each shard, as owners (-1: nobody has the lease) and checkpoints. rows, listed (in the
-# index), offsets (in SQL) and handled: of each unit. flying: writes without a response. sweep: a sweep
-# is owed. start: the next step of the start from now. left: how often something can still happen.
-BUDGETS = ("crash", "wrong", "steal", "late", "down", "hang", "stick", "skip", "reset", "purge", "pause")
+# records: of each shard, as owners (-1: nobody has the lease) and checkpoints. rows, listed (the debts
+# in the index), offsets (in SQL) and handled: of each unit. flying: writes without a response. sweep: a
+# sweep is owed. start: the next step of the start from now. left: how often something can still happen.
+BUDGETS = ("crash", "wrong", "steal", "late", "down", "hang", "stick", "retry", "skip")
+BUDGETS += ("reset", "purge", "pause")
 Left = namedtuple("Left", BUDGETS)
 
 
@@ -241,8 +240,8 @@ class Debts:
         self.forever = self.down or self.kills or "hang" in sc
         # The run of a trigger may use records; a trigger always sends W1, also if there is a debt.
         self.images, self.always = sc.get("images", False), sc.get("always", False)
-        # A stuck id is resumed by a payment; from now: how many events each id had before.
-        self.paid, self.old = sc.get("paid", False), sc.get("old")
+        # Operators retry stuck ids as often as it takes; from now: how many events each id had before.
+        self.retries, self.old = "retry" not in sc, sc.get("old")
         self.left = Left(*(sc.get(b, 0) for b in BUDGETS))
 
     def start(self):
@@ -252,7 +251,7 @@ class Debts:
             owners=(-1,) * self.shards,
             checkpoints=(0,) * self.shards,
             rows=(NEW,) * self.units,
-            listed=(False,) * self.units,
+            listed=(None,) * self.units,
             offsets=((0, 0),) * self.units,
             handled=((0, 0),) * self.units,
             works=(self.process(0),) * self.workers,
@@ -280,13 +279,18 @@ class Debts:
                     continue
                 for u in range(k, self.units, self.ids):
                     row, (of, seq) = s.rows[u], self.offset(s, u)
-                    if not row.debt and not row.stuck and not (of == life and seq >= n):
+                    if not row.debt and not (of == life and seq >= n):
                         raise Broken("I: event %d is passed, neither handled nor owed" % n, trace)
 
     def complete(self, s, u):
         row, event = s.rows[u], s.events[u % self.ids]
         at_end = self.offset(s, u) == event and s.handled[u] == event
-        return at_end and not row.debt and not row.stuck
+        return at_end and not row.debt or self.given_up(s, u)
+
+    def given_up(self, s, u):
+        """Returns whether an id stays stuck: it is in the index, but operators do nothing any more."""
+        acts = self.retries or s.left.retry or s.left.skip
+        return s.rows[u].debt == s.listed[u] == NEVER and not acts
 
     def goal(self, s):
         if s.flying or s.sweep or s.start or any(c < len(r) for c, r in zip(s.checkpoints, s.records)):
@@ -295,7 +299,7 @@ class Debts:
             idle = all(w.run is None or w.run.at == "hung" for w in s.works)
             return idle and not s.paused and all(self.complete(s, u) for u in range(self.units))
         return all(
-            self.complete(s, u) if u >= self.ids else s.listed[u] or not s.rows[u].debt
+            self.complete(s, u) if u >= self.ids else s.rows[u].debt in (None, s.listed[u])
             for u in range(self.units)
         )
 
@@ -305,26 +309,17 @@ class Debts:
         """`claim_seen` names another claim from now on."""
         return row._replace(claim=None, seen=row.seen and not self.rule["seen_names"])
 
-    def stuck(self, row, mark):
-        """A stuck row has no debt."""
-        return row._replace(debt=False, again=False, stuck=mark)
+    def stuck(self, row):
+        """The id is stuck: the debt is never due. It keeps `again`."""
+        return row._replace(debt=NEVER if self.rule["stick_owes"] else None)
 
     def store_debt(self, row):
-        """W1. It needs no other condition: a payment that finds nothing does no harm."""
-        if row.stuck:
-            return row, False
-        return row._replace(debt=True, again=row.again or self.rule["sets_again"]), True
+        """W1. It needs no condition: a payment that finds nothing does no harm."""
+        return row._replace(debt=row.debt or DUE, again=row.again or self.rule["sets_again"]), True
 
-    def count(self, row):
-        if not row.stuck:
-            return row, False
-        return row._replace(stuck=(row.stuck[0] + 1, row.stuck[1])), True
-
-    def claim_row(self, row, c, dead, offset, resumes):
+    def claim_row(self, row, c, dead, offset):
         """W2. dead is a dead claim that the run may replace."""
-        if row.claim not in (None, dead) or bool(row.stuck) != resumes:
-            return row, False
-        if row.debt:
+        if row.claim not in (None, dead) or row.debt:
             return row, False
         if self.rule["claim_offset"] and stored_in(row) != offset:
             return row, False
@@ -332,13 +327,13 @@ class Debts:
 
     def claim_debt(self, row, c, met):
         """W3. met is the claim that the payment replaces, or None."""
-        if not row.debt or row.claim != met:
+        if row.debt != DUE or row.claim != met:
             return row, False
         row = self.unclaimed(row)
         return row._replace(claim=c, again=row.again and not self.rule["claim_clears"]), True
 
     def meet_claim(self, row, met):
-        if not row.debt or row.claim != met:
+        if row.debt != DUE or row.claim != met:
             return row, False
         return row._replace(seen=True), True
 
@@ -351,44 +346,46 @@ class Debts:
         """W4."""
         if row.claim != c and self.rule["end_claimed"] or row.again and self.rule["end_again"]:
             return row, False
-        return self.unclaimed(row)._replace(debt=False, again=False, seen=False), True
+        return self.unclaimed(row)._replace(debt=None, again=False, seen=False), True
 
     def return_debt(self, row, c):
         """The debt stays, and is due now."""
         return (self.unclaimed(row), True) if row.claim == c else (row, False)
 
-    def fail_debt(self, row, c, mark):
-        """W5. A mark makes the id stuck."""
+    def fail_debt(self, row, c, sticks):
+        """W5, or W6."""
         if row.claim != c:
             return row, False
         row = self.unclaimed(row)
-        if mark:
-            return self.stuck(row, mark), True
-        return row._replace(debt=row.debt and self.rule["fail_keeps"]), True
+        if sticks:
+            return self.stuck(row), True
+        return row._replace(debt=row.debt if self.rule["fail_keeps"] else None), True
 
-    def release(self, row, c, offset, mark):
+    def release(self, row, c, offset, sticks):
+        """With W6, if the id gets stuck."""
         if row.claim != c and self.rule["offset_claimed"]:
             return row, False
         row = self.unclaimed(row)._replace(life=offset[0], seq=offset[1])
-        return (self.stuck(row, mark) if mark else row), True
+        return (self.stuck(row) if sticks else row), True
 
-    def stick(self, row, offset, mark):
-        """A run without a claim makes an id stuck."""
+    def stick(self, row, offset):
+        """W6 of a run without a claim."""
         same = self.kind == "SQL" or stored_in(row) == offset
-        if row.stuck or not same or row.claim is not None and self.rule["stick_unclaimed"]:
+        if row.debt or row.claim is not None or not same:
             return row, False
-        return self.stuck(row, mark), True
+        return self.stuck(row), True
 
-    def clear(self, row, dead, offset, mark):
-        """Removes the mark after all events. dead is a dead claim that the run has read."""
-        same = self.kind == "SQL" or stored_in(row) == offset
-        if not row.stuck or not same or row.claim not in (None, dead):
+    def retry(self, row):
+        """W7."""
+        if not row.debt:
             return row, False
-        if self.rule["clear_counted"] and row.stuck[0] != mark[0]:
+        return row._replace(debt=DUE if self.rule["resume_due"] else None), True
+
+    def skip(self, row, offset):
+        """W8."""
+        if row.debt != NEVER or row.claim is not None or stored_in(row) != offset:
             return row, False
-        if self.rule["clear_named"] and row.stuck[1] != mark[1]:
-            return row, False
-        return self.unclaimed(row)._replace(stuck=None), True
+        return row._replace(seq=offset[1] + 1, debt=DUE if self.rule["skip_owes"] else None), True
 
     # ---- what can happen ----
 
@@ -454,13 +451,14 @@ class Debts:
         if s.paused:
             self.step(("continued",), s._replace(paused=False))
         for u, row in enumerate(s.rows):
-            if not row.stuck:
+            if row.debt != NEVER:
                 continue
-            if self.paid:
-                made = row._replace(stuck=None, debt=self.rule["resume_due"])
-                self.step(("resumed: due", u), s._replace(rows=rep(s.rows, u, made)))
+            if self.retries or s.left.retry:
+                made, _ = self.retry(row)
+                t = s if self.retries else spend(s, "retry")
+                self.step(("is retried", u), t._replace(rows=rep(s.rows, u, made)))
             life, top = s.events[u % self.ids]
-            if s.left.skip and row.claim is None and row.life == life and (row.seq or 0) < top:
+            if s.left.skip and row.life == life and (row.seq or 0) < top:
                 self.skips(s, u, row)
         quiet = all(w.run is None for w in s.works)
         if s.left.reset and quiet and all(w.got == (None,) for w in s.works) and s.owners == (-1,):
@@ -471,13 +469,10 @@ class Debts:
             self.step(("rows deleted",), t._replace(resetting=False))
 
     def skips(self, s, u, row):
-        n = (row.seq or 0) + 1
-        after = row._replace(seq=n)
-        if self.paid:
-            after = after._replace(stuck=None, debt=self.rule["skip_owes"])
-        elif not self.rule["skip_owes"]:
-            after = after._replace(stuck=None)
-        life, last = s.handled[u]
+        after, ok = self.skip(row, stored_in(row))
+        if not ok:
+            return
+        n, (life, last) = after.seq, s.handled[u]
         handled = (row.life, max(last, n) if life == row.life else n)
         t = s._replace(rows=rep(s.rows, u, after), handled=rep(s.handled, u, handled))
         self.step(("skips", u, n), spend(t, "skip"), luck=True)
@@ -568,17 +563,15 @@ class Debts:
 
     def idle(self, s, i, w):
         for u in range(self.units):
-            k, row = u % self.ids, s.rows[u]
+            k = u % self.ids
             if any(got and got[k] > done[u] for got, done in zip(w.got, w.done)):
                 covers = tuple(got[k] if got else 0 for got in w.got)
                 run = Run("row", u, "trigger", covers)
                 if w.known[u] and not self.rule["fresh_read"]:
                     self.step(("knows of a debt", i, u), self.done(s, i, run))
                 self.step(("starts", i, u), self.runs(s, i, run))
-            if s.listed[u] and i in self.payers and self.handles_now(s):
+            if s.listed[u] == DUE and i in self.payers and self.handles_now(s):
                 self.step(("finds a debt", i, u), self.runs(s, i, Run("pay", u, "payment")))
-            if row.stuck and not self.paid:
-                self.step(("resumes", i, u), self.runs(s, i, Run("row", u, "resume")))
         if s.sweep and not s.paused:
             self.step(("starts the sweep", i), self.runs(s, i, Run("row", 0, "sweep")))
 
@@ -588,7 +581,7 @@ class Debts:
 
     def again(self, s, i, run):
         """The state in which the run reads the row again."""
-        return self.runs(s, i, run._replace(at="row", cur=None, stored=None, upto=None, mark=None))
+        return self.runs(s, i, run._replace(at="row", cur=None, stored=None, upto=None, failed=None))
 
     def done(self, s, i, run, known=False):
         """The state after a run whose triggers or sweep are done."""
@@ -623,20 +616,8 @@ class Debts:
     def at_row(self, s, i, w, run):
         """Reads the row, consistently."""
         u, row = run.unit, s.rows[run.unit]
-        if run.kind == "resume":
-            if row.stuck and (row.claim is None or self.dead(s, row.claim)):
-                self.step(("reads the stuck row", i, u), self.reads(s, i, run._replace(mark=row.stuck)))
-            else:
-                self.step(("does not resume", i, u), self.runs(s, i, None))
-            return
         if row.debt and not self.rule["run_unowed"]:
             self.step(("pays the debt", i, u), self.runs(s, i, run._replace(at="pay", kind="payment")))
-        if row.stuck:
-            if self.rule["stuck_counts"]:
-                self.step(("finds it stuck", i, u), self.runs(s, i, run._replace(at="count")))
-            else:
-                self.step(("finds it stuck", i, u), self.done(s, i, run))
-            return
         if row.debt and not self.always:
             if row.claim is None or row.again or not self.rule["claim_absorbs_not"]:
                 self.step(("finds the debt", i, u), self.done(s, i, run, known=True))
@@ -680,39 +661,28 @@ class Debts:
 
     def at_owe(self, s, i, w, run):
         def then(t, ok):
-            return self.done(t, i, run, known=True) if ok else self.runs(t, i, run._replace(at="count"))
+            return self.done(t, i, run, known=True)
 
         self.send(s, i, ("store_debt", run.unit), then)
         self.step(("tries again first", i, run.unit), self.runs(s, i, None))
 
-    def at_count(self, s, i, w, run):
-        def then(t, ok):
-            return self.done(t, i, run) if ok else self.again(t, i, run)
-
-        self.send(s, i, ("count", run.unit), then)
-
     def at_claim(self, s, i, w, run):
-        """The run of a trigger claims the row, or a resumed run."""
+        """The run of a trigger claims the row."""
 
         def then(t, ok):
             if not ok:
                 return self.again(t, i, run)
             return self.runs(t, i, run._replace(at="handle"))
 
-        dead, resumes = self.replaces(s, run), run.kind == "resume"
-        self.send(s, i, ("claim_row", run.unit, (i, w.gen), dead, run.cur, resumes), then)
-
-    def replaces(self, s, run):
-        """Returns the dead claim that a run may replace. A resumed run watches the claim itself."""
         claim = s.rows[run.unit].claim
-        may = run.kind == "resume" or not self.rule["dead_owes"]
-        return claim if claim and may and self.dead(s, claim) else None
+        dead = claim if claim and not self.rule["dead_owes"] and self.dead(s, claim) else None
+        self.send(s, i, ("claim_row", run.unit, (i, w.gen), dead, run.cur), then)
 
     def at_pay(self, s, i, w, run):
         """A payment claims the row, or stores that it has met another claim."""
         u, row = run.unit, s.rows[run.unit]
-        if not row.debt:
-            self.step(("finds no debt", i, u), self.runs(s, i, None))
+        if row.debt != DUE:
+            self.step(("finds no debt that is due", i, u), self.runs(s, i, None))
             return
         if not self.rule["read_after"] and run.upto is None:
             early = run._replace(upto=s.events[u % self.ids])
@@ -767,8 +737,6 @@ class Debts:
             return self.runs(s, i, run._replace(at="claim" if claims else "handle"))
         if run.kind == "payment":
             return self.runs(s, i, run._replace(at="end"))
-        if run.kind == "resume":
-            return self.runs(s, i, run._replace(at="clear"))
         return self.done(s, i, run)
 
     def at_handle(self, s, i, w, run):
@@ -791,9 +759,9 @@ class Debts:
                 t = s._replace(handled=rep(s.handled, u, self.handles(s, u, after)))
                 self.step(("handles", i, u, after), self.runs(t, i, run._replace(cur=after)))
         else:
-            self.step(("fails at", i, u, after), self.failed(s, i, run, None))
-            if s.left.stick and run.kind != "resume":
-                stuck = self.failed(spend(s, "stick"), i, run, (1, after[1]))
+            self.step(("fails at", i, u, after), self.failed(s, i, run, LATER))
+            if s.left.stick:
+                stuck = self.failed(spend(s, "stick"), i, run, NEVER)
                 self.step(("fails for good at", i, u, after), stuck)
         if s.left.hang:
             self.hangs(spend(s, "hang"), i, w, run)
@@ -854,7 +822,7 @@ class Debts:
         if row.again or not (row.claim == (i, w.gen)):
             self.step(("can't remove the debt", i, run.unit), self.runs(s, i, None))
         else:
-            rows = rep(s.rows, run.unit, row._replace(debt=False))
+            rows = rep(s.rows, run.unit, row._replace(debt=None))
             self.step(("removes the debt", i, run.unit), s._replace(rows=rows))
 
     def handled_all(self, s, i, run):
@@ -863,20 +831,17 @@ class Debts:
             return self.runs(s, i, run._replace(at="store" if stores else "end"))
         if not self.one_step:
             return self.runs(s, i, run._replace(at="release"))
-        if run.kind == "resume":
-            return self.again(s, i, run)
         return self.done(s, i, run)
 
-    def failed(self, s, i, run, mark):
+    def failed(self, s, i, run, failed):
+        run = run._replace(failed=failed)
         if run.kind == "payment":
             stores = not self.one_step and run.cur != run.stored
-            return self.runs(s, i, run._replace(at="store" if stores else "fail", mark=mark or LATER))
+            return self.runs(s, i, run._replace(at="store" if stores else "fail"))
         if not self.one_step:
-            return self.runs(s, i, run._replace(at="release", mark=mark or LATER))
-        if run.kind == "resume":
-            return self.runs(s, i, None)
-        if mark:
-            return self.runs(s, i, run._replace(at="stick", mark=mark))
+            return self.runs(s, i, run._replace(at="release"))
+        if failed == NEVER:
+            return self.runs(s, i, run._replace(at="stick"))
         return self.waits(s, i, run)
 
     def waits(self, s, i, run):
@@ -892,13 +857,13 @@ class Debts:
         if self.kind == "SQL" and s.offsets[run.unit] != run.cur:  # reads it again
             self.step(("another run has committed", i, run.unit), then(s, False))
         else:
-            self.send(s, i, ("stick", run.unit, run.cur, run.mark), then)
+            self.send(s, i, ("stick", run.unit, run.cur), then)
 
     def at_store(self, s, i, w, run):
         """A payment stores the offset. The claim and the debt stay."""
 
         def then(t, ok):
-            after = run._replace(at="fail" if run.mark else "end")
+            after = run._replace(at="fail" if run.failed else "end")
             return self.runs(t, i, after if ok else None)
 
         self.send(s, i, ("store_offset", run.unit, (i, w.gen), run.cur), then)
@@ -907,7 +872,7 @@ class Debts:
         """A payment ends the debt."""
         mine, u = (i, w.gen), run.unit
         if self.one_step and not self.rule["tx_claims"]:
-            ended = s.rows[u]._replace(debt=False, again=False)
+            ended = s.rows[u]._replace(debt=None, again=False)
             self.step(("removes the debt", i, u), self.runs(s._replace(rows=rep(s.rows, u, ended)), i, None))
             return
 
@@ -923,30 +888,18 @@ class Debts:
 
     def at_fail(self, s, i, w, run):
         """A payment has failed."""
-        mark = None if run.mark == LATER else run.mark
-        self.send(s, i, ("fail_debt", run.unit, (i, w.gen), mark), lambda t, ok: self.runs(t, i, None))
+        write = ("fail_debt", run.unit, (i, w.gen), run.failed == NEVER)
+        self.send(s, i, write, lambda t, ok: self.runs(t, i, None))
 
     def at_release(self, s, i, w, run):
-        """The run of a trigger, or a resumed run, stores the offset and releases the claim."""
-        mark = None if run.mark == LATER or run.kind == "resume" else run.mark
+        """The run of a trigger stores the offset, and releases the claim."""
 
         def then(t, ok):
-            if run.kind == "resume":
-                succeeded = ok and run.mark != LATER
-                return self.again(t, i, run) if succeeded else self.runs(t, i, None)
             if not ok:
                 return self.runs(t, i, None)
-            return self.waits(t, i, run) if run.mark == LATER else self.done(t, i, run)
+            return self.waits(t, i, run) if run.failed == LATER else self.done(t, i, run)
 
-        self.send(s, i, ("release", run.unit, (i, w.gen), run.cur, mark), then)
-
-    def at_clear(self, s, i, w, run):
-        """A resumed run has found no more events."""
-
-        def then(t, ok):
-            return self.runs(t, i, None) if ok else self.again(t, i, run)
-
-        self.send(s, i, ("clear", run.unit, self.replaces(s, run), run.cur, run.mark), then)
+        self.send(s, i, ("release", run.unit, (i, w.gen), run.cur, run.failed == NEVER), then)
 
 
 class Page:
@@ -1066,12 +1019,15 @@ SCENARIOS = {
     "two shards, tx": dict(n=3, border=1, down=1, holders=[[0], [1]], kind="tx"),
     "stuck": dict(n=2, down=1, stick=1),
     "stuck twice": dict(n=2, down=1, stick=2, skip=1),
+    "stuck twice, retried once": dict(n=2, down=1, stick=2, retry=1),
     "stuck, skipped": dict(n=2, workers=1, down=1, stick=1, skip=1, crash=1),
+    "stuck, misjudged": dict(n=2, down=1, stick=1, wrong=1),
+    "stuck, purged": dict(n=1, down=1, stick=1, skip=1, purge=1),
     "stuck, tx": dict(n=2, down=1, stick=1, kind="tx"),
+    "stuck, skipped, tx": dict(n=2, down=1, stick=1, skip=1, kind="tx"),
+    "stuck, two, tx": dict(n=2, down=1, stick=1, steal=1, payers=[0], kind="tx"),
+    "stuck, late writes, tx": dict(n=2, down=1, stick=1, late=1, holders=[[1]], payers=[0], kind="tx"),
     "stuck, SQL": dict(n=2, down=2, stick=2, kind="SQL"),
-    "stuck, paid": dict(n=2, down=1, stick=1, paid=True),
-    "stuck, paid, skipped": dict(n=2, workers=1, down=1, stick=1, skip=1, crash=1, paid=True),
-    "stuck, paid, tx": dict(n=2, down=1, stick=1, steal=1, payers=[0], kind="tx", paid=True),
     "paused": dict(n=2, down=1, pause=1),
     "purged": dict(n=1, down=1, purge=1, crash=1),
     "purged, tx": dict(n=1, down=1, purge=1, crash=1, kind="tx"),
@@ -1092,6 +1048,7 @@ SCENARIOS = {
     "down for ever, shards": dict(n=3, border=1, down_for_ever=True, holders=[[0], [1]]),
     "down for ever, healthy": dict(n=2, healthy=True, down_for_ever=True),
     "down for ever, healthy, a crash": dict(n=1, healthy=True, down_for_ever=True, crash=1),
+    "down for ever, stuck": dict(n=2, workers=1, healthy=True, down_for_ever=True, stick=1, retry=0),
     "hang": dict(n=3, hang=1, holders=[[0]]),
     "hang, tx": dict(n=3, hang=1, holders=[[0]], kind="tx"),
     "kills its process": dict(n=2, kills=True, holders=[[0]], payers=[]),
@@ -1132,12 +1089,9 @@ KILLED_BY = dict(
     seen_moves=["a page, one hung before"],
     fail_moves=["a page, one fails"],
     pause_owes=["paused"],
-    stuck_counts=["stuck"],
-    clear_counted=["stuck"],
-    clear_named=["stuck twice", "stuck, SQL"],
+    stick_owes=["stuck", "stuck, tx"],
+    resume_due=["stuck"],
     skip_owes=["stuck, skipped"],
-    resume_due=["stuck, paid"],
-    stick_unclaimed=["stuck, paid, tx"],
     reset_owed=["reset"],
     start_no_seq=["from now"],
     start_first=["from now"],
