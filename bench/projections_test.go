@@ -48,11 +48,11 @@ func counts() map[string][2]float64 {
 		"projections-beside/missed-to-slices":              {0, 15},
 		// In a minute, beside live queries of 100 persistence ids.
 		"projections-idle/journal-read-units":   {0, 2000},
-		"projections-idle/requests":             {80, 2000},
-		"projections-idle/read-units":           {63, 2000},
+		"projections-idle/requests":             {74, 2000},
+		"projections-idle/read-units":           {57, 2000},
 		"projections-idle/write-units":          {26, 0},
-		"projections-idle/requests-to-slices":   {80, 20_480},
-		"projections-idle/read-units-to-slices": {63, 10_240},
+		"projections-idle/requests-to-slices":   {74, 20_480},
+		"projections-idle/read-units-to-slices": {57, 10_240},
 	})
 	for name, cost := range costsOfHandling {
 		for i, what := range []string{"requests", "read-units", "write-units"} {

@@ -194,6 +194,6 @@ func TestOperatorsKnowTheFilters(t *testing.T) {
 	if s, err := operator.New(b.journal, "group/all").Skip(t.Context(), "yes-2", 3); err != nil || s.First != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+	b.await("group/all", "yes-2", 4)
 	want(t, "yes-2", p.of("yes-2"), "1 w", "4 z")
 }

@@ -71,7 +71,7 @@ func TestEventsOfABatchThatFailsAreHandedOverAlone(t *testing.T) {
 		return errors.Is(err, projection.ErrStuck)
 	})
 	want(t, "a", all.of("a"), "1 2 3 4", "1", "2", "3")
-	for at, err := range operator.New(b.journal, "group/all").Stuck(t.Context(), operator.ScanOptions{}) {
+	for at, err := range operator.New(b.journal, "group/all").Stuck(t.Context()) {
 		if err != nil || at.SequenceNumber != 3 {
 			t.Errorf("stuck at %d, %v, want 3", at.SequenceNumber, err)
 		}

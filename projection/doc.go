@@ -42,7 +42,7 @@
 //     its trigger is done, so that nothing else waits for it. Any process of the group makes the
 //     run later.
 //   - A persistence id whose handler has failed Config.Attempts times, and for Config.StuckAfter,
-//     is stuck: that is stored before its trigger is done. [Group.Resume] continues it.
+//     is stuck: that is stored before its trigger is done. operator.Operator.Retry continues it.
 //   - A message of an outbox is sent at least once, with the same id each time. One that the
 //     target refuses is stored as a dead letter before the offset moves.
 //

@@ -41,6 +41,13 @@ func (b *bundle) rowNumber(name, pid, attribute string) int64 {
 	return numberOf(b, b.row(name, pid)[attribute])
 }
 
+// isStuck reports whether a persistence id is stuck.
+func (b *bundle) isStuck(name, pid string) bool {
+	b.Helper()
+	const never = 1<<53 - 1
+	return b.rowNumber(name, pid, "due") == never
+}
+
 func numberOf(b *bundle, v types.AttributeValue) int64 {
 	b.Helper()
 	number, ok := v.(*types.AttributeValueMemberN)

@@ -67,12 +67,13 @@ func (g *Group) Run(ctx context.Context) error { return public(engine.GroupOf(g)
 // [Sweep] finds a purge when the persistence id is used again.
 func (g *Group) Trigger(persistenceID string) { engine.GroupOf(g).Trigger(persistenceID) }
 
-// Resume continues a stuck persistence id of a projection of this group, given by its own name: it
-// calls the handler for the events behind the offset, once each, and ends the stuck state when all
-// are handled. It does nothing if the persistence id is not stuck and has no new events.
+// Resume handles a persistence id of a projection of this group, given by its own name, that is
+// stuck or is owed a run: it calls the handler in this process, also if the run is not due yet or
+// the projection is paused, and returns when all events are handled. While another process has the
+// claim, it waits. It does nothing if no run is owed.
 //
 // Errors: a *dynajournal.ArgumentError if there is no such projection, a *[HandlerError] if the
-// handler fails again: then the persistence id stays stuck. And those of requests.
+// handler fails again, which is then an attempt as any other. And those of requests.
 func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
 	return public(engine.GroupOf(g).Resume(ctx, projection, persistenceID))
 }

@@ -83,7 +83,7 @@ func TestHandlerWritesItsOwnRow(t *testing.T) {
 	start(t, g)
 	until(t, "it is stuck", func() bool {
 		g.Trigger("a")
-		return b.row("group/all", "a")["stuck"] != nil
+		return b.isStuck("group/all", "a")
 	})
 	if seq := b.rowNumber("group/all", "a", "seq"); seq != 0 {
 		t.Errorf("the offset is %d", seq)

@@ -142,7 +142,7 @@ func (f *function) arrives(name, pid string, seq int64) {
 		if err == nil {
 			return
 		}
-		if f.row("group/"+name, pid)["stuck"] == nil {
+		if !f.isStuck("group/"+name, pid) {
 			f.Fatalf("%s of %s does not come to %d: %v", name, pid, seq, err)
 		}
 		i, err := f.launch()

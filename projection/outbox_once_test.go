@@ -177,7 +177,7 @@ func TestDamagedMessagesMakeAnIDStuck(t *testing.T) {
 	config.Attempts = 1
 	start(t, group(t, b.journal, config, once(box, counting())))
 	for _, pid := range []string{"a", "b"} {
-		until(t, pid+" is stuck", func() bool { return b.rowNumber("group/out", pid, "stuck") > 0 })
+		until(t, pid+" is stuck", func() bool { return b.isStuck("group/out", pid) })
 		want(t, pid, box.bodies(pid))
 	}
 }

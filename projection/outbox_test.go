@@ -109,7 +109,7 @@ func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
 		start(t, group(t, b.Journal(), config, outbox.New("out", box, oneEach)))
 		time.Sleep(10 * time.Minute)
-		for stuck, err := range operator.New(b.journal, "").Stuck(t.Context(), operator.ScanOptions{}) {
+		for stuck, err := range operator.New(b.journal, "").Stuck(t.Context()) {
 			t.Errorf("stuck: %v, %v", stuck, err)
 		}
 		if got := box.bodies("a"); slices.Contains(got, "y") || len(got) > 60 {

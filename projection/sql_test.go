@@ -73,7 +73,7 @@ func TestDatabaseThatIsDownIsWaitedFor(t *testing.T) {
 		sqlprojection.New("effects", db, sqlprojection.Postgres, sqlprojection.HandlerFunc(nothing)))
 	start(t, g)
 	b.await("group/all", "a", 1)
-	wantError(t, "Resume", g.Resume(t.Context(), "effects", "a"), errWanted)
+	until(t, "it is tried", func() bool { return g.Lag()[1].Delayed == 1 })
 	if b.row("group/effects", "a") != nil {
 		t.Errorf("there is the row %v", b.row("group/effects", "a"))
 	}

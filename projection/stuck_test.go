@@ -7,11 +7,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
 // stuckness waits until an id is stuck, and returns the error.
@@ -95,24 +98,6 @@ func TestEachEventHasItsOwnAttempts(t *testing.T) {
 	want(t, "a", all.of("a"), "1 1", "2 2", "3 3", "4 4", "5 5", "6 6")
 }
 
-// resumedLate runs a group until a is stuck. Another process resumes a, and has handled its events
-// when cured is set. Its request that removes the mark waits at the gate.
-func (b *bundle) resumedLate(effects *effects, cured *atomic.Bool) (g *projection.Group, gate *gate, resumed <-chan error) {
-	b.Helper()
-	config := fast()
-	config.Attempts = 1
-	g = group(b, b.journal, config, projection.Transactional("effects", effects))
-	start(b, g)
-	stuckness(b, "group/effects", "a")
-	cured.Store(true)
-	gate = b.gate("REMOVE stuck")
-	other := group(b, b.Journal(gate.install), config, projection.Transactional("effects", effects))
-	ended := make(chan error, 1)
-	go func() { ended <- other.Resume(context.Background(), "effects", "a") }()
-	comes(b, "the request", gate.arrived)
-	return g, gate, ended
-}
-
 // A trigger that comes while a stuck id is resumed, after its events were read, is not lost.
 func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	t.Parallel()
@@ -125,14 +110,20 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 		}
 		return nil
 	})
-	g, gate, resumed := b.resumedLate(effects, &cured)
-	if _, err := w.Append(t.Context(), "y"); err != nil {
-		t.Fatal(err)
-	}
-	counter := func() int64 { return b.rowNumber("group/effects", "a", "stuck") }
-	before := counter()
+	config := fast()
+	config.Attempts = 1
+	g := group(t, b.journal, config, projection.Transactional("effects", effects))
+	start(t, g)
+	stuckness(b, "group/effects", "a")
+	cured.Store(true)
+	gate := b.gate("REMOVE claim, reason")
+	other := group(t, b.Journal(gate.install), config, projection.Transactional("effects", effects))
+	resumed := make(chan error, 1)
+	go func() { resumed <- other.Resume(context.Background(), "effects", "a") }()
+	comes(t, "the end of the payment", gate.arrived)
+	b.append(w, "y")
 	g.Trigger("a")
-	until(t, "the trigger is noted", func() bool { return counter() > before })
+	until(t, "the trigger is noted", func() bool { return b.row("group/effects", "a")["again"] != nil })
 	gate.release()
 	if err := comes(t, "the end of Resume", resumed); err != nil {
 		t.Fatal(err)
@@ -141,31 +132,6 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	if n := effects.count("a"); n != "2" {
 		t.Errorf("2 events had %s effects", n)
 	}
-}
-
-// A persistence id is stuck, is resumed by two processes, and is stuck again at the next event. The
-// process that has read the first mark does not remove the second one.
-func TestResumedRunEndsNoLaterStuckState(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	w := b.write("a", "poison")
-	var cured atomic.Bool
-	effects := newEffects(b, func(e dynajournal.Event) error {
-		if !cured.Load() || e.SequenceNumber == 2 {
-			return errWanted
-		}
-		return nil
-	})
-	g, gate, resumed := b.resumedLate(effects, &cured)
-	if err := g.Resume(t.Context(), "effects", "a"); err != nil {
-		t.Fatal(err)
-	}
-	b.append(w, "y")
-	g.Trigger("a")
-	stuckness(b, "group/effects", "a")
-	gate.release()
-	wantError(t, "the end of Resume", comes(t, "the end of Resume", resumed), errWanted)
-	stuckness(b, "group/effects", "a")
 }
 
 func TestPanicIsAFailure(t *testing.T) {
@@ -275,4 +241,105 @@ func TestTooManyItemsMakeTheIDStuck(t *testing.T) {
 	if s := stuckness(b, "group/effects", "a"); !strings.Contains(s.Reason, projection.ErrTooManyItems.Error()) {
 		t.Errorf("%+v", s)
 	}
+}
+
+// A trigger of a stuck persistence id reads its row, and writes nothing. A retry makes its debt due.
+func TestCostsOfAStuckID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.write("a", "x")
+		var spent costs
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 1, -1
+		all := &recorder{on: func(context.Context, dynajournal.Event) error { return errWanted }}
+		g := group(t, b.Journal(spent.install), config, projection.AtLeastOnce("all", all))
+		start(t, g)
+		stuckness(b, "group/all", "a")
+		b.append(w, "y")
+		synctest.Wait()
+		spent.take()
+		g.Trigger("a")
+		synctest.Wait()
+		if got := spent.take(); got != (dynajournal.Cost{Requests: 1, ReadUnits: 1}) {
+			t.Errorf("a trigger costs %+v", got)
+		}
+		var asked costs
+		j := b.Journal(asked.install)
+		asked.take()
+		if err := operator.New(j, "group/all").Retry(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if got := asked.take(); got != (dynajournal.Cost{Requests: 4, ReadUnits: 2.5, WriteUnits: 3}) {
+			t.Errorf("a retry costs %+v", got)
+		}
+	})
+}
+
+// The attempts of a persistence id that is retried begin anew.
+func TestRetryBeginsAttemptsAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		var calls atomic.Int64
+		all := &recorder{on: func(context.Context, dynajournal.Event) error {
+			calls.Add(1)
+			return errWanted
+		}}
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 4, time.Minute
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(2 * time.Minute)
+		stuckness(b, "group/all", "a")
+		for range 2 {
+			before := calls.Load()
+			if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			if ids := b.stuckIDs(""); len(ids) != 0 || b.debts("group/all") != 1 {
+				t.Errorf("stuck are %q", ids)
+			}
+			time.Sleep(30 * time.Second)
+			if b.isStuck("group/all", "a") {
+				t.Error("it is stuck before StuckAfter is over")
+			}
+			time.Sleep(90 * time.Second)
+			if n := calls.Load() - before; n < 4 || !b.isStuck("group/all", "a") {
+				t.Errorf("after %d calls the row is %v", n, b.row("group/all", "a"))
+			}
+		}
+	})
+}
+
+// Without the index of debts no process would find what is retried.
+func TestRetryNeedsTheIndexOfDebts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	config := fast()
+	config.Attempts = 1
+	var cured atomic.Bool
+	all := &recorder{on: func(context.Context, dynajournal.Event) error {
+		if cured.Load() {
+			return nil
+		}
+		return errWanted
+	}}
+	b.unindexed()
+	g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+	start(t, g)
+	stuckness(b, "group/all", "a")
+	operated := operator.New(b.journal, "group/all")
+	wantError(t, "Retry", operated.Retry(t.Context(), "a"), operator.ErrNoIndex)
+	_, err := operated.Skip(t.Context(), "a", 1)
+	wantError(t, "Skip", err, operator.ErrNoIndex)
+	for _, err := range operated.Stuck(t.Context()) {
+		wantError(t, "Stuck", err, operator.ErrNoIndex)
+	}
+	cured.Store(true)
+	if err := g.Resume(t.Context(), "all", "a"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "a", all.of("a"), "1 x")
 }

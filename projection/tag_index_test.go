@@ -188,7 +188,7 @@ func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 		config.Attempts, config.RetryLongest = 1, 30*time.Second
 		start(t, group(t, j, config, index.Projection("tags")))
 		time.Sleep(10 * time.Minute)
-		for stuck, err := range operator.New(b.journal, "").Stuck(t.Context(), operator.ScanOptions{}) {
+		for stuck, err := range operator.New(b.journal, "").Stuck(t.Context()) {
 			t.Errorf("stuck: %v, %v", stuck, err)
 		}
 		remove()

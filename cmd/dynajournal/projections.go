@@ -96,14 +96,13 @@ func (*projectionsListCommand) Run(ctx context.Context, s *session) error {
 }
 
 type projectionsStuckCommand struct {
-	Projection string  `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
-	ReadUnits  float64 `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
+	Projection string `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
 }
 
 // Help returns the text below the help of the flags.
 func (*projectionsStuckCommand) Help() string {
-	return "It scans the table of projections, which costs half a read unit for each 4 KB: for about 40 persistence " +
-		"ids of a projection. The sequence number is the one at which the handler has failed."
+	return "The sequence number is the one at which the handler has failed. It costs 1 read unit for each persistence " +
+		"id, and half a read unit for each projection and for each 20."
 }
 
 // stuckResult is a persistence id that is stuck, or was passed on.
@@ -121,12 +120,11 @@ func (r stuckResult) text() string {
 
 // Run runs the command.
 func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
-	opts := operator.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
-		all := operator.New(j, c.Projection).Stuck(ctx, opts)
-		return writeIDs(s, all, "no persistence id is stuck", func(of operator.StuckID) result {
+		all := operator.New(j, c.Projection).Stuck(ctx)
+		return withIndex(writeIDs(s, all, "no persistence id is stuck", func(of operator.StuckID) result {
 			return stuckResult{of.Projection, of.PersistenceID, of.SequenceNumber, of.Reason}
-		})
+		}))
 	})
 }
 
@@ -177,14 +175,18 @@ func (r debtResult) text() string {
 func (c *projectionsDebtsCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		all := operator.New(j, c.Projection).Debts(ctx)
-		err := writeIDs(s, all, "no persistence id is owed a run", func(of operator.Debt) result {
+		return withIndex(writeIDs(s, all, "no persistence id is owed a run", func(of operator.Debt) result {
 			return debtResult{of.Projection, of.PersistenceID, of.Since.UTC(), of.Due.UTC(), of.Reason}
-		})
-		if errors.Is(err, operator.ErrNoIndex) {
-			return fmt.Errorf("%w: add it with `dynajournal tables update`", err)
-		}
-		return err
+		}))
 	})
+}
+
+// withIndex says how to add the index of debts if an error is that there is none.
+func withIndex(err error) error {
+	if errors.Is(err, operator.ErrNoIndex) {
+		return fmt.Errorf("%w: add it with `dynajournal tables update`", err)
+	}
+	return err
 }
 
 // subject are the arguments of a command for a persistence id of a projection.
@@ -197,9 +199,9 @@ type projectionsRetryCommand struct{ subject }
 
 // Help returns the text below the help of the flags.
 func (*projectionsRetryCommand) Help() string {
-	return "Call it when the cause of the failure is gone. It stores a request, which a process of the projection " +
-		"finds within 10 seconds, also one that begins later. If the handler fails again, the persistence id " +
-		"stays stuck: see `dynajournal projections stuck`."
+	return "Call it when the cause of the failure is gone. A process of the projection handles the persistence id again " +
+		"within 10 seconds, also one that begins later. If the handler fails again, its attempts are counted anew, and " +
+		"`dynajournal projections debts` shows the persistence id until they are over."
 }
 
 // requestedResult is a persistence id that is to be handled again.
@@ -216,7 +218,7 @@ func (r requestedResult) text() string {
 func (c *projectionsRetryCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		if err := operator.New(j, c.Projection).Retry(ctx, c.PersistenceID); err != nil {
-			return err
+			return withIndex(err)
 		}
 		return s.result.write(requestedResult(c.subject))
 	})
@@ -266,7 +268,7 @@ func (c *projectionsSkipCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		skipped, err := operator.New(j, c.Projection).Skip(ctx, c.PersistenceID, c.Seq)
 		if err != nil {
-			return err
+			return withIndex(err)
 		}
 		return s.result.write(skippedResult{c.Projection, c.PersistenceID, skipped.Last, skipped.First, skipped.Purge})
 	})

@@ -256,7 +256,6 @@ func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
 		"projections verify --min-age -1s":       {statusUsage, "--min-age must not be negative"},
 		"projections retry p a":                  {statusUsage, "group and the projection"},
 		"projections stuck p":                    {statusUsage, "group and the projection"},
-		"projections stuck --read-units -1":      {statusUsage, "must not be negative"},
 		"projections retry g/p a":                {statusFailed, projection.ErrNoProjection.Error()},
 		"projections lag g/p":                    {statusFailed, "`dynajournal projections list` shows which there are"},
 		"projections verify g/p --per-second -1": {statusFailed, projection.ErrNoProjection.Error()},

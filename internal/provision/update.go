@@ -70,7 +70,7 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 	if opts.Projections {
 		steps = append(steps, u.projections)
 	}
-	steps = append(steps, u.debts)
+	steps = append(steps, u.debts, u.stuckMarks)
 	for _, step := range append(steps, u.index) { // filling the index takes the longest
 		if err := step(ctx); err != nil {
 			return u.changes, err

@@ -337,3 +337,52 @@ func TestUpdateAddsTheIndexOfDebts(t *testing.T) {
 		})
 	}
 }
+
+// An update puts debts that are never due into the place of the marks by which version 0.1.0 says
+// that persistence ids are stuck. It leaves what is of another journal.
+func TestUpdateConvertsStuckMarks(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(native)
+	if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{Projections: true}); err != nil {
+		t.Fatal(err)
+	}
+	table := provision.ProjectionsTable(events)
+	row := func(par string) map[string]types.AttributeValue {
+		return map[string]types.AttributeValue{
+			"par": &types.AttributeValueMemberS{Value: par}, "stuck": &types.AttributeValueMemberN{Value: "7"},
+			"reason": &types.AttributeValueMemberS{Value: "wanted"},
+		}
+	}
+	mine, others := s.journal.Name+"\x00group/all\x00a\x00b", "other\x00group/all\x00a"
+	for _, par := range []string{mine, others} {
+		if _, err := s.direct.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: row(par)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
+	if err != nil || len(changes) != 1 || changes[0].Table != table || !strings.HasPrefix(changes[0].Added, "the entries of 1 stuck") {
+		t.Fatalf("Update: %+v, %v", changes, err)
+	}
+	stored := func(par string) map[string]types.AttributeValue {
+		out, err := s.direct.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: map[string]types.AttributeValue{
+			"par": &types.AttributeValueMemberS{Value: par},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Item
+	}
+	converted := stored(mine)
+	debt, _ := converted["debt"].(*types.AttributeValueMemberS)
+	due, _ := converted["due"].(*types.AttributeValueMemberN)
+	if debt == nil || debt.Value != s.journal.Name+"\x00group/all" || due == nil || due.Value != "9007199254740991" || converted["stuck"] != nil || converted["reason"] == nil {
+		t.Errorf("the row is %v", converted)
+	}
+	if left := stored(others); left["stuck"] == nil || left["debt"] != nil {
+		t.Errorf("the row of another journal is %v", left)
+	}
+	if again, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(again) != 0 {
+		t.Errorf("a second update: %+v, %v", again, err)
+	}
+}

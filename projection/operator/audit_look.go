@@ -49,7 +49,7 @@ func (a *auditor) confirm(ctx context.Context, of engine.Info, pid string, state
 		if err != nil {
 			return nil, err
 		}
-		same := now[0].Offset == state.Offset && now[0].Stuck == state.Stuck
+		same := now[0].Offset == state.Offset && now[0].Stuck() == state.Stuck()
 		if same || again == engine.MostAgain {
 			return f, nil
 		}
@@ -110,7 +110,7 @@ func (a *auditor) look(ctx context.Context, of engine.Info, pid string, state au
 	}
 	steps := engine.Plan(state.Offset, state.Exists, page)
 	switch {
-	case state.Stuck > 0:
+	case state.Stuck():
 		f.Kind, f.Detail = FindingStuck, state.Reason
 	case len(steps) == 0:
 		return nil, nil //nolint:nilnil // nothing is found

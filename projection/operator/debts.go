@@ -6,7 +6,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
@@ -36,52 +35,11 @@ type Debt struct {
 // requests. After an error the sequence ends.
 func (o *Operator) Debts(ctx context.Context) iter.Seq2[Debt, error] {
 	return func(yield func(Debt, error) bool) {
-		infos, err := o.selected(ctx)
-		for i := 0; err == nil && i < len(infos); i++ {
-			var more bool
-			if more, err = debtsOf(ctx, engine.OpenTable(o.journal), infos[i].Projection, yield); !more && err == nil {
-				return
-			}
-		}
+		err := o.eachOwed(ctx, engine.ListedDue, func(projection string, run engine.OwedRun, row engine.Row) bool {
+			return yield(Debt{projection, run.PersistenceID, run.Since, run.Due, row.Seq, row.Reason}, nil)
+		})
 		if err != nil {
 			yield(Debt{}, fmt.Errorf("list debts: %w", err))
-		}
-	}
-}
-
-// debtsOf yields the debts of a projection. It reports whether the loop continues.
-func debtsOf(ctx context.Context, t *engine.Table, projection string, yield func(Debt, error) bool) (bool, error) {
-	var next dynamo.Attributes
-	for {
-		page, after, err := t.Debts(ctx, projection, next)
-		if engine.IsNoIndex(err) {
-			err = fmt.Errorf("%w: %w", ErrNoIndex, err)
-		}
-		if err != nil {
-			return false, err
-		}
-		keys := make([]dynamo.Attributes, len(page))
-		for i, run := range page {
-			keys[i] = engine.RowKey(t.JournalName, projection, run.PersistenceID)
-		}
-		rows, err := t.Batch(ctx, keys)
-		if err != nil {
-			return false, err
-		}
-		for i, run := range page {
-			row, err := engine.DecodeRow(t.Name, rows[i])
-			switch {
-			case err != nil: // the others are to be seen, too
-				row.Reason = err.Error()
-			case !row.Debt.Owed:
-				continue // it was paid meanwhile
-			}
-			if !yield(Debt{projection, run.PersistenceID, run.Since, run.Due, row.Seq, row.Reason}, nil) {
-				return false, nil
-			}
-		}
-		if next = after; next == nil {
-			return true, nil
 		}
 	}
 }

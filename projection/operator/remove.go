@@ -169,7 +169,7 @@ func (o *operated) forgetRequests(ctx context.Context) error {
 		return err
 	}
 	d := engine.Decoder{Table: o.Table.Name, Item: item}
-	requests := slices.DeleteFunc(d.Texts(engine.AttrRetries), func(request string) bool {
+	requests := slices.DeleteFunc(d.Texts(engine.AttrSendAgain), func(request string) bool {
 		parts := strings.SplitN(request, "\x00", 3)
 		return len(parts) < 3 || parts[1] != o.Projection
 	})
@@ -178,7 +178,7 @@ func (o *operated) forgetRequests(ctx context.Context) error {
 	}
 	return o.Table.Send(ctx, dynamo.Update{
 		Table: o.Table.Name, Key: o.Table.RequestsKey(o.Group),
-		Expression: "DELETE " + engine.AttrRetries + " :requests", Condition: engine.Always,
+		Expression: "DELETE " + engine.AttrSendAgain + " :requests", Condition: engine.Always,
 		Values: dynamo.Attributes{":requests": &types.AttributeValueMemberSS{Value: requests}},
 	})
 }

@@ -20,8 +20,8 @@ type Skipped struct {
 }
 
 // Skip makes the projection pass over what its handler fails at: the event that follows the offset
-// of a stuck persistence id, or a gap or a purge there. Then it does what [Operator.Retry] does.
-// The event is never handled.
+// of a stuck persistence id, or a gap or a purge there. In the same write it does what
+// [Operator.Retry] does. The event is never handled.
 //
 // The number sequenceNumber is the last one to be passed over: that of StuckID. If something else
 // follows, the error is a *[SkipError], which has the right number, and nothing is
@@ -29,9 +29,9 @@ type Skipped struct {
 // is passed over.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrUnsupported]
-// of a projection of package sqlprojection, [ErrNotStuck], [ErrClaimed], a *[SkipError], an item
-// that can't be read ([dynajournal.ErrCorruptItem]: repair the journal) or is missing
-// ([dynajournal.ErrEventMissing]: restore it, or repair the journal with
+// of a projection of package sqlprojection, [ErrNoIndex], [ErrNotStuck], [ErrClaimed], a
+// *[SkipError], an item that can't be read ([dynajournal.ErrCorruptItem]: repair the journal) or is
+// missing ([dynajournal.ErrEventMissing]: restore it, or repair the journal with
 // VerifyOptions.SealMissing), and those of requests.
 func (o *Operator) Skip(ctx context.Context, persistenceID string, sequenceNumber int64) (Skipped, error) {
 	skipped, err := o.skip(ctx, persistenceID, sequenceNumber)
@@ -69,6 +69,9 @@ func (o *Operator) skip(ctx context.Context, pid string, seq int64) (Skipped, er
 	if err == nil {
 		err = p.StoresRows()
 	}
+	if err == nil {
+		err = p.payable(ctx)
+	}
 	if err != nil {
 		return Skipped{}, err
 	}
@@ -81,8 +84,8 @@ func (o *Operator) skip(ctx context.Context, pid string, seq int64) (Skipped, er
 	}
 }
 
-// skip moves the offset behind the next step, under the condition that the row is stuck and as it
-// was read. The row stays stuck until a process has read on.
+// skip moves the offset to the next step, under the condition that the row is stuck and as it was
+// read.
 func (o *operated) skip(
 	ctx context.Context, journal *dynajournal.Journal, pid string, seq int64,
 ) (Skipped, error) {
@@ -90,12 +93,12 @@ func (o *operated) skip(
 	switch {
 	case err != nil:
 		return Skipped{}, err
-	case state.Stuck == 0:
+	case state.Begun && state.Seq == seq && state.Debt.Owed: // an earlier call has passed over it
+		return Skipped{First: seq, Last: seq}, nil
+	case !state.Stuck():
 		return Skipped{}, ErrNotStuck
 	case state.Claim != "":
 		return Skipped{}, ErrClaimed
-	case state.Begun && state.Seq == seq: // an earlier call has passed over it
-		return Skipped{First: seq, Last: seq}, o.retry(ctx, pid)
 	}
 	const both = 2 // the event at the offset, and the next
 	page, err := core.Of(journal).ReadPage(ctx, pid, max(state.Seq, 1), both)
@@ -119,11 +122,7 @@ func (o *operated) skip(
 	if seq != AnyNumber && seq != skipped.Last {
 		return Skipped{}, &SkipError{seq, skipped}
 	}
-	only := state.Unchanged().And(state.SameClaim()).And(state.SameStuck())
-	if err := o.Table.Update(ctx, key, engine.Moved(next.To), only); err != nil {
-		return skipped, err
-	}
-	return skipped, o.retry(ctx, pid)
+	return skipped, o.Table.Skip(ctx, key, &state, next.To)
 }
 
 // at returns the offset of an event.

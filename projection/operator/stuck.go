@@ -4,30 +4,18 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
+	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
-
-// ScanOptions are the options of a scan of the projections table. The zero value has the defaults.
-type ScanOptions struct {
-	// ReadUnitsPerSecond is how many read units the scan uses on average at most.
-	//
-	// Defaults to no limit.
-	ReadUnitsPerSecond float64
-}
-
-func (o ScanOptions) check() error { return engine.CheckScan(o.ReadUnitsPerSecond) }
 
 // StuckID is a persistence id that is stuck in a projection.
 type StuckID struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection    string
 	PersistenceID string
+	// Since is when it became stuck.
+	Since time.Time
 	// Offset is the number up to which events were handled.
 	Offset int64
 	// SequenceNumber is where the handler has failed, the number for [Operator.Skip]: that of the
@@ -39,51 +27,22 @@ type StuckID struct {
 }
 
 // Stuck returns the persistence ids that are stuck in the projection, or in all projections of the
-// journal if the operator has no name. It scans the projections table as the
-// loop goes on, which costs half a read unit for each 4 KB of it: a row takes about 100 bytes. It
-// may not see what has become stuck in the last second.
+// journal if the operator has no name. It reads the index of debts as the loop continues: half a
+// read unit for each projection and for each 4 KB of entries, of about 200 bytes each, and 1 read
+// unit for each persistence id. It may not see what has become stuck in the last second.
 //
-// Errors: a *dynajournal.ArgumentError, and those of requests. After an error the sequence ends.
-func (o *Operator) Stuck(ctx context.Context, opts ScanOptions) iter.Seq2[StuckID, error] {
+// A persistence id that became stuck with version 0.1.0 is not in the index until a trigger of it
+// comes, or dynajournal.UpdateTables has run.
+//
+// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [ErrNoIndex], and those of
+// requests. After an error the sequence ends.
+func (o *Operator) Stuck(ctx context.Context) iter.Seq2[StuckID, error] {
 	return func(yield func(StuckID, error) bool) {
-		if err := o.stuckIDs(ctx, opts, yield); err != nil {
+		err := o.eachOwed(ctx, engine.ListedStuck, func(projection string, run engine.OwedRun, row engine.Row) bool {
+			return yield(StuckID{projection, run.PersistenceID, run.Since, row.Seq, row.Failed, row.Reason}, nil)
+		})
+		if err != nil {
 			yield(StuckID{}, fmt.Errorf("list stuck persistence ids: %w", err))
 		}
 	}
-}
-
-func (o *Operator) stuckIDs(ctx context.Context, opts ScanOptions, yield func(StuckID, error) bool) error {
-	if o.journal == nil {
-		return engine.Argument("journal", nil, "it must be an open journal")
-	}
-	t := engine.OpenTable(o.journal)
-	prefix := t.JournalName + "\x00"
-	if o.projection != "" {
-		if _, err := engine.CheckProjection(o.projection); err != nil {
-			return err
-		}
-		prefix += o.projection + "\x00"
-	}
-	if err := opts.check(); err != nil {
-		return err
-	}
-	in := dynamodb.ScanInput{
-		FilterExpression:          aws.String("attribute_exists(" + engine.AttrStuck + ") AND begins_with(" + engine.AttrPar + ", :prefix)"),
-		ExpressionAttributeValues: dynamo.Attributes{":prefix": engine.Text(prefix)},
-	}
-	for item, err := range t.Scan(ctx, in, opts.ReadUnitsPerSecond) {
-		if err != nil {
-			return err
-		}
-		d := engine.Decoder{Table: t.Name, Item: item}
-		name, pid, _ := strings.Cut(strings.TrimPrefix(d.Text(engine.AttrPar), t.JournalName+"\x00"), "\x00")
-		state, err := engine.DecodeRow(t.Name, item)
-		if err != nil { // the others are to be seen, too
-			state.Reason = err.Error()
-		}
-		if !yield(StuckID{name, pid, state.Seq, state.Failed, state.Reason}, nil) {
-			return nil
-		}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/projection"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
@@ -40,7 +41,7 @@ func (o *sqlOffsets) Apply(ctx context.Context, r *engine.Run, state *engine.Row
 		done, err := o.commit(ctx, r, at, steps[:n])
 		if err == nil {
 			r.Handled(steps[:done])
-			err = noteHoles(ctx, r, state, steps[done-1].To)
+			err = noteHoles(ctx, r, steps[done-1].To)
 		}
 		refused := new(refusal)
 		switch {
@@ -81,14 +82,14 @@ func (o *sqlOffsets) refused(ctx context.Context, r *engine.Run, state *engine.R
 // noteHoles stores which missing numbers the run has passed, up to an offset that is stored, and
 // that no attempt is counted there. They are in the projections table. After a crash before that,
 // an event that comes there too late is not told.
-func noteHoles(ctx context.Context, r *engine.Run, state *engine.Row, to engine.Offset) error {
+func noteHoles(ctx context.Context, r *engine.Run, to engine.Offset) error {
 	c := r.Moved(to)
 	delete(c.Set, engine.AttrSeq)
 	delete(c.Set, engine.AttrWriter)
 	if len(c.Set)+len(c.Removed) == 0 {
 		return nil
 	}
-	return r.Group.Table.Update(ctx, r.Key, c, state.Unchanged())
+	return r.Group.Table.Update(ctx, r.Key, c, engine.Condition{Expression: engine.Always, Values: dynamo.Attributes{}})
 }
 
 // commit does steps and stores the offset in one transaction. It returns how many. If a step has

@@ -44,7 +44,7 @@ func WaitFor(
 			return engine.Row{Offset: now.Offset}, nil
 		}
 		state, err := t.Row(ctx, key)
-		if err == nil && state.Stuck > 0 {
+		if err == nil && state.Stuck() {
 			// Events can have been handled since the offset was read, before one was not.
 			if now, err = o.read(ctx, persistenceID); err != nil && (dialect.passes(err) || dialect.missing(err)) {
 				return engine.Row{}, nil // the next look tells

@@ -144,7 +144,8 @@ func (s *simulation) row(name, pid string) row {
 	if writer, ok := out.Item["writer"].(*types.AttributeValueMemberS); ok {
 		r.writer = writer.Value
 	}
-	_, r.stuck = out.Item["stuck"]
+	due, ok := out.Item["due"].(*types.AttributeValueMemberN)
+	r.stuck = ok && due.Value == "9007199254740991" // it is never due
 	_, r.claimed = out.Item["claim"]
 	return r
 }

@@ -188,7 +188,7 @@ func (s *service) isDeleted(key string) bool {
 // stuck returns which persistence ids are stuck, and why.
 func (s *service) stuck() map[string]string {
 	all := map[string]string{}
-	for stuck, err := range operator.New(s.auditor, "").Stuck(context.Background(), operator.ScanOptions{}) {
+	for stuck, err := range operator.New(s.auditor, "").Stuck(context.Background()) {
 		if err != nil {
 			s.fail("Stuck: %v", err)
 			break

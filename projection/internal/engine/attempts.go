@@ -45,12 +45,9 @@ func (r *Run) CountsInRow() bool { return r.invocation != nil || r.paying }
 
 // LastAttempt notes a failure after an offset, of an attempt that the row counts if CountsInRow,
 // and reports whether it makes the persistence id stuck: the handler has failed often enough, and
-// for long enough. One that is resumed does not become stuck.
+// for long enough.
 func (r *Run) LastAttempt(after Offset, attempt int64) bool {
 	r.failed = r.earlier.and(after)
-	if r.resume {
-		return false
-	}
 	if !r.CountsInRow() {
 		attempt = int64(r.failed.count)
 	}

@@ -33,7 +33,7 @@ func Wait(ctx context.Context, projection, pid string, number int64, look func()
 		switch {
 		case err != nil && !Passes(err):
 			return Row{}, fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
-		case err == nil && (state.Seq >= number || state.Stuck > 0):
+		case err == nil && (state.Seq >= number || state.Stuck()):
 			return state, nil
 		}
 		if err := backoff.Wait(ctx, Looks.After(n)); err != nil {

@@ -26,8 +26,10 @@ func (r *Run) damaged(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return ErrAgain // it was repaired meanwhile
-	case state.Stuck > 0 && !r.resume:
-		return r.Group.Table.again(ctx, r.Key)
+	case state.marked:
+		return r.Group.Table.convertMark(ctx, r.Of.Name, r.Key)
+	case state.Stuck() && !r.asked:
+		return r.meetDebt(ctx, &state)
 	}
 	failure := &HandlerError{r.Of.Name, r.Pid, 0, err}
 	last := r.CountsInRow() || r.pays || r.LastAttempt(Offset{}, 0) // such a row can't count
@@ -40,7 +42,7 @@ func (r *Run) damaged(ctx context.Context) error {
 // asRead returns the condition that a row is as it was read, whatever its attributes are.
 func asRead(item dynamo.Attributes) Condition {
 	all := Condition{"attribute_exists(" + AttrPar + ")", dynamo.Attributes{}}
-	for _, name := range []string{AttrSeq, AttrWriter, attrClaim, AttrStuck} {
+	for _, name := range []string{AttrSeq, AttrWriter, attrClaim, attrDebt} {
 		value, ok := item[name]
 		if !ok {
 			all.Expression += " AND attribute_not_exists(" + name + ")"

@@ -26,10 +26,10 @@ import (
 //	      ▼ all is handled, the offset is stored, and again is missing
 //	a row without a debt   Run.endPayment
 //
-// Two things end a debt: a payment, and what makes the persistence id stuck. A payment claims the
-// row, whatever the kind of the projection is, and reads the journal after that. A debt can be
-// stored at any time and without a condition, because it costs no more than a payment that finds
-// nothing.
+// Only a payment ends a debt. It claims the row, whatever the kind of the projection is, and reads
+// the journal after that. A debt can be stored at any time and without a condition, because it
+// costs no more than a payment that finds nothing. A persistence id is stuck if its debt is never
+// due: see [Run.Stick].
 //
 // docs/model/debts.py explores this protocol.
 
@@ -82,7 +82,7 @@ func (d *Decoder) debt() Debt {
 func (t *Table) debtsOf(projection string) string { return t.JournalName + "\x00" + projection }
 
 // owe stores that the projection owes the persistence id a run after a pause, because of an error.
-// A persistence id that is stuck counts the trigger instead.
+// A debt that is there stays what it is, also one that is never due.
 func (r *Run) owe(ctx context.Context, because error, pause time.Duration) error {
 	now := r.Group.Now()
 	values := dynamo.Attributes{
@@ -91,20 +91,9 @@ func (r *Run) owe(ctx context.Context, because error, pause time.Duration) error
 	}
 	set := "SET " + attrAgain + " = :one" + unlessSet(attrDebt, ":debt") + unlessSet(attrDue, ":due") +
 		unlessSet(attrSince, ":now") + unlessSet(AttrReason, ":reason")
-	var err error
-	for range MostAgain {
-		err = r.Group.Table.Send(ctx, dynamo.Update{
-			Table: r.Group.Table.Name, Key: r.Key, Expression: set,
-			Condition: "attribute_not_exists(" + AttrStuck + ")", Values: values,
-		})
-		if !errors.Is(err, ErrAgain) {
-			return err
-		}
-		if err = r.Group.Table.again(ctx, r.Key); !errors.Is(err, ErrAgain) {
-			return err
-		}
-	}
-	return err
+	return r.Group.Table.Send(ctx, dynamo.Update{
+		Table: r.Group.Table.Name, Key: r.Key, Expression: set, Condition: Always, Values: values,
+	})
 }
 
 // unlessSet returns the part of an update that sets an attribute if it is missing.
@@ -137,7 +126,7 @@ var errNotDue = errors.New("nothing is due")
 // the run is a payment.
 func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	now := r.Group.Now()
-	if r.pays && state.Debt.Due.After(now) {
+	if r.pays && !r.asked && state.Debt.Due.After(now) {
 		return errNotDue
 	}
 	if state.Claim != "" && state.Claim != r.takeOver && !state.Debt.dead(state.Claim, now, r.Group.Config.ClaimTimeout) {
@@ -165,6 +154,9 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	}
 	if state.Claim != "" { // whatever has killed its process is not to be before the others
 		c.Set[attrDue] = Number(now.Add(r.Group.Config.payEvery()).UnixMilli())
+	} else if state.Stuck() {
+		state.Debt.Since = now
+		c.Set[attrDue], c.Set[attrSince] = Number(now.UnixMilli()), Number(now.UnixMilli())
 	}
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
@@ -206,7 +198,7 @@ func (d *Debt) dead(claim string, now time.Time, timeout time.Duration) bool {
 // seeClaim stores that a payment has found the claim of another run, if that may be a dead one. The
 // next payment is due later, so that this persistence id is not before others that can be paid.
 func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
-	if now.Sub(state.Debt.Due) < r.Group.Config.payEvery() {
+	if !state.Stuck() && now.Sub(state.Debt.Due) < r.Group.Config.payEvery() {
 		return errNotDue // the claim is probably that of a payment that has just begun
 	}
 	c := Change{Set: dynamo.Attributes{attrDue: Number(now.Add(r.Group.Config.payEvery()).UnixMilli())}}
@@ -225,12 +217,12 @@ func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
 // gone after it, unless another run has taken it.
 func (r *Run) endPayment(ctx context.Context, err error) error {
 	if stuck := new(stuckNowError); errors.As(err, &stuck) {
-		return err // that has ended the debt
+		return err // that has ended the payment
 	}
 	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
 	mine := ClaimedBy(r.Token)
 	if err == nil {
-		paid := Change{Removed: append([]string{attrClaim, AttrReason, attrAttempts}, debtAttributes...)}
+		paid := Change{Removed: append([]string{attrClaim, AttrReason, attrAttempts, attrFailed}, debtAttributes...)}
 		nothing := Condition{"attribute_not_exists(" + attrAgain + ")", dynamo.Attributes{}}
 		err = r.Group.Table.Update(store, r.Key, paid, mine.And(nothing))
 		if !errors.Is(err, ErrAgain) {
@@ -241,7 +233,7 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 	storing := r.Group.Table.Update(store, r.Key, r.unpaidUntil(ctx, err), mine)
 	r.released(storing)
 	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages
-	if (r.pays || r.resume) && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
+	if r.pays && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
 		return errOwed // more has come, or another run has taken the claim
 	}
 	return errors.Join(err, storing)

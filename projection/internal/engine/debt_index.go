@@ -33,17 +33,31 @@ type OwedRun struct {
 	Due, Since    time.Time
 }
 
-// Debts reads a page of the debts of a projection, in the order in which they are due. It returns
-// where the next page begins, nil after the last. The index follows the table late.
-func (t *Table) Debts(ctx context.Context, projection string, from dynamo.Attributes) ([]OwedRun, dynamo.Attributes, error) {
+// Listed are the debts of a projection that a list has: those that are due some time, or those of
+// stuck persistence ids.
+type Listed string
+
+// The conditions of both lists.
+const (
+	ListedDue   Listed = attrDue + " < :never"
+	ListedStuck Listed = attrDue + " = :never"
+)
+
+// Debts reads a page of a list of the debts of a projection, in the order in which they are due. It
+// returns where the next page begins, nil after the last. The index follows the table late.
+func (t *Table) Debts(
+	ctx context.Context, projection string, list Listed, from dynamo.Attributes,
+) ([]OwedRun, dynamo.Attributes, error) {
 	var page dynamo.Page
 	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		page, err = client.Query(ctx, &dynamo.Meter{}, &dynamodb.QueryInput{
 			TableName: &t.Name, IndexName: aws.String(provision.DebtsIndex), ExclusiveStartKey: from,
-			KeyConditionExpression:    aws.String(attrDebt + " = :debt"),
-			ExpressionAttributeValues: dynamo.Attributes{":debt": Text(t.debtsOf(projection))},
-			Limit:                     aws.Int32(debtsPage),
+			KeyConditionExpression: aws.String(attrDebt + " = :debt AND " + string(list)),
+			ExpressionAttributeValues: dynamo.Attributes{
+				":debt": Text(t.debtsOf(projection)), ":never": Number(provision.NeverDue),
+			},
+			Limit: aws.Int32(debtsPage),
 		})
 		return err
 	})
@@ -62,7 +76,7 @@ func (t *Table) Debts(ctx context.Context, projection string, from dynamo.Attrib
 // debts reads the first page of the debts of a projection, in the order in which they are due, and
 // notes whether the index of debts can be read.
 func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
-	page, _, err := g.Table.Debts(ctx, of.Name, nil)
+	page, _, err := g.Table.Debts(ctx, of.Name, ListedDue, nil)
 	switch {
 	case err == nil:
 		g.indexed.Store(true)

@@ -177,7 +177,7 @@ func (g *Group) Lag() []Lag {
 	return all
 }
 
-// Resume continues a stuck persistence id of a projection.
+// Resume pays the debt of a persistence id of a projection in the goroutine of its caller.
 func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
 	for _, of := range g.Members {
 		if of.inGroup != projection {
@@ -186,17 +186,11 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 		if !of.Only.Takes(persistenceID) {
 			return Argument("persistenceID", persistenceID, "OnlyIDs of the projection leaves it out")
 		}
-		t := &task{}
 		for {
 			r := g.newRun(of, persistenceID)
-			r.resume = true
-			r.takeOver = t.dead(g.Config.ClaimTimeout)
+			r.pays, r.asked, r.probes = true, true, true
 			o := r.execute(ctx)
-			switch o.ending {
-			case endClaimed:
-				t.claimed(o.claim)
-			case endUndecided, endOwed:
-			default:
+			if o.ending != endUndecided && o.ending != endOwed {
 				return o.err
 			}
 			if err := backoff.Wait(ctx, g.Config.RetryShortest); err != nil {

@@ -24,7 +24,7 @@ func (g *Group) Maintain(ctx context.Context) error {
 		return err
 	}
 	a := &attendant{Group: g, begun: map[string]bool{}}
-	a.work.SetLimit(maxRetried)
+	a.work.SetLimit(maxCarriedOut)
 	err = a.look(in.Ctx)
 	_ = a.work.Wait() // its functions return nil
 	if err != nil {

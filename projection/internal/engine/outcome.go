@@ -42,8 +42,8 @@ type outcome struct {
 	pause time.Duration
 }
 
-// done reports whether the triggers of the run are done: a persistence id that is stuck counts the
-// triggers that come, and a debt covers them.
+// done reports whether the triggers of the run are done. A debt covers them, also that of a
+// persistence id that is stuck.
 func (o outcome) done() bool {
 	return o.ending == endDone || o.ending == endStuck || o.ending == endOwed
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -59,11 +60,18 @@ func CheckID(pid string) error {
 	return nil
 }
 
-// Row reads the row of a persistence id.
+// Row reads the row of a persistence id. If it has the mark of version 0.1.0, that is converted.
 func (o *Registered) Row(ctx context.Context, pid string) (Row, dynamo.Attributes, error) {
 	key := RowKey(o.Table.JournalName, o.Projection, pid)
-	state, err := o.Table.Row(ctx, key)
-	return state, key, err
+	for {
+		state, err := o.Table.Row(ctx, key)
+		if err != nil || !state.marked {
+			return state, key, err
+		}
+		if err := o.Table.convertMark(ctx, o.Projection, key); !errors.Is(err, ErrAgain) {
+			return state, key, err
+		}
+	}
 }
 
 // StoresRows returns an error if the offsets of the projection are not in the projections table.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -18,19 +17,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// AttrRetries are the requests of operators to a group: texts of an id of the request, the name of
-// the projection, and the persistence id, with a NUL between them. The id of the request makes a
-// request that comes during another one for the same persistence id a new one.
-const AttrRetries = "retries"
+// AttrSendAgain are the requests of operators to send dead letters again: texts of an id of the
+// request, the name of the projection, and the id of the message, with a NUL between them. The id
+// of the request makes a request that comes during another one for the same message a new one.
+const AttrSendAgain = "send_again"
 
-// maxRetried is how many requests a process carries out at the same time.
-const maxRetried = 8
+// maxCarriedOut is how many requests a process carries out at the same time.
+const maxCarriedOut = 8
 
-// attrSendAgain are the requests to send dead letters again, beside AttrRetries. In the place of
-// the persistence id they have the id of the message.
-const attrSendAgain = "send_again"
-
-// maxSendAgain is how many such requests a group has at most: they are one item.
+// maxSendAgain is how many requests a group has at most: they are one item.
 const maxSendAgain = 500
 
 // RequestsKey returns the key of the requests to a group. The item of a set of projections has a
@@ -53,7 +48,7 @@ type attendant struct {
 // attend looks for requests, and says that this process is there, until ctx ends.
 func (g *Group) attend(ctx context.Context, worker string) error {
 	a := &attendant{Group: g, begun: map[string]bool{}}
-	a.work.SetLimit(maxRetried)
+	a.work.SetLimit(maxCarriedOut)
 	defer func() { _ = a.work.Wait() }() // its functions return nil
 	said := time.Now()
 	for {
@@ -76,37 +71,42 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 }
 
 // look begins to carry out the requests for projections of this process that are not yet begun.
+// Only a group with an outbox has requests.
 func (a *attendant) look(ctx context.Context) error {
+	if !slices.ContainsFunc(a.Members, sends) {
+		return nil
+	}
 	item, err := a.Table.Get(ctx, a.Table.RequestsKey(a.Config.Name))
 	if err != nil {
 		return err
 	}
 	d := Decoder{Table: a.Table.Name, Item: item}
-	a.beginAll(d.Texts(AttrRetries), func(request string, of *Member, pid string) {
-		a.carryOut(ctx, request, of.Name, pid)
-	})
-	letters := slices.Clone(d.Texts(attrSendAgain))
+	letters := slices.Clone(d.Texts(AttrSendAgain))
 	// Some may fail each time, and must not hold up the others.
 	swap := func(i, j int) { letters[i], letters[j] = letters[j], letters[i] }
 	rand.Shuffle(len(letters), swap) //nolint:gosec // any order will do
-	a.beginAll(letters, func(request string, of *Member, id string) {
-		a.carryOutSending(ctx, request, of, id)
-	})
+	a.beginAll(ctx, letters)
 	return d.Err
 }
 
-// beginAll begins to carry out requests, each with the projection and the rest of its text.
-func (a *attendant) beginAll(requests []string, carryOut func(request string, of *Member, what string)) {
+// sends reports whether a projection sends messages to another system.
+func sends(of *Member) bool {
+	_, ok := of.kind.(Sender)
+	return ok
+}
+
+// beginAll begins to carry out requests.
+func (a *attendant) beginAll(ctx context.Context, requests []string) {
 	for _, request := range requests {
 		_, subject, _ := strings.Cut(request, "\x00")
-		name, what, ok := strings.Cut(subject, "\x00")
+		name, id, ok := strings.Cut(subject, "\x00")
 		i := slices.IndexFunc(a.Members, func(of *Member) bool { return of.Name == name })
 		if !ok || i < 0 || !a.begin(request) {
 			continue
 		}
 		begun := a.work.TryGo(func() error {
 			defer a.end(request)
-			carryOut(request, a.Members[i], what)
+			a.carryOut(ctx, request, a.Members[i], id)
 			return nil
 		})
 		if !begun {
@@ -133,50 +133,11 @@ func (a *attendant) end(request string) {
 	delete(a.begun, request)
 }
 
-// carryOut handles a persistence id again, and then removes the request. A request that could not
-// be carried out stays for the next look.
-func (a *attendant) carryOut(ctx context.Context, request, name, pid string) {
-	_, projection, _ := strings.Cut(name, "/")
-	err := a.Resume(ctx, projection, pid)
-	if ctx.Err() != nil {
-		return
-	}
-	done := err == nil
-	if failure, ok := errors.AsType[*HandlerError](err); ok {
-		storing := a.failed(ctx, name, pid, failure)
-		done, err = storing == nil, errors.Join(err, storing)
-	}
-	if done {
-		err = errors.Join(err, a.remove(ctx, AttrRetries, request))
-	}
-	if err == nil {
-		return
-	}
-	a.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a persistence id was handled again, and failed",
-		slog.String("projection", name), slog.String("persistence_id", pid), slog.Any("error", a.Config.PublicError(err)))
-}
-
-// failed stores why the handler has failed again. The counter of the row stays what it is.
-func (a *attendant) failed(ctx context.Context, name, pid string, failure *HandlerError) error {
-	err := a.Table.Send(ctx, dynamo.Update{
-		Table: a.Table.Name, Key: RowKey(a.Table.JournalName, name, pid),
-		Expression: "SET " + AttrReason + " = :reason, " + attrFailed + " = :failed",
-		Condition:  "attribute_exists(" + AttrStuck + ")",
-		Values: dynamo.Attributes{
-			":reason": Text(Shorten(failure.Error())), ":failed": Number(failure.SequenceNumber),
-		},
-	})
-	if errors.Is(err, ErrAgain) {
-		return nil // it is not stuck: the sources try it again
-	}
-	return err
-}
-
-// remove removes a request from the ones of an attribute.
-func (a *attendant) remove(ctx context.Context, attribute, request string) error {
+// remove removes a request.
+func (a *attendant) remove(ctx context.Context, request string) error {
 	return a.Table.Send(ctx, dynamo.Update{
 		Table: a.Table.Name, Key: a.Table.RequestsKey(a.Config.Name),
-		Expression: "DELETE " + attribute + " :request",
+		Expression: "DELETE " + AttrSendAgain + " :request",
 		Condition:  Always,
 		Values:     dynamo.Attributes{":request": &types.AttributeValueMemberSS{Value: []string{request}}},
 	})
@@ -188,23 +149,23 @@ func (t *Table) AskToSend(ctx context.Context, group, projection, id string) err
 	request := uuid.NewString() + "\x00" + projection + "\x00" + id
 	return t.Send(ctx, dynamo.Update{
 		Table: t.Name, Key: t.RequestsKey(group),
-		Expression: "ADD " + attrSendAgain + " :request",
-		Condition:  "attribute_not_exists(" + attrSendAgain + ") OR size(" + attrSendAgain + ") < :most",
+		Expression: "ADD " + AttrSendAgain + " :request",
+		Condition:  "attribute_not_exists(" + AttrSendAgain + ") OR size(" + AttrSendAgain + ") < :most",
 		Values: dynamo.Attributes{
 			":request": &types.AttributeValueMemberSS{Value: []string{request}}, ":most": Number(maxSendAgain),
 		},
 	})
 }
 
-// carryOutSending sends a refused message again, and then removes the request. One that could not
+// carryOut sends a refused message again, and then removes the request. One that could not
 // be carried out stays for the next look.
-func (a *attendant) carryOutSending(ctx context.Context, request string, of *Member, id string) {
+func (a *attendant) carryOut(ctx context.Context, request string, of *Member, id string) {
 	var err error
 	if s, ok := of.kind.(Sender); ok { // else it was an outbox before
 		err = s.SendAgain(ctx, a.Group, of, id)
 	}
 	if err == nil {
-		err = a.remove(ctx, attrSendAgain, request)
+		err = a.remove(ctx, request)
 	}
 	if err == nil || ctx.Err() != nil {
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
 // The attributes of the projections table.
@@ -20,14 +21,8 @@ const (
 	AttrWriter = "writer"
 	// attrClaim names the run that calls the handler. It is missing if none does.
 	attrClaim = "claim"
-	// AttrStuck is the number of triggers since the handler has failed too often, plus 1. It is
-	// missing if the persistence id is not stuck. AttrReason is the text of the failure, attrFailed
-	// the number that it was at, and attrStuckBy the run: it tells one mark from a later one with
-	// the same count. AttrReason also says why the row has a debt.
-	AttrStuck   = "stuck"
-	AttrReason  = "reason"
-	attrFailed  = "failed_at"
-	attrStuckBy = "stuck_by"
+	// AttrReason says why the row has a debt: the text of the last error.
+	AttrReason = "reason"
 	// attrHoles are the missing numbers that are waited for, and attrPassed those that were not
 	// waited for any longer: lists of maps. Both are missing in a native journal.
 	attrHoles  = "holes"
@@ -59,10 +54,10 @@ type Row struct {
 	// Begun reports whether an offset is stored.
 	Begun bool
 	Claim string
-	Stuck int64
-	// stuckBy is the run that has made the persistence id stuck, empty if an earlier version has.
-	stuckBy string
-	Reason  string
+	// marked reports whether the row has the mark by which version 0.1.0 says that the persistence
+	// id is stuck.
+	marked bool
+	Reason string
 	// Begins is attrBegins, 0 if it is missing.
 	Begins int64
 	// InSQL reports whether the offset is that of a SQL database.
@@ -116,8 +111,8 @@ func (t *Table) LetterKey(projection, id string) dynamo.Attributes {
 // DecodeRow decodes a row. nil is a row that does not exist.
 func DecodeRow(table string, item dynamo.Attributes) (Row, error) {
 	d := Decoder{Table: table, Item: item}
-	r := Row{Claim: d.Text(attrClaim), Reason: d.Text(AttrReason), Stuck: d.Number(AttrStuck), Failed: d.Number(attrFailed)}
-	r.stuckBy = d.Text(attrStuckBy)
+	r := Row{Claim: d.Text(attrClaim), Reason: d.Text(AttrReason), Failed: d.Number(attrFailed)}
+	_, r.marked = item[provision.AttrStuckMark]
 	r.Exists = exists(item)
 	_, r.Begun = item[AttrSeq]
 	r.Seq, r.Writer = d.Number(AttrSeq), d.Text(AttrWriter)

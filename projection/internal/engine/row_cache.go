@@ -77,7 +77,7 @@ func (c *rowCache) remove(e *list.Element) Row {
 
 // At returns the row at an offset that was stored, without a claim.
 func (r *Row) At(to Offset) Row {
-	next := Row{Offset: to, Exists: true, Begun: r.Begun || to != r.Offset, Stuck: r.Stuck, Made: r.Made}
+	next := Row{Offset: to, Exists: true, Begun: r.Begun || to != r.Offset, Made: r.Made, Debt: r.Debt}
 	if to == r.Offset {
 		next.Attempts, next.first = r.Attempts, r.first
 	}
@@ -104,7 +104,7 @@ func (r *Run) row(ctx context.Context) (Row, error) {
 // Keep keeps a row that is known to be stored so. That of a shared journal has more than an offset,
 // and its events are always read.
 func (r *Run) Keep(state Row) {
-	if r.rows != nil && !r.paying && state.Claim == "" && state.Stuck == 0 && state.Made == nil && r.Group.Journal.Native() {
+	if r.rows != nil && !r.paying && state.Claim == "" && !state.Debt.Owed && state.Made == nil && r.Group.Journal.Native() {
 		r.rows.keep(r.cacheKey(), state)
 	}
 }

@@ -17,7 +17,6 @@ import (
 // error. A page of a run goes this way:
 //
 //	read the row ───────────▶ it has the claim of another run: endClaimed
-//	     │                    it is stuck: count the trigger, endDone
 //	     │                    it has a debt, and the run is no payment: endOwed
 //	     ▼
 //	locate the offset
@@ -50,8 +49,9 @@ type Run struct {
 	invocation *invocation
 	// Counted reports whether this attempt is counted in the row already.
 	Counted bool
-	// resume reports whether the run continues a stuck persistence id.
-	resume bool
+	// asked reports whether somebody has asked for the run by name. Such a payment is made also if
+	// the persistence id is stuck, the debt is not due, or the projection is paused.
+	asked bool
 	// pays reports whether the run was made to pay a debt, and paying whether it has claimed a row
 	// with a debt, when it did, and since when the row has the debt.
 	pays, paying bool
@@ -126,7 +126,7 @@ func (r *Run) pages(ctx context.Context) error {
 		return err
 	}
 	for again := 0; ; {
-		if r.Of.Paused.Load() && !r.resume {
+		if r.Of.Paused.Load() && !r.asked {
 			return errPaused
 		}
 		more, err := r.page(ctx)
@@ -154,7 +154,7 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := r.enter(ctx, &state); err != nil || state.Stuck > 0 && !r.resume {
+	if err := r.enter(ctx, &state); err != nil {
 		return false, err
 	}
 	if r.pays && !r.paying || !r.Of.Only.Takes(r.Pid) {
@@ -171,8 +171,6 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	switch {
 	case len(steps) == 0 && len(f.open) > 0:
 		return false, r.hold(ctx, &state, f.open)
-	case len(steps) == 0 && r.resume:
-		return false, r.clear(ctx, &state)
 	case len(steps) == 0 && state.Claim == "":
 		if r.own {
 			r.Keep(state)
@@ -199,19 +197,19 @@ func (r *Run) handle(ctx context.Context, state *Row, f found) (bool, error) {
 	}
 	r.reached = r.reached || !passes
 	r.applied, r.Counted = true, false
-	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset) || r.resume, nil
+	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset), nil
 }
 
 // enter decides whether the run can handle the events after the row. The error says why the run
-// can't. The trigger of a stuck persistence id is counted.
+// can't.
 func (r *Run) enter(ctx context.Context, state *Row) error {
-	if state.Stuck > 0 && !r.resume {
-		return r.Group.Table.again(ctx, r.Key)
+	if state.marked {
+		return r.Group.Table.convertMark(ctx, r.Of.Name, r.Key)
 	}
 	if claimOver(state.Claim, r.Group.Now()) {
 		r.takeOver = state.Claim
 	}
-	pays := r.pays || r.resume || !r.Group.indexed.Load() || r.unpaid(state)
+	pays := r.pays || !state.Stuck() && (!r.Group.indexed.Load() || r.unpaid(state))
 	mine := state.Claim == r.Token // else another run may have taken it
 	if r.paying = mine && pays && state.Debt.Owed; r.paying && !r.applied {
 		r.began(state) // also if the response of its claim was lost
@@ -321,43 +319,7 @@ func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
 	if attempt := r.Attempt(state); !r.LastAttempt(state.Offset, attempt) {
 		return r.CountFailure(ctx, failure, attempt, only)
 	}
-	return r.Stick(ctx, failure, Change{}, only)
-}
-
-// stuckNowError reports that a persistence id has become stuck, and that this is stored.
-type stuckNowError struct{ *HandlerError }
-
-func (e *stuckNowError) Unwrap() error { return e.HandlerError }
-
-// Stick stores that the persistence id is stuck, with another change of the row.
-func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only Condition) error {
-	if c.Set == nil {
-		c.Set = dynamo.Attributes{}
-	}
-	c.Set[AttrStuck], c.Set[AttrReason] = Number(1), Text(Shorten(failure.Error()))
-	c.Set[attrFailed], c.Set[attrStuckBy] = Number(failure.SequenceNumber), Text(r.Token)
-	delete(c.Set, attrAttempts)
-	for _, name := range append([]string{attrAttempts}, debtAttributes...) {
-		c.remove(name) // a row that is stuck has no debt: it counts triggers
-	}
-	if r.paying {
-		c.remove(attrClaim)
-	}
-	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
-		return err
-	}
-	return &stuckNowError{failure}
-}
-
-// clear ends the stuck state of a row whose events are all handled, unless a trigger has come since
-// the row was read: then the journal is read again.
-func (r *Run) clear(ctx context.Context, state *Row) error {
-	if state.Stuck == 0 {
-		return r.release(ctx, state)
-	}
-	only := state.Unchanged().And(state.SameClaim())
-	only = only.And(state.SameStuck())
-	return r.Group.Table.Update(ctx, r.Key, Change{Removed: []string{AttrStuck, attrStuckBy, AttrReason, attrFailed, attrClaim}}, only)
+	return r.Stick(ctx, failure, Change{Removed: []string{attrClaim}}, only)
 }
 
 // Failure returns the error of a step whose handler has failed.

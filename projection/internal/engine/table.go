@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/uuid"
@@ -101,37 +100,27 @@ type Condition struct {
 	Values     dynamo.Attributes
 }
 
-// Unchanged returns the condition that the offset of a row is still what it was, and that the
-// persistence id has not become stuck. An offset in a SQL database is not in the row: the condition
-// is then that the row is as stuck as it was.
+// Unchanged returns the condition that the offset of a row is still what it was, and that a row
+// without a debt has got none. An offset in a SQL database is not in the row.
 func (r *Row) Unchanged() Condition {
 	if r.InSQL {
-		return r.SameStuck()
+		return r.sameDebt()
 	}
-	only := Condition{"attribute_not_exists(" + AttrSeq + ")", dynamo.Attributes{}}
-	if r.Begun {
-		only = Condition{
-			AttrSeq + " = :oldseq AND " + AttrWriter + " = :oldwriter",
-			dynamo.Attributes{":oldseq": Number(r.Seq), ":oldwriter": Text(r.Writer)},
-		}
+	if !r.Begun {
+		return Condition{"attribute_not_exists(" + AttrSeq + ")", dynamo.Attributes{}}.And(r.sameDebt())
 	}
-	if r.Stuck == 0 {
-		only.Expression = "(" + only.Expression + ") AND attribute_not_exists(" + AttrStuck + ")"
-	}
-	return only
+	return Condition{
+		AttrSeq + " = :oldseq AND " + AttrWriter + " = :oldwriter",
+		dynamo.Attributes{":oldseq": Number(r.Seq), ":oldwriter": Text(r.Writer)},
+	}.And(r.sameDebt())
 }
 
-// SameStuck returns the condition that no trigger has come since a stuck row was read, and that it
-// is stuck for the same reason.
-func (r *Row) SameStuck() Condition {
-	if r.Stuck == 0 {
-		return Condition{"attribute_not_exists(" + AttrStuck + ")", dynamo.Attributes{}}
+// sameDebt returns the condition that a row still has a debt, or still has none.
+func (r *Row) sameDebt() Condition {
+	if r.Debt.Owed {
+		return Condition{"attribute_exists(" + attrDebt + ")", dynamo.Attributes{}}
 	}
-	only := Condition{AttrStuck + " = :oldstuck", dynamo.Attributes{":oldstuck": Number(r.Stuck)}}
-	if r.stuckBy == "" {
-		return only.And(Condition{"attribute_not_exists(" + attrStuckBy + ")", dynamo.Attributes{}})
-	}
-	return only.And(Condition{attrStuckBy + " = :oldstuckby", dynamo.Attributes{":oldstuckby": Text(r.stuckBy)}})
+	return Condition{"attribute_not_exists(" + attrDebt + ")", dynamo.Attributes{}}
 }
 
 // And returns the condition that both hold.
@@ -180,22 +169,13 @@ func (c Change) expression(values dynamo.Attributes) string {
 // Update changes a row. The error is ErrAgain if the condition does not hold. That is so also if an
 // attempt whose response was lost has made the change: the row shows it.
 func (t *Table) Update(ctx context.Context, key dynamo.Attributes, c Change, only Condition) error {
-	values := only.Values
 	update := dynamo.Update{
-		Table: t.Name, Key: key, Expression: c.expression(values), Condition: only.Expression, Values: values,
+		Table: t.Name, Key: key, Expression: c.expression(only.Values), Condition: only.Expression, Values: only.Values,
+	}
+	if len(update.Values) == 0 {
+		update.Values = nil // the service refuses an empty map
 	}
 	return t.Send(ctx, update)
-}
-
-// again raises the counter of a stuck row. To raise it twice does no harm. It removes a debt, which
-// only a process of an earlier version leaves in such a row.
-func (t *Table) again(ctx context.Context, key dynamo.Attributes) error {
-	return t.Send(ctx, dynamo.Update{
-		Table: t.Name, Key: key,
-		Expression: "SET " + AttrStuck + " = " + AttrStuck + " + :one REMOVE " + strings.Join(debtAttributes, ", "),
-		Condition:  "attribute_exists(" + AttrStuck + ")",
-		Values:     dynamo.Attributes{":one": Number(1)},
-	})
 }
 
 // Send updates an item. The error is ErrAgain if the condition does not hold.

@@ -1,0 +1,94 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// NeverDue is AttrDue of a persistence id that is stuck: the largest integer that a float64 tells
+// from its neighbours.
+const NeverDue = 1<<53 - 1
+
+// AttrStuckMark is in the row of a persistence id that has become stuck with version 0.1.0: the
+// number of its triggers since then, plus 1.
+const AttrStuckMark = "stuck"
+
+// ConvertMark returns the update of a row that puts a debt that is never due into the place of
+// AttrStuckMark. The time is that of the service.
+func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time) dynamo.Update {
+	number := func(n int64) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+	}
+	return dynamo.Update{
+		Table: table, Key: key,
+		Expression: "SET " + AttrDebt + " = :debt, " + AttrDue + " = :never, " + AttrSince + " = :now REMOVE " + AttrStuckMark,
+		Condition:  "attribute_exists(" + AttrStuckMark + ")",
+		Values: dynamo.Attributes{
+			":debt": &types.AttributeValueMemberS{Value: debt}, ":never": number(NeverDue), ":now": number(now.UnixMilli()),
+		},
+	}
+}
+
+// stuckMarks converts the marks of all rows of the journal, if there is a projections table.
+func (u *updating) stuckMarks(ctx context.Context) error {
+	name := ProjectionsTable(u.Table)
+	in := &dynamodb.ScanInput{
+		TableName: &name, FilterExpression: aws.String("attribute_exists(" + AttrStuckMark + ")"),
+		ProjectionExpression: aws.String(layout.AttrPar),
+	}
+	converted := 0
+	for more := true; more; more = in.ExclusiveStartKey != nil {
+		page, err := u.client.Scan(ctx, &dynamo.Meter{}, in)
+		if errors.Is(err, dynamo.ErrTableNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, key := range page.Items {
+			done, err := u.convertMark(ctx, name, key)
+			if err != nil {
+				return err
+			}
+			if done {
+				converted++
+			}
+		}
+		in.ExclusiveStartKey = page.Next
+	}
+	if converted > 0 {
+		u.added(name, fmt.Sprintf("the entries of %d stuck persistence ids to index %s", converted, DebtsIndex), "nothing")
+	}
+	return nil
+}
+
+// convertMark converts the mark of a row. It reports whether it has: the row may be of another
+// journal, or a process of the group may have converted the mark.
+func (u *updating) convertMark(ctx context.Context, table string, key dynamo.Attributes) (bool, error) {
+	par, _ := key[layout.AttrPar].(*types.AttributeValueMemberS) // the key of the table
+	journal, rest, _ := strings.Cut(par.Value, "\x00")
+	projection, _, isRow := strings.Cut(rest, "\x00")
+	if journal != u.Name || !isRow {
+		return false, nil
+	}
+	now, known := u.client.Clock().Service()
+	if !known {
+		now = u.client.Clock().Wall()
+	}
+	_, err := u.client.Update(ctx, &dynamo.Meter{}, ConvertMark(table, key, journal+"\x00"+projection, now))
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,72 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
+
+// payable returns an error if the processes of a group can't find what is owed.
+func (o *operated) payable(ctx context.Context) error {
+	_, _, err := o.Table.Debts(ctx, o.Projection, engine.ListedDue, nil)
+	return noIndex(err)
+}
+
+// noIndex returns an error that is ErrNoIndex if err reports that there is no index of debts.
+func noIndex(err error) error {
+	if engine.IsNoIndex(err) {
+		return fmt.Errorf("%w: %w", ErrNoIndex, err)
+	}
+	return err
+}
+
+// eachOwed calls do with each row that a list of debts has, of the projection or of all, until do
+// returns false.
+func (o *Operator) eachOwed(
+	ctx context.Context, list engine.Listed, do func(projection string, run engine.OwedRun, row engine.Row) bool,
+) error {
+	infos, err := o.selected(ctx)
+	for i, more := 0, true; err == nil && more && i < len(infos); i++ {
+		more, err = eachOwedOf(ctx, engine.OpenTable(o.journal), infos[i].Projection, list, do)
+	}
+	return err
+}
+
+// eachOwedOf is eachOwed for a projection. It reports whether do has always returned true.
+func eachOwedOf(
+	ctx context.Context, t *engine.Table, projection string, list engine.Listed,
+	do func(projection string, run engine.OwedRun, row engine.Row) bool,
+) (bool, error) {
+	var next dynamo.Attributes
+	for {
+		page, after, err := t.Debts(ctx, projection, list, next)
+		if err != nil {
+			return false, noIndex(err)
+		}
+		keys := make([]dynamo.Attributes, len(page))
+		for i, run := range page {
+			keys[i] = engine.RowKey(t.JournalName, projection, run.PersistenceID)
+		}
+		rows, err := t.Batch(ctx, keys)
+		if err != nil {
+			return false, err
+		}
+		for i, run := range page {
+			row, err := engine.DecodeRow(t.Name, rows[i])
+			switch {
+			case err != nil: // the others are to be seen, too
+				row.Reason = err.Error()
+			case !row.Debt.Owed || row.Stuck() != (list == engine.ListedStuck):
+				continue // that has changed meanwhile
+			}
+			if !do(projection, run, row) {
+				return false, nil
+			}
+		}
+		if next = after; next == nil {
+			return true, nil
+		}
+	}
+}
