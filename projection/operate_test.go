@@ -542,39 +542,107 @@ func TestOffsetsInSQLAreNotTouched(t *testing.T) {
 	}
 }
 
-// A process has crashed long ago. Of two that start then, both find that nobody counts, and the
-// slower one does not replace the other.
-func TestProcessesThatStartAtOnceAreBothCounted(t *testing.T) {
+// processes returns how many processes run the only projection, as operators see it.
+func (b *bundle) processes() int {
+	b.Helper()
+	all, err := operator.List(b.Context(), b.journal)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(all) == 0 { // its name is stored after the first process
+		return 0
+	}
+	return all[0].Processes
+}
+
+// rememberedProcesses returns how many processes the item of the only projection has.
+func (b *bundle) rememberedProcesses() int {
+	b.Helper()
+	n := 0
+	for _, item := range b.items("handler_kind") {
+		for name := range item {
+			if strings.HasPrefix(name, "process_") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Each process counts by itself, also of several that start at once when another one has crashed. A
+// process that begins forgets those that no longer count.
+func TestProcessesThatStartAtOnceAreAllCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		launch := func(gates ...func(*dynajournal.Config)) (stop func()) {
+			return start(t, group(t, b.Journal(gates...), inSeconds(), projection.AtLeastOnce("all", &recorder{})))
+		}
+		gate := b.gate("")
+		stop := launch(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		time.Sleep(time.Second)
+		gate.dead.Store(true)
+		stop()
+		if n := b.processes(); n != 1 {
+			t.Errorf("%d processes, one of which has just crashed", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := b.processes(); n != 0 {
+			t.Errorf("%d processes, 5 minutes after the last one has crashed", n)
+		}
+		var stops []func()
+		for range 3 {
+			stops = append(stops, launch())
+		}
+		time.Sleep(time.Second)
+		if n := b.processes(); n != 3 {
+			t.Errorf("%d processes, 3 have started", n)
+		}
+		if n := b.rememberedProcesses(); n != 3 {
+			t.Errorf("%d processes are remembered", n)
+		}
+		for i, stop := range stops {
+			stop()
+			if n := b.processes(); n != 2-i {
+				t.Errorf("%d processes, %d have ended", n, i+1)
+			}
+		}
+	})
+}
+
+// A process of version 0.1.0 counts, too: it has said so in another form.
+func TestProcessesOfVersion010AreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.table.PutItem(t.Context(), &dynamodb.PutItemInput{
-		TableName: aws.String(projectionsTable), Item: map[string]types.AttributeValue{
-			"par":          &types.AttributeValueMemberS{Value: "journal\x00group/all"},
-			"handler_kind": &types.AttributeValueMemberS{Value: "at-least-once"},
-			"workers":      &types.AttributeValueMemberSS{Value: []string{"crashed"}},
-			"seen_until":   &types.AttributeValueMemberN{Value: "1"},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+	until(t, "the process", func() bool { return b.processes() == 1 })
+	stop()
+	item := b.items("handler_kind")[0]
+	item["workers"] = &types.AttributeValueMemberSS{Value: []string{"one", "another"}}
+	item["seen_until"] = &types.AttributeValueMemberN{Value: fmt.Sprint(time.Now().Add(time.Minute).UnixMilli())}
+	b.put(projectionsTable, item)
+	if n := b.processes(); n != 2 {
+		t.Errorf("%d processes", n)
 	}
-	replacing := b.gate("workers = :me")
-	first := group(t, b.Journal(replacing.install), fast(), projection.AtLeastOnce("all", &recorder{}))
-	second := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{}))
-	processes := func() int {
-		all, err := operator.List(t.Context(), b.journal)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all) == 0 { // its name is stored after that
-			return 0
-		}
-		return all[0].Processes
+}
+
+// The item of a projection remembers so many processes, however many begin.
+func TestForgottenProcesses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	item := map[string]types.AttributeValue{
+		"par":          &types.AttributeValueMemberS{Value: "journal\x00group/all"},
+		"handler_kind": &types.AttributeValueMemberS{Value: "at-least-once"},
 	}
-	start(t, first)
-	<-replacing.arrived
-	start(t, second)
-	until(b, "the second process", func() bool { return processes() == 1 })
-	replacing.release()
-	until(b, "both processes", func() bool { return processes() == 2 })
+	for i := range 150 {
+		until := time.Now().Add(time.Duration(i+1) * time.Hour)
+		if i%50 == 0 {
+			until = time.Now().Add(-time.Minute)
+		}
+		item[fmt.Sprintf("process_%08d", i)] = &types.AttributeValueMemberN{Value: fmt.Sprint(until.UnixMilli())}
+	}
+	b.put(projectionsTable, item)
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+	until(t, "others are forgotten", func() bool { return b.rememberedProcesses() == 100 })
+	stop()
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -29,12 +28,8 @@ const (
 	// attrPrefixes are those of OnlyIDs. It is missing without.
 	attrPrefixes = "id_prefixes"
 	// attrSeen is when a process has last said that it runs the projection, by its own clock, which
-	// has fractions of a second, so that a removal notices it. attrUntil is until when that counts,
-	// by the clock of the service. Both are in milliseconds since 1970. attrWorkers are the
-	// processes that run it.
-	attrSeen    = "seen_at"
-	attrUntil   = "seen_until"
-	attrWorkers = "workers"
+	// has fractions of a second, so that a removal notices it.
+	attrSeen = "seen_at"
 	// AttrReset names the reset or the removal of the projection that is not done. It is missing if
 	// none is under way.
 	AttrReset = "reset_id"
@@ -48,18 +43,6 @@ const (
 	SourceStreams     = "streams"
 	SourceSweep       = "sweep"
 	SourceLambda      = "lambda"
-)
-
-const (
-	// longestPresence is the longest time after which a process says again that it is there.
-	longestPresence = time.Minute
-	// presences is for how many of these times a process counts that says nothing.
-	presences = 3
-	// leastSilence is how long a process counts at least that has not said so in time: processes
-	// know the time to a second.
-	leastSilence = 2 * time.Second
-	// maxWorkers is how many processes are remembered: those that died are forgotten at times.
-	maxWorkers = 100
 )
 
 // Info is an operator.Info. Set names the set of projections of its group that was last run.
@@ -115,9 +98,7 @@ func (t *Table) Infos(ctx context.Context, names []string) ([]Info, error) {
 			Seen: time.UnixMilli(d.Number(attrSeen)), Resetting: d.Text(AttrReset) != "",
 			Prefixes: d.Texts(attrPrefixes), Owed: d.Number(AttrOwed) > d.Number(AttrSwept),
 		}
-		if now < d.Number(attrUntil) {
-			found.Processes = len(d.Texts(attrWorkers))
-		}
+		found.Processes = d.processes(now)
 		if d.Err != nil {
 			return nil, d.Err
 		}
@@ -143,14 +124,6 @@ func (g *Group) SetID() string {
 	return hex.EncodeToString(sum[:bytes])
 }
 
-// presence is how often a process of a group says that it is there.
-func (g *Group) presence() time.Duration { return min(g.Config.ClaimTimeout, longestPresence) }
-
-// counts is how long that counts.
-func (g *Group) counts() time.Duration {
-	return max(presences*g.presence(), g.presence()+leastSilence)
-}
-
 // enter stores that this process runs the projections of the group.
 //
 // The process is there before it looks for a reset, and a reset is there before it looks for
@@ -162,85 +135,34 @@ func (g *Group) enter(ctx context.Context, worker string) error {
 	if err := g.Table.known(ctx, g.Members); err != nil {
 		return err
 	}
-	return g.noReset(ctx)
-}
-
-// noReset returns an error if the reset of a projection of the group is not done: some of its rows
-// may be missing for which no sweep is owed.
-func (g *Group) noReset(ctx context.Context) error {
-	infos, err := g.Table.Infos(ctx, names(g.Members))
+	keys := make([]dynamo.Attributes, len(g.Members))
+	for i, of := range g.Members {
+		keys[i] = g.Table.StandingKey(of.Name)
+	}
+	items, err := g.Table.Batch(ctx, keys)
 	if err != nil {
 		return err
 	}
-	for _, of := range infos {
-		if of.Resetting {
-			return fmt.Errorf("projection %s: %w", of.Projection, ErrResetting)
+	for _, item := range items {
+		if err := g.Table.forgetProcesses(ctx, item); err != nil {
+			return err
 		}
-	}
-	return nil
-}
-
-// present stores for each projection that this process runs it.
-func (g *Group) present(ctx context.Context, worker string) error {
-	for _, of := range g.Members {
-		if err := g.presentFor(ctx, of, worker); err != nil {
+		if err := g.Table.noReset(item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// presentFor is present for one projection. If the processes that are stored no longer count, or
-// are too many, this one replaces them: those that live say so again. Processes that start at the
-// same time may all find that, and the first of them replaces the others.
-func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error {
-	now := g.Now()
-	values := dynamo.Attributes{
-		":kind": Text(of.kind.Delivery()), ":found": Text(g.Config.Source.Kind()), ":set": Text(g.SetID()),
-		":said":  Number(time.Now().UnixMilli()),
-		":until": Number(now.Add(g.counts()).UnixMilli()),
-		":me":    &types.AttributeValueMemberSS{Value: []string{worker}},
-		":most":  Number(maxWorkers), ":now": Number(now.UnixMilli()),
+// noReset returns an error if the reset of the projection of an item is not done: some of its rows
+// may be missing for which no sweep is owed.
+func (t *Table) noReset(item dynamo.Attributes) error {
+	d := Decoder{Table: t.Name, Item: item}
+	if d.Text(AttrReset) != "" {
+		_, name, _ := strings.Cut(d.Text(AttrPar), "\x00")
+		return fmt.Errorf("projection %s: %w", name, ErrResetting)
 	}
-	set := "SET " + attrKind + " = :kind, " + attrFoundBy + " = :found, " + attrSet + " = :set, " +
-		attrSeen + " = :said, " + attrUntil + " = :until"
-	remove := " REMOVE " + attrPrefixes
-	if of.Only.Filtered {
-		unique := slices.Compact(slices.Sorted(slices.Values(of.Only.Prefixes)))
-		values[":prefixes"] = &types.AttributeValueMemberSS{Value: unique}
-		set += ", " + attrPrefixes + " = :prefixes"
-		remove = ""
-	}
-	const count = "(attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
-		attrUntil + " > :now))"
-	join := dynamo.Update{Expression: set + remove + " ADD " + attrWorkers + " :me", Condition: count}
-	replace := dynamo.Update{Expression: set + ", " + attrWorkers + " = :me" + remove, Condition: "NOT " + count}
-	for range MostAgain {
-		for _, update := range []dynamo.Update{join, replace} {
-			update.Table, update.Key, update.Values = g.Table.Name, g.Table.StandingKey(of.Name), values
-			if err := g.Table.Send(ctx, update); !errors.Is(err, ErrAgain) {
-				return err
-			}
-		}
-	}
-	return fmt.Errorf("say that projection %s runs: %w", of.Name, ErrAgain)
-}
-
-// absent stores for each projection that this process no longer runs it.
-func (g *Group) absent(ctx context.Context, worker string) {
-	for _, of := range g.Members {
-		err := g.Table.Send(ctx, dynamo.Update{
-			Table: g.Table.Name, Key: g.Table.StandingKey(of.Name),
-			Expression: "DELETE " + attrWorkers + " :me",
-			Condition:  "attribute_exists(" + attrWorkers + ")",
-			Values:     dynamo.Attributes{":me": &types.AttributeValueMemberSS{Value: []string{worker}}},
-		})
-		if err != nil && !errors.Is(err, ErrAgain) {
-			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a group of projections could not say that it has ended",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
-			return
-		}
-	}
+	return d.Err
 }
 
 // known stores the names of projections in the registry.

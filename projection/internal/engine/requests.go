@@ -55,16 +55,18 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 		if backoff.Wait(ctx, g.presence()/Renewals) != nil {
 			return nil
 		}
-		err := a.look(ctx)
-		if err == nil && time.Since(said) >= g.presence() {
-			said = time.Now()
-			err = g.present(ctx, worker)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err := a.look(ctx); err != nil && ctx.Err() == nil {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the requests of operators could not be read",
+				slog.String("group", g.Config.Name), slog.Any("error", err))
+		}
+		if time.Since(said) < g.presence() {
+			continue
+		}
+		begun := time.Now()
+		if err := g.present(ctx, worker); err == nil {
+			said = begun
+		} else if ctx.Err() == nil {
+			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not say that it runs projections",
 				slog.String("group", g.Config.Name), slog.Any("error", err))
 		}
 	}

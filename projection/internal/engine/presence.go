@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// A process that runs a projection says so in the item of the projection, and says it again and
+// again. Each process has an attribute of its own, so that none counts or forgets another one by
+// mistake.
+const (
+	// attrProcess begins the names of the attributes of processes. The value is until when the
+	// process counts, by the clock of the service, in milliseconds since 1970.
+	attrProcess = "process_"
+	// attrUntil and attrWorkers say the same in the form of version 0.1.0: until when what was said
+	// last counts, and which processes there are. Only the process that was the last to say it is
+	// in them, unless processes of that version run, too.
+	attrUntil   = "seen_until"
+	attrWorkers = "workers"
+)
+
+const (
+	// longestPresence is the longest time after which a process says again that it is there.
+	longestPresence = time.Minute
+	// presences is for how many of these times a process counts that says nothing.
+	presences = 3
+	// leastSilence is how long a process counts at least that has not said so in time: processes
+	// know the time to a second.
+	leastSilence = 2 * time.Second
+	// maxProcesses is how many processes are remembered. Of more, those that said so first are
+	// forgotten until they say it again.
+	maxProcesses = 100
+)
+
+// processOf returns the attribute of a process.
+func processOf(worker string) string {
+	const enough = 8 // of the digits of a random UUID
+	return attrProcess + worker[:enough]
+}
+
+// presence is how often a process of a group says that it is there.
+func (g *Group) presence() time.Duration { return min(g.Config.ClaimTimeout, longestPresence) }
+
+// counts is how long that counts.
+func (g *Group) counts() time.Duration {
+	return max(presences*g.presence(), g.presence()+leastSilence)
+}
+
+// present stores for each projection that this process runs it.
+func (g *Group) present(ctx context.Context, worker string) error {
+	for _, of := range g.Members {
+		if err := g.presentFor(ctx, of, worker); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// presentFor is present for one projection.
+func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error {
+	c := Change{Set: dynamo.Attributes{
+		attrKind: Text(of.kind.Delivery()), attrFoundBy: Text(g.Config.Source.Kind()), attrSet: Text(g.SetID()),
+		attrSeen: Number(time.Now().UnixMilli()), attrUntil: Number(g.Now().Add(g.counts()).UnixMilli()),
+		attrWorkers: &types.AttributeValueMemberSS{Value: []string{worker}},
+	}}
+	c.Set[processOf(worker)] = c.Set[attrUntil]
+	if of.Only.Filtered {
+		unique := slices.Compact(slices.Sorted(slices.Values(of.Only.Prefixes)))
+		c.Set[attrPrefixes] = &types.AttributeValueMemberSS{Value: unique}
+	} else {
+		c.Removed = []string{attrPrefixes}
+	}
+	if err := g.Table.Update(ctx, g.Table.StandingKey(of.Name), c, Condition{Always, dynamo.Attributes{}}); err != nil {
+		return fmt.Errorf("say that projection %s runs: %w", of.Name, err)
+	}
+	return nil
+}
+
+// absent stores for each projection that this process no longer runs it.
+func (g *Group) absent(ctx context.Context, worker string) {
+	for _, of := range g.Members {
+		err := g.Table.Send(ctx, dynamo.Update{
+			Table: g.Table.Name, Key: g.Table.StandingKey(of.Name),
+			Expression: "REMOVE " + processOf(worker) + " DELETE " + attrWorkers + " :me",
+			Condition:  "attribute_exists(" + processOf(worker) + ")",
+			Values:     dynamo.Attributes{":me": &types.AttributeValueMemberSS{Value: []string{worker}}},
+		})
+		if err != nil && !errors.Is(err, ErrAgain) {
+			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a group of projections could not say that it has ended",
+				slog.String("group", g.Config.Name), slog.Any("error", err))
+			return
+		}
+	}
+}
+
+// processes returns how many processes run the projection of an item at a time, in milliseconds
+// since 1970.
+func (d *Decoder) processes(now int64) int {
+	count := 0
+	for name := range d.Item {
+		if strings.HasPrefix(name, attrProcess) && now < d.Number(name) {
+			count++
+		}
+	}
+	if count == 0 && now < d.Number(attrUntil) {
+		return len(d.Texts(attrWorkers)) // of version 0.1.0
+	}
+	return count
+}
+
+// forgetProcesses removes from the item of a projection the processes that no longer count, and of
+// more than maxProcesses those that said first that they are there. A process that has said so
+// again since the item was read stays.
+func (t *Table) forgetProcesses(ctx context.Context, item dynamo.Attributes) error {
+	d := Decoder{Table: t.Name, Item: item}
+	var all []string
+	for name := range item {
+		if strings.HasPrefix(name, attrProcess) {
+			all = append(all, name)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(d.Number(a), d.Number(b)) })
+	now := t.now().UnixMilli()
+	dead := slices.IndexFunc(all, func(name string) bool { return now < d.Number(name) })
+	if dead < 0 {
+		dead = len(all)
+	}
+	gone := all[:max(dead, len(all)-maxProcesses)]
+	if len(gone) == 0 {
+		return d.Err
+	}
+	only := Condition{"attribute_exists(" + AttrPar + ")", dynamo.Attributes{}}
+	for _, name := range gone {
+		only = only.And(Condition{name + " = :" + name, dynamo.Attributes{":" + name: item[name]}})
+	}
+	key := dynamo.Attributes{AttrPar: item[AttrPar]}
+	if err := t.Update(ctx, key, Change{Removed: gone}, only); err != nil && !errors.Is(err, ErrAgain) {
+		return err
+	}
+	return d.Err
+}
