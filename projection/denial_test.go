@@ -124,7 +124,10 @@ func TestGroupThatIsDeniedFromTheStartEnds(t *testing.T) {
 	t.Parallel()
 	for _, operation := range []string{"UpdateItem", "GetItem", "Query", "DescribeStream"} {
 		b := streaming(t)
-		b.write("a", "x")
+		// Only a reading shows that an atomic write is whole.
+		if _, err := b.write("a").Append(t.Context(), "x", "y"); err != nil {
+			t.Fatal(err)
+		}
 		g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}))
 		b.inject("access-denied,operation=" + operation)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

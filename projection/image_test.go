@@ -223,6 +223,125 @@ func (b *bundle) event(pid string, seq int64) map[string]types.AttributeValue {
 	return out.Item
 }
 
+// Writers of several processes alternate. Each has read the event of another one, and says so: no
+// event is read. The first event of a persistence id is not read either.
+func TestImagesOfSeveralWriters(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]func(e *effects) projection.Projection{
+		"at least once": func(*effects) projection.Projection { return projection.AtLeastOnce("all", &recorder{}) },
+		"transactional": func(e *effects) projection.Projection { return projection.Transactional("all", e) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := viewed(t, types.StreamViewTypeNewImage)
+			e := &effects{bundle: b}
+			e.table()
+			var spent costs
+			config, _ := b.quiet()
+			g := group(t, b.Journal(spent.install), config, kind(e))
+			start(t, g)
+			b.settled()
+			spent.take()
+			for seq := range int64(5) {
+				b.write("a", "x")
+				b.await("group/all", "a", seq+1)
+				until(t, "the record is done", func() bool { return g.Lag()[0].IDs == 0 })
+				got, row := spent.take(), 0.0
+				if seq == 0 {
+					row = 1 // nothing of the id was kept
+				}
+				if got.ReadUnits != row {
+					t.Errorf("event %d of a new writer: %+v", seq+1, got)
+				}
+			}
+		})
+	}
+}
+
+// A persistence id was erased and used again. The record of its first event is lost, and the next
+// one is of another writer, and has the number that follows the row.
+func TestImageAfterALostOneOfAnotherLife(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	all := &recorder{}
+	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
+	w := b.write("a", "x")
+	if failed := b.invoke(g, b.events(0), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "y")
+	before := len(b.streamRecords())
+	b.write("a", "z")
+	if failed := b.invoke(g, b.events(before), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	want(t, "all", all.of("a"), "1 x", "purge at 1", "1 y", "2 z")
+}
+
+// A journal is restored from a copy that has only a part of an atomic write, which the projection
+// has handled as a whole. The next event does not count as one that comes after that write.
+func TestImageAfterAPartOfAWrite(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	all := &recorder{}
+	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
+	w := b.write("a", "x")
+	if _, err := w.Append(t.Context(), "c", "d"); err != nil {
+		t.Fatal(err)
+	}
+	if failed := b.invoke(g, b.events(0), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	b.deleteItem(dynajournal.DefaultJournalTable, b.event("a", 2))
+	b.write("a", "e")
+	if failed := b.invoke(g, b.events(len(b.streamRecords())-1), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	want(t, "all", all.of("a"), "1 x", "2 c", "3 d", "purge at 3", "1 x", "4 e")
+}
+
+// The record of the first event of a persistence id comes after the start of a projection that
+// begins from now. The event was there before the start, and is erased.
+func TestFirstImageFromNow(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	w := b.write("a", "x")
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	all := &recorder{}
+	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all, projection.FromNow()))
+	if failed := b.invoke(g, b.events(0), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	want(t, "all", all.of("a"))
+}
+
+// A handler was called with the first event of a persistence id, and its process was killed before
+// the offset was stored. The persistence id was erased and used again.
+func TestFirstImageOfAnotherLife(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	w := b.write("a", "x")
+	row := rowKey("group/all", "a")
+	row["first_writer"] = b.event("a", 1)["writer_uuid"]
+	b.put(projectionsTable, row)
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	before := len(b.streamRecords())
+	b.write("a", "y")
+	all := &recorder{}
+	g := group(t, b.Journal(), onLambda(), projection.AtLeastOnce("all", all))
+	if failed := b.invoke(g, b.events(before), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	want(t, "a", all.of("a"), "purge at 0", "1 y")
+}
+
 // A purged id is used again: its first events have numbers that the row knows of the life before.
 func TestImageOfAnotherLifeIsRead(t *testing.T) {
 	t.Parallel()

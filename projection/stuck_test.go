@@ -243,7 +243,8 @@ func TestTooManyItemsMakeTheIDStuck(t *testing.T) {
 	}
 }
 
-// A trigger of a stuck persistence id reads its row, and writes nothing. A retry makes its debt due.
+// A trigger of a stuck persistence id reads its row, and writes nothing. A retry makes its debt
+// due.
 func TestCostsOfAStuckID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

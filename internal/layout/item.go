@@ -33,6 +33,7 @@ const (
 	AttrCutWriter     = "cut_writer"
 	AttrRemoved       = "removed"
 	AttrBehind        = "behind"
+	AttrAfter         = "after"
 	AttrPurged        = "purged"
 	AttrIDsShard      = "ids_shard"
 	AttrIDsKey        = "ids_key"

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/outside"
@@ -152,6 +154,9 @@ func (w *Writer) build(
 			e.Metadata.Time = before
 		}
 		a.items[i] = j.Store.encodeEvent(e, i == 0 && w.Last() == 0)
+		if w.follows(batch) {
+			a.items[i][layout.AttrAfter] = &types.AttributeValueMemberS{Value: w.last}
+		}
 		size := layout.Size(a.items[i])
 		if size > j.MaxItemSize {
 			return nil, &RejectedError{w.pid, index + i, size, j.MaxItemSize, errItemTooLarge}
@@ -163,6 +168,14 @@ func (w *Writer) build(
 		return nil, &RejectedError{w.pid, -1, total, j.MaxBatchBytes, errBatchTooLarge}
 	}
 	return a, nil
+}
+
+// follows reports whether the next event names the writer of the event before it: a single event
+// does whose writer has read the event before it, and has not written that. So a projection that
+// has handled the event before knows that both events are of the same life. The formats of plug-ins
+// have no such attribute.
+func (w *Writer) follows(batch layout.Batch) bool {
+	return !w.journal.Store.Shared() && !batch.IsBatch() && w.last != w.uuid && w.last != "" && w.visible == w.next-1
 }
 
 // take records how old the payload of an event is, if the payload is outside of the journal. index

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	items "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/internal/core"
@@ -17,6 +18,9 @@ type Record struct {
 	Seq int64
 	// Writer is the writer of the event, empty if the record does not name it.
 	Writer string
+	// After is the writer of the event before, if the record names it: that is another writer,
+	// which the writer of the event has read.
+	After string
 	// Event is the event, nil if it can't be handled without a read.
 	Event *core.StoredEvent
 	// Bytes is the size of the image if Event is set.
@@ -100,6 +104,9 @@ func (g *Group) RecordOf(par string, image dynamo.Attributes) Record {
 		return Record{}
 	}
 	found := Record{Seq: event.SequenceNumber, Writer: event.Writer}
+	if after, ok := image[layout.AttrAfter].(*items.AttributeValueMemberS); ok {
+		found.After = after.Value
+	}
 	if event.Single {
 		found.Event = &event
 	}

@@ -269,7 +269,7 @@ type found struct {
 func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	most := r.Group.Config.BatchSize
 	// A payment also handles what other triggers than its own were about.
-	if steps, ok := r.shown(state.Offset, most); ok && !r.paying {
+	if steps, ok := r.shown(state, most); ok && !r.paying {
 		r.state, r.passed = state, nil
 		return found{planned{steps: steps}, len(steps) == most}, nil
 	}
