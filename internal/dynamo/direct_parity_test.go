@@ -24,7 +24,9 @@ import (
 
 // successes are successful responses to the operations that are sent directly.
 var successes = map[string]string{
-	"PutItem": `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
+	"PutItem":    `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
+	"UpdateItem": `{"Attributes":{"seq":{"N":"7"}},"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
+	"GetItem":    `{"Item":{"par":{"S":"p"}},"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
 	"Query": `{"Items":[{"par":{"S":"p"}},{"par":{"S":"q"}}],"LastEvaluatedKey":{"par":{"S":"q"}},` +
 		`"ConsumedCapacity":{"TableName":"events","CapacityUnits":0.5}}`,
 	"BatchGetItem": `{"Responses":{"events":[{"par":{"S":"p"},"num":{"N":"0"}}]},"UnprocessedKeys":{},` +
@@ -36,6 +38,15 @@ var successes = map[string]string{
 var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error){
 	"PutItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
 		return nil, c.Put(ctx, m, dynamo.Put{Table: table, Item: key(1), Condition: "attribute_not_exists(par)"})
+	},
+	"UpdateItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		return c.Update(ctx, m, dynamo.Update{
+			Table: table, Key: key(1), Expression: "SET seq = :seq", Condition: "attribute_exists(par)",
+			Values: dynamo.Attributes{":seq": &types.AttributeValueMemberN{Value: "7"}},
+		})
+	},
+	"GetItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		return c.Get(ctx, m, table, key(1))
 	},
 	"Query": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
 		page, err := c.Query(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)})

@@ -128,7 +128,7 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 	}
 	r := request{operation: "UpdateItem", table: u.Table, write: true}
 	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
-		out, err := c.api.UpdateItem(ctx, in)
+		out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "UpdateItem", Table: u.Table}, in, nil, c.api.UpdateItem)
 		if err != nil {
 			return nil, Cost{}, err
 		}
@@ -169,7 +169,7 @@ func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes
 	}
 	r := request{operation: "GetItem", table: table}
 	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
-		out, err := c.api.GetItem(ctx, in)
+		out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "GetItem", Table: table}, in, nil, c.api.GetItem)
 		if err != nil {
 			return nil, Cost{}, err
 		}

@@ -225,6 +225,11 @@ var (
 		`{"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2.0},{"TableName":"t","CapacityUnits":2},{"CapacityUnits":10},{"TableName":"t"},{"TableName":"u","CapacityUnits":0}]}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
 		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}}`: compareResponse[dynamodb.PutItemOutput],
 		`{}`: compareResponse[dynamodb.PutItemOutput],
+		`{"Attributes":{"par":{"S":"a"},"due":{"N":"7"}},"ConsumedCapacity":{"TableName":"t","CapacityUnits":1}}`: compareResponse[dynamodb.UpdateItemOutput],
+		`{"Attributes":{}}`:                                                             compareResponse[dynamodb.UpdateItemOutput],
+		`{"Item":{"par":{"S":"a"}}}`:                                                    compareResponse[dynamodb.GetItemOutput],
+		`{"Item":{},"Item":{"n":{"N":"1"}}}`:                                            compareResponse[dynamodb.GetItemOutput],
+		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":0.5}}`:                    compareResponse[dynamodb.GetItemOutput],
 		`{"Responses":{"t":[{"a":{"S":"1"}}],"t":[]},"Responses":{"u":[]}}`:             compareResponse[dynamodb.BatchGetItemOutput],
 		`{"Responses":[{}],"Responses":[{},{}],"ConsumedCapacity":[{}]}`:                compareResponse[dynamodb.BatchExecuteStatementOutput],
 		`{"ConsumedCapacity":{"CapacityUnits":1},"ConsumedCapacity":{"TableName":"t"}}`: compareResponse[dynamodb.PutItemOutput],
@@ -238,6 +243,11 @@ var (
 		`{"Attributes":{"par":{"S":"a"}}}`:                    compareResponse[dynamodb.PutItemOutput],
 		`{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`:  compareResponse[dynamodb.PutItemOutput],
 		`{"ConsumedCapacity":null}`:                           compareResponse[dynamodb.PutItemOutput],
+		`{"Attributes":null}`:                                 compareResponse[dynamodb.UpdateItemOutput],
+		`{"Attributes":{"flag":{"BOOL":true}}}`:               compareResponse[dynamodb.UpdateItemOutput],
+		`{"ItemCollectionMetrics":{}}`:                        compareResponse[dynamodb.UpdateItemOutput],
+		`{"Item":null}`:                                       compareResponse[dynamodb.GetItemOutput],
+		`{"Item":{"list":{"L":[]}}}`:                          compareResponse[dynamodb.GetItemOutput],
 		`{"ConsumedCapacity":{"CapacityUnits":1},"Other":{}}`: compareResponse[dynamodb.PutItemOutput],
 	}
 )
@@ -272,6 +282,8 @@ func FuzzDecodeResponses(f *testing.F) {
 		compareResponse[dynamodb.BatchGetItemOutput](t, body)
 		compareResponse[dynamodb.BatchExecuteStatementOutput](t, body)
 		compareResponse[dynamodb.PutItemOutput](t, body)
+		compareResponse[dynamodb.UpdateItemOutput](t, body)
+		compareResponse[dynamodb.GetItemOutput](t, body)
 	})
 }
 

@@ -77,6 +77,15 @@ func requestsOf(name, text string, b []byte) []smithy.Serializable {
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal, ReturnValues: types.ReturnValueAllOld,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		},
+		&dynamodb.UpdateItemInput{
+			TableName: &name, Key: item, UpdateExpression: &text, ConditionExpression: &text, ExpressionAttributeNames: names,
+			ExpressionAttributeValues: item, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal, ReturnValues: types.ReturnValueUpdatedNew,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		},
+		&dynamodb.GetItemInput{
+			TableName: &name, Key: item, ConsistentRead: aws.Bool(true), ExpressionAttributeNames: names, ProjectionExpression: &text,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		},
 		&dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{
 				name: {Keys: []Attributes{item, {}}, ConsistentRead: aws.Bool(true)}, name + "2": {Keys: []Attributes{item}},

@@ -31,6 +31,12 @@ func Encode(to []byte, in any) ([]byte, bool) {
 	case *dynamodb.PutItemInput:
 		e.json = slices.Grow(to, small+valuesLength(in.Item))
 		e.putItem(in)
+	case *dynamodb.UpdateItemInput:
+		e.json = slices.Grow(to, small+valuesLength(in.Key)+valuesLength(in.ExpressionAttributeValues))
+		e.updateItem(in)
+	case *dynamodb.GetItemInput:
+		e.json = slices.Grow(to, small+valuesLength(in.Key))
+		e.getItem(in)
 	default:
 		return nil, false
 	}
@@ -91,6 +97,34 @@ func (e *encoder) putItem(in *dynamodb.PutItemInput) {
 		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
 		e.enumField("ReturnValues", string(in.ReturnValues))
 		e.enumField("ReturnValuesOnConditionCheckFailure", string(in.ReturnValuesOnConditionCheckFailure))
+	})
+}
+
+func (e *encoder) updateItem(in *dynamodb.UpdateItemInput) {
+	e.require(in.AttributeUpdates == nil && in.ConditionalOperator == "" && in.Expected == nil &&
+		in.ReturnItemCollectionMetrics == "")
+	e.object(func() {
+		e.stringField("TableName", in.TableName)
+		e.itemField("Key", in.Key)
+		e.stringField("UpdateExpression", in.UpdateExpression)
+		e.stringField("ConditionExpression", in.ConditionExpression)
+		e.attributeNames(in.ExpressionAttributeNames)
+		e.itemField("ExpressionAttributeValues", in.ExpressionAttributeValues)
+		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
+		e.enumField("ReturnValues", string(in.ReturnValues))
+		e.enumField("ReturnValuesOnConditionCheckFailure", string(in.ReturnValuesOnConditionCheckFailure))
+	})
+}
+
+func (e *encoder) getItem(in *dynamodb.GetItemInput) {
+	e.require(in.AttributesToGet == nil)
+	e.object(func() {
+		e.stringField("TableName", in.TableName)
+		e.itemField("Key", in.Key)
+		e.boolField("ConsistentRead", in.ConsistentRead)
+		e.attributeNames(in.ExpressionAttributeNames)
+		e.stringField("ProjectionExpression", in.ProjectionExpression)
+		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
 	})
 }
 

@@ -30,6 +30,10 @@ func Decode(body []byte, out any, items *Items) bool {
 		return decodeBatchExecute(body, out)
 	case *dynamodb.PutItemOutput:
 		return decodePut(body, out)
+	case *dynamodb.UpdateItemOutput:
+		return decodeUpdate(body, out)
+	case *dynamodb.GetItemOutput:
+		return decodeGet(body, out)
 	}
 	return false
 }
@@ -102,6 +106,34 @@ func decodeBatchExecute(body []byte, out *dynamodb.BatchExecuteStatementOutput) 
 func decodePut(body []byte, out *dynamodb.PutItemOutput) bool {
 	return decodeObject(body, out, func(d *decoder, out *dynamodb.PutItemOutput, name []byte) (ok bool) {
 		if string(name) == "ConsumedCapacity" {
+			out.ConsumedCapacity, ok = d.tableCapacity()
+		}
+		return ok
+	})
+}
+
+// decodeUpdate decodes a response of UpdateItem.
+func decodeUpdate(body []byte, out *dynamodb.UpdateItemOutput) bool {
+	return decodeObject(body, out, func(d *decoder, out *dynamodb.UpdateItemOutput, name []byte) (ok bool) {
+		switch string(name) {
+		case "Attributes":
+			ok = d.item()
+			out.Attributes = d.last.attributeMap()
+		case "ConsumedCapacity":
+			out.ConsumedCapacity, ok = d.tableCapacity()
+		}
+		return ok
+	})
+}
+
+// decodeGet decodes a response of GetItem.
+func decodeGet(body []byte, out *dynamodb.GetItemOutput) bool {
+	return decodeObject(body, out, func(d *decoder, out *dynamodb.GetItemOutput, name []byte) (ok bool) {
+		switch string(name) {
+		case "Item":
+			ok = d.item()
+			out.Item = d.last.attributeMap()
+		case "ConsumedCapacity":
 			out.ConsumedCapacity, ok = d.tableCapacity()
 		}
 		return ok
