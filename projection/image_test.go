@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -233,27 +234,29 @@ func TestImagesOfSeveralWriters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := viewed(t, types.StreamViewTypeNewImage)
-			e := &effects{bundle: b}
-			e.table()
-			var spent costs
-			config, _ := b.quiet()
-			g := group(t, b.Journal(spent.install), config, kind(e))
-			start(t, g)
-			b.settled()
-			spent.take()
-			for seq := range int64(5) {
-				b.write("a", "x")
-				b.await("group/all", "a", seq+1)
-				until(t, "the record is done", func() bool { return g.Lag()[0].IDs == 0 })
-				got, row := spent.take(), 0.0
-				if seq == 0 {
-					row = 1 // nothing of the id was kept
+			synctest.Test(t, func(t *testing.T) {
+				b := viewed(t, types.StreamViewTypeNewImage)
+				e := &effects{bundle: b}
+				e.table()
+				var spent costs
+				config, _ := b.quiet()
+				g := group(t, b.Journal(spent.install), config, kind(e))
+				start(t, g)
+				b.settled()
+				spent.take()
+				for seq := range int64(5) {
+					b.write("a", "x")
+					b.await("group/all", "a", seq+1)
+					synctest.Wait()
+					got, row := spent.take(), 0.0
+					if seq == 0 {
+						row = 1 // nothing of the id was kept
+					}
+					if got.ReadUnits != row {
+						t.Errorf("event %d of a new writer: %+v", seq+1, got)
+					}
 				}
-				if got.ReadUnits != row {
-					t.Errorf("event %d of a new writer: %+v", seq+1, got)
-				}
-			}
+			})
 		})
 	}
 }

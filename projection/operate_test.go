@@ -217,7 +217,7 @@ func TestSkipPassesOverWhatFails(t *testing.T) {
 		skip := func(seq int64) (operator.Skipped, error) {
 			return operator.New(b.journal, "group/all").Skip(t.Context(), "a", seq)
 		}
-		for _, wrong := range []int64{0, 1 << 40, 3} {
+		for _, wrong := range []int64{0, 1, 1 << 40, 3} { // 1 is the offset
 			_, err := skip(wrong)
 			if e, ok := errors.AsType[*operator.SkipError](err); !ok || e.Next.Last != 2 || e.Want != wrong {
 				t.Errorf("Skip(%d): %v", wrong, err)
@@ -626,23 +626,35 @@ func TestProcessesOfVersion010AreCounted(t *testing.T) {
 	}
 }
 
-// The item of a projection remembers so many processes, however many begin.
-func TestForgottenProcesses(t *testing.T) {
+// Of a projection that so many processes run, a further one does not say that it is there, but
+// once. The others that count no longer are forgotten, some at a time.
+func TestCrowdedProjection(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	item := map[string]types.AttributeValue{
-		"par":          &types.AttributeValueMemberS{Value: "journal\x00group/all"},
-		"handler_kind": &types.AttributeValueMemberS{Value: "at-least-once"},
-	}
-	for i := range 150 {
-		until := time.Now().Add(time.Duration(i+1) * time.Hour)
-		if i%50 == 0 {
-			until = time.Now().Add(-time.Minute)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		const dead, living = 70, 101
+		item := map[string]types.AttributeValue{
+			"par":          &types.AttributeValueMemberS{Value: "journal\x00group/all"},
+			"handler_kind": &types.AttributeValueMemberS{Value: "at-least-once"},
 		}
-		item[fmt.Sprintf("process_%08d", i)] = &types.AttributeValueMemberN{Value: fmt.Sprint(until.UnixMilli())}
-	}
-	b.put(projectionsTable, item)
-	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
-	until(t, "others are forgotten", func() bool { return b.rememberedProcesses() == 100 })
-	stop()
+		for i := range dead + living {
+			until := time.Now().Add(time.Hour)
+			if i < dead {
+				until = time.Now().Add(-time.Minute)
+			}
+			item[fmt.Sprintf("process_%08d", i)] = &types.AttributeValueMemberN{Value: fmt.Sprint(until.UnixMilli())}
+		}
+		b.put(projectionsTable, item)
+		for round := range 2 {
+			stop := start(t, group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", &recorder{})))
+			time.Sleep(10 * time.Minute)
+			if n := b.processes(); n != living {
+				t.Errorf("round %d: %d processes", round, n)
+			}
+			stop()
+		}
+		if n := b.rememberedProcesses(); n != living {
+			t.Errorf("%d processes are remembered", n)
+		}
+	})
 }

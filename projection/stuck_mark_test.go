@@ -26,6 +26,7 @@ func marked(t *testing.T) (*bundle, *projection.Group, *poisoned) {
 	row["stuck"] = &types.AttributeValueMemberN{Value: "3"}
 	row["reason"] = &types.AttributeValueMemberS{Value: "wanted"}
 	row["failed_at"] = &types.AttributeValueMemberN{Value: "2"}
+	row["claim"] = &types.AttributeValueMemberS{Value: "of a process that was killed"}
 	b.put(projectionsTable, row)
 	return b, g, p
 }

@@ -344,3 +344,67 @@ func TestRetryNeedsTheIndexOfDebts(t *testing.T) {
 	}
 	want(t, "a", all.of("a"), "1 x")
 }
+
+// Who asks for a persistence id that is owed nothing need not wait for the run of a trigger.
+func TestResumeWhileATriggerIsHandled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	all := block()
+	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", all)))
+	comes(t, "the event", all.arrived)
+	defer close(all.passed)
+	if err := group(t, b.Journal(), fast(), projection.AtLeastOnce("all", &recorder{})).Resume(t.Context(), "all", "a"); err != nil {
+		t.Errorf("Resume: %v", err)
+	}
+}
+
+// A persistence id that waits after many attempts is retried: they count no more.
+func TestRetryOfAnIDThatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.owedRun(atLeastOnce)
+		row := b.row("group/all", "a")
+		row["attempts"] = numbered(7)
+		row["failing_since"] = numbered(int(time.Now().Add(-time.Hour).UnixMilli()))
+		b.put(projectionsTable, row)
+		if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 3, 30*time.Minute
+		all := &recorder{on: func(context.Context, dynajournal.Event) error { return errWanted }}
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(20 * time.Minute)
+		if b.isStuck("group/all", "a") {
+			t.Error("it is stuck")
+		}
+	})
+}
+
+// A payment that somebody has asked for fails, once by the handler and once because of an outage: a
+// persistence id that was stuck stays stuck.
+func TestResumeThatFailsLeavesTheIDStuck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	failure := errWanted
+	all := &recorder{on: func(context.Context, dynajournal.Event) error { return failure }}
+	config := fast()
+	config.Attempts = 1
+	stop := start(t, group(t, b.journal, config, projection.AtLeastOnce("all", all)))
+	stuckness(b, "group/all", "a")
+	stop()
+	config.Attempts = 5
+	g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+	wantError(t, "Resume", g.Resume(t.Context(), "all", "a"), errWanted)
+	if !b.isStuck("group/all", "a") {
+		t.Errorf("after a failure the row is %v", b.row("group/all", "a"))
+	}
+	failure = projection.Delayed(errDown)
+	wantError(t, "Resume", g.Resume(t.Context(), "all", "a"), errDown)
+	if !b.isStuck("group/all", "a") {
+		t.Errorf("after an outage the row is %v", b.row("group/all", "a"))
+	}
+}

@@ -24,6 +24,10 @@ const NeverDue = 1<<53 - 1
 // number of its triggers since then, plus 1.
 const AttrStuckMark = "stuck"
 
+// attrClaim names the run that calls the handler. A process of version 0.1.0 that was killed while
+// it handled a stuck persistence id again has left it.
+const attrClaim = "claim"
+
 // ConvertMark returns the update of a row that puts a debt that is never due into the place of
 // AttrStuckMark. The time is that of the service.
 func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time) dynamo.Update {
@@ -32,7 +36,7 @@ func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time
 	}
 	return dynamo.Update{
 		Table: table, Key: key,
-		Expression: "SET " + AttrDebt + " = :debt, " + AttrDue + " = :never, " + AttrSince + " = :now REMOVE " + AttrStuckMark,
+		Expression: "SET " + AttrDebt + " = :debt, " + AttrDue + " = :never, " + AttrSince + " = :now REMOVE " + AttrStuckMark + ", " + attrClaim,
 		Condition:  "attribute_exists(" + AttrStuckMark + ")",
 		Values: dynamo.Attributes{
 			":debt": &types.AttributeValueMemberS{Value: debt}, ":never": number(NeverDue), ":now": number(now.UnixMilli()),
@@ -40,8 +44,13 @@ func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time
 	}
 }
 
-// stuckMarks converts the marks of all rows of the journal, if there is a projections table.
+// stuckMarks converts the marks of all rows of the journal, if there is a projections table. It
+// scans that, for which nothing else of an update needs the permission: without a table it asks for
+// none.
 func (u *updating) stuckMarks(ctx context.Context) error {
+	if !u.projects {
+		return nil
+	}
 	name := ProjectionsTable(u.Table)
 	in := &dynamodb.ScanInput{
 		TableName: &name, FilterExpression: aws.String("attribute_exists(" + AttrStuckMark + ")"),
@@ -50,11 +59,8 @@ func (u *updating) stuckMarks(ctx context.Context) error {
 	converted := 0
 	for more := true; more; more = in.ExclusiveStartKey != nil {
 		page, err := u.client.Scan(ctx, &dynamo.Meter{}, in)
-		if errors.Is(err, dynamo.ErrTableNotFound) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return fmt.Errorf("look for persistence ids that are stuck with version 0.1.0: %w", err)
 		}
 		for _, key := range page.Items {
 			done, err := u.convertMark(ctx, name, key)

@@ -34,8 +34,10 @@ type updating struct {
 	table  *types.TableDescription
 	header layout.Header
 	// like are the options with which the journal table would be made.
-	like    Options
-	changes []Change
+	like Options
+	// projects reports whether there is a projections table.
+	projects bool
+	changes  []Change
 }
 
 // Update adds what an existing journal table lacks: the index of persistence ids and the expiry of
@@ -70,8 +72,9 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 	if opts.Projections {
 		steps = append(steps, u.projections)
 	}
-	steps = append(steps, u.debts, u.stuckMarks)
-	for _, step := range append(steps, u.index) { // filling the index takes the longest
+	steps = append(steps, u.debts)
+	// Filling an index and scanning a table take the longest.
+	for _, step := range append(steps, u.index, u.stuckMarks) {
 		if err := step(ctx); err != nil {
 			return u.changes, err
 		}
@@ -140,6 +143,7 @@ func (u *updating) debts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	u.projects = true
 	return u.addIndex(ctx, table, u.projectionsTable(u.like), "nothing while projections keep up; "+
 		"6 or 7 write units for a persistence id that a projection can't handle for some seconds, and that is handled later; "+
 		"half a read unit every 10 seconds for each projection in each process")

@@ -386,3 +386,25 @@ func TestUpdateConvertsStuckMarks(t *testing.T) {
 		t.Errorf("a second update: %+v, %v", again, err)
 	}
 }
+
+// Where there is no projections table, an update needs no permission to scan.
+func TestUpdateWithoutProjectionsScansNothing(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(native)
+	scans := 0
+	s.before = func(operation string) bool {
+		if operation == "Scan" {
+			scans++
+		}
+		return true
+	}
+	for _, projections := range []bool{false, true} {
+		if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{Projections: projections}); err != nil {
+			t.Fatal(err)
+		}
+		if projections != (scans > 0) {
+			t.Errorf("with projections %t: %d scans", projections, scans)
+		}
+	}
+}

@@ -23,8 +23,8 @@ type Operator struct {
 
 // New returns an operator of a projection, which is named as group/projection, such as
 // billing/balances. The empty name stands for all projections of the journal. Only
-// [Operator.Audit], [Operator.MeasureLag], [Operator.Positions] and [Operator.Stuck] take it: the
-// other methods return an error.
+// [Operator.Audit], [Operator.Debts], [Operator.MeasureLag], [Operator.Positions] and
+// [Operator.Stuck] take it: the other methods return an error.
 //
 // It sends nothing. If an argument is wrong, each method returns a *dynajournal.ArgumentError.
 func New(journal *dynajournal.Journal, projection string) *Operator {

@@ -93,7 +93,8 @@ func (o *operated) skip(
 	switch {
 	case err != nil:
 		return Skipped{}, err
-	case state.Begun && state.Seq == seq && state.Debt.Owed: // an earlier call has passed over it
+	case state.Begun && state.Seq == seq && state.Debt.Owed && !state.Stuck():
+		// An earlier call has passed over it.
 		return Skipped{First: seq, Last: seq}, nil
 	case !state.Stuck():
 		return Skipped{}, ErrNotStuck

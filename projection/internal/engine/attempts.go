@@ -45,9 +45,12 @@ func (r *Run) CountsInRow() bool { return r.invocation != nil || r.paying }
 
 // LastAttempt notes a failure after an offset, of an attempt that the row counts if CountsInRow,
 // and reports whether it makes the persistence id stuck: the handler has failed often enough, and
-// for long enough.
+// for long enough. One that was stuck is stuck again.
 func (r *Run) LastAttempt(after Offset, attempt int64) bool {
 	r.failed = r.earlier.and(after)
+	if r.wasStuck {
+		return true
+	}
 	if !r.CountsInRow() {
 		attempt = int64(r.failed.count)
 	}

@@ -155,8 +155,8 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	if state.Claim != "" { // whatever has killed its process is not to be before the others
 		c.Set[attrDue] = Number(now.Add(r.Group.Config.payEvery()).UnixMilli())
 	} else if state.Stuck() {
-		state.Debt.Since = now
-		c.Set[attrDue], c.Set[attrSince] = Number(now.UnixMilli()), Number(now.UnixMilli())
+		r.wasStuck = true
+		c.Set[attrDue] = Number(now.UnixMilli())
 	}
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
@@ -247,6 +247,9 @@ func (r *Run) unpaidUntil(ctx context.Context, err error) Change {
 	c := Change{
 		Set:     dynamo.Attributes{attrDue: Number(now.Add(r.untilPaid(ctx, err)).UnixMilli())},
 		Removed: []string{attrClaim},
+	}
+	if r.wasStuck {
+		c.Set[attrDue] = Number(provision.NeverDue)
 	}
 	_, failed := errors.AsType[*HandlerError](err)
 	switch {

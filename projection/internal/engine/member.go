@@ -17,6 +17,8 @@ type Member struct {
 	// Effect applies steps, and Offsets stores the offset after them.
 	Effect  Effect
 	Offsets OffsetStore
+	// crowded reports whether so many processes run it that this one does not say so.
+	crowded atomic.Bool
 	// becameStuck is how many persistence ids have become stuck in this process.
 	becameStuck atomic.Int64
 	// unreachable says whether this process can't reach what the projection needs.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +36,11 @@ const (
 	// leastSilence is how long a process counts at least that has not said so in time: processes
 	// know the time to a second.
 	leastSilence = 2 * time.Second
-	// maxProcesses is how many processes are remembered. Of more, those that said so first are
-	// forgotten until they say it again.
+	// maxProcesses is how many processes are counted: the item must not become large, as each write
+	// costs its size. A process that finds so many others no longer says that it is there.
 	maxProcesses = 100
+	// mostForgotten is how many are forgotten at once: an expression has at most 4 KB.
+	mostForgotten = 50
 )
 
 // processOf returns the attribute of a process.
@@ -73,7 +74,9 @@ func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error
 		attrSeen: Number(time.Now().UnixMilli()), attrUntil: Number(g.Now().Add(g.counts()).UnixMilli()),
 		attrWorkers: &types.AttributeValueMemberSS{Value: []string{worker}},
 	}}
-	c.Set[processOf(worker)] = c.Set[attrUntil]
+	if !of.crowded.Load() {
+		c.Set[processOf(worker)] = c.Set[attrUntil]
+	}
 	if of.Only.Filtered {
 		unique := slices.Compact(slices.Sorted(slices.Values(of.Only.Prefixes)))
 		c.Set[attrPrefixes] = &types.AttributeValueMemberSS{Value: unique}
@@ -118,34 +121,33 @@ func (d *Decoder) processes(now int64) int {
 	return count
 }
 
-// forgetProcesses removes from the item of a projection the processes that no longer count, and of
-// more than maxProcesses those that said first that they are there. A process that has said so
-// again since the item was read stays.
-func (t *Table) forgetProcesses(ctx context.Context, item dynamo.Attributes) error {
+// forgetProcesses removes from the item of a projection the processes that no longer count. It
+// reports whether there are more than maxProcesses others. A process that has said that it is there
+// since the item was read stays.
+func (t *Table) forgetProcesses(ctx context.Context, item dynamo.Attributes) (crowded bool, err error) {
 	d := Decoder{Table: t.Name, Item: item}
-	var all []string
+	now, living := t.now().UnixMilli(), 0
+	var dead []string
 	for name := range item {
-		if strings.HasPrefix(name, attrProcess) {
-			all = append(all, name)
+		switch {
+		case !strings.HasPrefix(name, attrProcess):
+		case now < d.Number(name):
+			living++
+		case len(dead) < mostForgotten:
+			dead = append(dead, name)
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(d.Number(a), d.Number(b)) })
-	now := t.now().UnixMilli()
-	dead := slices.IndexFunc(all, func(name string) bool { return now < d.Number(name) })
-	if dead < 0 {
-		dead = len(all)
-	}
-	gone := all[:max(dead, len(all)-maxProcesses)]
-	if len(gone) == 0 {
-		return d.Err
+	crowded = living > maxProcesses
+	if d.Err != nil || len(dead) == 0 {
+		return crowded, d.Err
 	}
 	only := Condition{"attribute_exists(" + AttrPar + ")", dynamo.Attributes{}}
-	for _, name := range gone {
+	for _, name := range dead {
 		only = only.And(Condition{name + " = :" + name, dynamo.Attributes{":" + name: item[name]}})
 	}
-	key := dynamo.Attributes{AttrPar: item[AttrPar]}
-	if err := t.Update(ctx, key, Change{Removed: gone}, only); err != nil && !errors.Is(err, ErrAgain) {
-		return err
+	err = t.Update(ctx, dynamo.Attributes{AttrPar: item[AttrPar]}, Change{Removed: dead}, only)
+	if errors.Is(err, ErrAgain) {
+		err = nil
 	}
-	return d.Err
+	return crowded, err
 }

@@ -143,10 +143,12 @@ func (g *Group) enter(ctx context.Context, worker string) error {
 	if err != nil {
 		return err
 	}
-	for _, item := range items {
-		if err := g.Table.forgetProcesses(ctx, item); err != nil {
+	for i, item := range items {
+		crowded, err := g.Table.forgetProcesses(ctx, item)
+		if err != nil {
 			return err
 		}
+		g.Members[i].crowded.Store(crowded)
 		if err := g.Table.noReset(item); err != nil {
 			return err
 		}

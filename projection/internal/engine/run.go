@@ -50,8 +50,9 @@ type Run struct {
 	// Counted reports whether this attempt is counted in the row already.
 	Counted bool
 	// asked reports whether somebody has asked for the run by name. Such a payment is made also if
-	// the persistence id is stuck, the debt is not due, or the projection is paused.
-	asked bool
+	// the persistence id is stuck, the debt is not due, or the projection is paused. wasStuck
+	// reports whether the persistence id was stuck: then it stays so if the payment fails.
+	asked, wasStuck bool
 	// pays reports whether the run was made to pay a debt, and paying whether it has claimed a row
 	// with a debt, when it did, and since when the row has the debt.
 	pays, paying bool
@@ -215,6 +216,8 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 		r.began(state) // also if the response of its claim was lost
 	}
 	switch {
+	case r.pays && !mine && !state.Debt.Owed:
+		return nil // the debt was paid
 	case mine || !state.Debt.Owed:
 	case pays:
 		return r.takeDebt(ctx, state)

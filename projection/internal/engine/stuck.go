@@ -52,12 +52,15 @@ func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only C
 	return &stuckNowError{failure}
 }
 
-// Retry makes the debt of a persistence id due, whether or not the persistence id is stuck. It does
-// nothing to a persistence id that has no debt.
+// Retry makes the debt of a persistence id due, whether or not the persistence id is stuck, and
+// begins its attempts anew. It does nothing to a persistence id that has no debt.
 func (t *Table) Retry(ctx context.Context, projection, pid string) error {
 	now := t.now().UnixMilli()
 	err := t.Update(ctx, RowKey(t.JournalName, projection, pid),
-		Change{Set: dynamo.Attributes{attrDue: Number(now), attrSince: Number(now)}},
+		Change{
+			Set:     dynamo.Attributes{attrDue: Number(now), attrSince: Number(now)},
+			Removed: []string{attrAttempts, attrFailing},
+		},
 		Condition{"attribute_exists(" + attrDebt + ")", dynamo.Attributes{}})
 	if errors.Is(err, ErrAgain) {
 		return nil
