@@ -17,12 +17,12 @@ func eligible(c *aws.Config) bool {
 	resolved := c.EndpointResolver != nil || c.EndpointResolverWithOptions != nil
 	_, lambda := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	return c.Credentials != nil && len(c.APIOptions) == 0 && len(c.ServiceOptions) == 0 && c.ClientLogMode == 0 &&
-		!intercepted(c.Interceptors) && !resolved && !lambda
+		!Intercepted(c.Interceptors) && !resolved && !lambda
 }
 
-// intercepted reports whether there is any interceptor. Lists may be empty and not nil: the SDK's
+// Intercepted reports whether there is any interceptor. Lists may be empty and not nil: the SDK's
 // loader makes such.
-func intercepted(all smithyhttp.InterceptorRegistry) bool {
+func Intercepted(all smithyhttp.InterceptorRegistry) bool {
 	for _, kind := range reflect.ValueOf(all).Fields() {
 		if kind.Len() > 0 {
 			return true

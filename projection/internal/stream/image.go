@@ -1,8 +1,7 @@
 package stream
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-
+	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
@@ -13,19 +12,18 @@ const maxImageBytes = 16 << 20
 
 // recordOf returns what a record says that triggers has accepted. While images of maxImageBytes
 // wait, it has no event.
-func (r *reader) recordOf(stream *types.Record) engine.Record {
-	par, ok := ParOf(stream)
-	if !ok || len(stream.Dynamodb.NewImage) == 0 {
+func (r *reader) recordOf(stream *wire.Record) engine.Record {
+	par, ok := parOf(stream)
+	if !ok || len(stream.NewImage) == 0 {
 		return engine.Record{}
 	}
-	item := image(stream.Dynamodb.NewImage)
-	found := r.Group.RecordOf(par, item)
+	found := r.Group.RecordOf(par, stream.NewImage)
 	switch {
 	case found.Event == nil:
 	case r.images.Load() >= maxImageBytes:
 		found.Event = nil
 	default:
-		found.Bytes = int64(layout.Size(item))
+		found.Bytes = int64(layout.Size(stream.NewImage))
 		r.images.Add(found.Bytes)
 	}
 	return found

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal"
@@ -155,11 +156,12 @@ func FuzzRecord(f *testing.F) {
 				stream.Dynamodb.NewImage[name], stored[name] = v.streamed(), v.read()
 			}
 		}
-		pid, ok := triggers(r.Group, &stream)
+		record := &recordsOf(&dynamodbstreams.GetRecordsOutput{Records: []types.Record{stream}}).Records[0]
+		pid, ok := triggers(r.Group, record)
 		if !ok {
 			return
 		}
-		got := r.recordOf(&stream)
+		got := r.recordOf(record)
 		partition, err := strconv.ParseInt(par[strings.LastIndex(par, "-")+1:], 10, 64)
 		canonical := err == nil && par == fmt.Sprintf("journal-P-%s-%d", pid, partition)
 		want, event, err := core.Of(journal).ReadItem(pid, partition, stored)

@@ -5,20 +5,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // triggers returns the persistence id of a record of the stream that makes the group read it, or
 // take the event of the record.
-func triggers(g *engine.Group, record *types.Record) (string, bool) {
-	par, ok := ParOf(record)
+func triggers(g *engine.Group, record *wire.Record) (string, bool) {
+	par, ok := parOf(record)
 	if !ok {
 		return "", false
 	}
-	return g.TriggeredBy(record.EventName, par, engine.ShowsPurge(record.Dynamodb.NewImage))
+	return g.TriggeredBy(types.OperationType(record.Event), par, engine.ShowsPurge(record.NewImage))
 }
 
-// ParOf returns the partition key of the item that a record is of.
+// parOf returns the partition key of the item that a record is of.
+func parOf(record *wire.Record) (string, bool) {
+	par, ok := record.Keys[engine.AttrPar].(*dynamotypes.AttributeValueMemberS)
+	if !ok {
+		return "", false
+	}
+	return par.Value, true
+}
+
+// ParOf returns the partition key of the item that a record of the SDK is of.
 func ParOf(record *types.Record) (string, bool) {
 	if record.Dynamodb == nil {
 		return "", false
@@ -32,6 +42,9 @@ func ParOf(record *types.Record) (string, bool) {
 
 // image returns the attributes of an image in the form of an item that is read.
 func image(of map[string]types.AttributeValue) dynamo.Attributes {
+	if of == nil {
+		return nil
+	}
 	item := make(dynamo.Attributes, len(of))
 	for name, v := range of {
 		item[name] = value(v)

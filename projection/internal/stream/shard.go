@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/internal/backoff"
+	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
@@ -127,27 +127,27 @@ func (r *reader) read(ctx context.Context) {
 		if iterator == nil {
 			iterator, err = r.iterator(ctx, received)
 		}
-		var out *dynamodbstreams.GetRecordsOutput
+		var page wire.Records
 		if err == nil {
-			out, err = r.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+			page, err = r.records(ctx, iterator)
 		}
 		if err != nil {
 			iterator = nil
 			received = r.failed(ctx, received, err)
 			continue
 		}
-		if n := len(out.Records); n > 0 {
-			received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
-			if !r.hand(ctx, out.Records, received) {
+		if n := len(page.Records); n > 0 {
+			received = page.Records[n-1].Number
+			if !r.hand(ctx, page.Records, received) {
 				return
 			}
 		}
-		iterator = out.NextShardIterator
-		r.note(len(out.Records) == 0, iterator == nil)
+		iterator = page.Next
+		r.note(len(page.Records) == 0, iterator == nil)
 		if iterator == nil {
 			return
 		}
-		if len(out.Records) == 0 && backoff.Wait(ctx, r.Poll) != nil {
+		if len(page.Records) == 0 && backoff.Wait(ctx, r.Poll) != nil {
 			return
 		}
 	}
@@ -247,7 +247,7 @@ func (r *reader) note(tip, over bool) {
 }
 
 // hand triggers the ids of a page of records. It reports false if ctx has ended.
-func (r *reader) hand(ctx context.Context, records []types.Record, last string) bool {
+func (r *reader) hand(ctx context.Context, records []wire.Record, last string) bool {
 	found := map[string][]engine.Record{}
 	for i := range records {
 		if pid, ok := triggers(r.Group, &records[i]); ok {
@@ -265,8 +265,8 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 			}
 		}
 	}
-	if created := records[len(records)-1].Dynamodb.ApproximateCreationDateTime; created != nil {
-		page.created = *created
+	if created := records[len(records)-1].Created; !created.IsZero() {
+		page.created = created
 		r.Group.StreamDelay.Read(r.lease.shard, page.created)
 	}
 	r.mu.Lock()

@@ -1,0 +1,127 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
+	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
+)
+
+// records reads the next records of a shard.
+func (r *reader) records(ctx context.Context, iterator *string) (wire.Records, error) {
+	in := &dynamodbstreams.GetRecordsInput{ShardIterator: iterator}
+	p := &recordsProtocol{}
+	var options []func(*dynamodbstreams.Options)
+	if alone(r.Client) {
+		options = append(options, p.install)
+	}
+	out, err := r.Client.GetRecords(ctx, in, options...)
+	if err != nil {
+		return wire.Records{}, err
+	}
+	if p.decoded {
+		return p.records, nil
+	}
+	return recordsOf(out), nil
+}
+
+// alone reports whether no code of the program takes part in the requests of a client, such as a
+// middleware, which could look at their outputs.
+func alone(client *dynamodbstreams.Client) bool {
+	o := client.Options()
+	return len(o.APIOptions) == 0 && !direct.Intercepted(o.Interceptors)
+}
+
+// recordsOf returns a response that the SDK has decoded.
+func recordsOf(out *dynamodbstreams.GetRecordsOutput) wire.Records {
+	all := wire.Records{Next: out.NextShardIterator, Records: make([]wire.Record, len(out.Records))}
+	for i := range out.Records {
+		of := &out.Records[i]
+		all.Records[i].Event = string(of.EventName)
+		if c := of.Dynamodb; c != nil {
+			all.Records[i] = wire.Record{
+				Event: string(of.EventName), Number: aws.ToString(c.SequenceNumber), Created: aws.ToTime(c.ApproximateCreationDateTime),
+				Keys: image(c.Keys), NewImage: image(c.NewImage),
+			}
+		}
+	}
+	return all
+}
+
+// recordsProtocol is the SDK's protocol for one call of GetRecords, whose response it decodes with
+// package wire if that is plain. The output of the SDK is empty then. Decoding a page with the SDK
+// takes more time than all that a projection does with it
+// (go test -run xxx -bench DecodeRecords ./internal/dynamo/wire).
+type recordsProtocol struct {
+	smithyhttp.ClientProtocol
+
+	decoded bool
+	records wire.Records
+}
+
+// install makes a call use the protocol.
+func (p *recordsProtocol) install(o *dynamodbstreams.Options) {
+	p.ClientProtocol = o.Protocol
+	o.Protocol = p
+}
+
+// pages are for the bodies of responses. What package wire decodes keeps nothing of them.
+var pages = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxKeptPage is the capacity of the largest buffer that is used again: a page of 1 MB in base64,
+// with the names around it.
+const maxKeptPage = 4 << 20
+
+// DeserializeResponse decodes a response, with the SDK's decoder if it is not plain or could not be
+// read whole.
+func (p *recordsProtocol) DeserializeResponse(
+	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry,
+	response *smithyhttp.Response, out smithy.Deserializable,
+) error {
+	p.decoded, p.records = false, wire.Records{}
+	if response.StatusCode != http.StatusOK {
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, response, out)
+	}
+	page := pages.Get().(*bytes.Buffer) //nolint:forcetypeassert // the pool has nothing else
+	defer func() {
+		if page.Cap() <= maxKeptPage {
+			page.Reset()
+			pages.Put(page)
+		}
+	}()
+	_, err := page.ReadFrom(response.Body)
+	if err == nil {
+		if p.records, p.decoded = wire.DecodeRecords(page.Bytes()); p.decoded {
+			return nil
+		}
+	}
+	rest := response.Body
+	response.Body = body{io.MultiReader(bytes.NewReader(page.Bytes()), failed{err}), rest}
+	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, response, out)
+}
+
+// body is what was read of the body of a response.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
+// failed is a reader that returns an error, or the end if that is nil.
+type failed struct{ err error }
+
+// Read returns the error.
+func (f failed) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}

@@ -1,0 +1,118 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
+)
+
+// answering is an HTTP client that gives answers, one after the other.
+type answering struct{ answers []*http.Response }
+
+func (a *answering) Do(*http.Request) (*http.Response, error) {
+	if len(a.answers) == 0 {
+		return nil, errors.New("there are no more answers")
+	}
+	next := a.answers[0]
+	a.answers = a.answers[1:]
+	return next, nil
+}
+
+func answer(status int, body io.Reader) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body)}
+}
+
+// broken is a body that breaks off.
+type broken struct{ io.Reader }
+
+func (b broken) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+const (
+	plainPage = `{"NextShardIterator":"next","Records":[{"eventName":"INSERT","dynamodb":{"Keys":{"par":{"S":"p"}},"SequenceNumber":"7"}}]}`
+	otherPage = `{"NextShardIterator":"next","Records":[{"eventName":"INSERT","dynamodb":{"Keys":{"par":{"S":"p"}},"SequenceNumber":"7",` +
+		`"NewImage":{"flag":{"BOOL":true}}}}]}`
+)
+
+// What a reader gets of each answer is what it gets if the SDK decodes all of them, as it does
+// where the client has middlewares.
+func TestRecordsAreThoseOfTheSDK(t *testing.T) {
+	t.Parallel()
+	refused := func(status int, kind string) func() *http.Response {
+		return func() *http.Response {
+			return answer(status, strings.NewReader(fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"m"}`, kind)))
+		}
+	}
+	plain := func() *http.Response { return answer(http.StatusOK, strings.NewReader(plainPage)) }
+	for name, answers := range map[string][]func() *http.Response{
+		"plain":                  {plain},
+		"another type":           {func() *http.Response { return answer(http.StatusOK, strings.NewReader(otherPage)) }},
+		"no JSON":                {func() *http.Response { return answer(http.StatusOK, strings.NewReader("x")) }},
+		"broken, and then good":  {func() *http.Response { return answer(http.StatusOK, broken{strings.NewReader(plainPage[:50])}) }, plain},
+		"broken":                 {func() *http.Response { return answer(http.StatusOK, broken{strings.NewReader(plainPage)}) }},
+		"an expired iterator":    {refused(http.StatusBadRequest, "ExpiredIteratorException")},
+		"trimmed":                {refused(http.StatusBadRequest, "TrimmedDataAccessException")},
+		"a fault, and then good": {refused(http.StatusInternalServerError, "InternalServerError"), plain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read := func(options ...func(*dynamodbstreams.Options)) (wire.Records, error) {
+				client := &answering{}
+				for _, of := range answers {
+					client.answers = append(client.answers, of())
+				}
+				r := &reader{Consumer: &Consumer{Streams: &Streams{Client: dynamodbstreams.New(dynamodbstreams.Options{
+					Region: "eu-west-1", HTTPClient: client, Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: len(answers),
+				}, options...)}}}
+				return r.records(t.Context(), aws.String("iterator"))
+			}
+			got, err := read()
+			want, wanted := read(func(o *dynamodbstreams.Options) {
+				o.APIOptions = append(o.APIOptions, func(*middleware.Stack) error { return nil })
+			})
+			if fmt.Sprint(err) != fmt.Sprint(wanted) || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, %v; the SDK: %+v, %v", got, err, want, wanted)
+			}
+		})
+	}
+}
+
+// A middleware of the program sees the records.
+func TestMiddlewareSeesTheRecords(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	look := middleware.InitializeMiddlewareFunc("look", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+		middleware.InitializeOutput, middleware.Metadata, error,
+	) {
+		out, metadata, err := next.HandleInitialize(ctx, in)
+		if result, ok := out.Result.(*dynamodbstreams.GetRecordsOutput); ok {
+			seen += len(result.Records)
+		}
+		return out, metadata, err
+	})
+	client := dynamodbstreams.New(dynamodbstreams.Options{
+		Region: "eu-west-1", Credentials: aws.AnonymousCredentials{},
+		HTTPClient: &answering{[]*http.Response{answer(http.StatusOK, strings.NewReader(plainPage))}},
+		APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error { return s.Initialize.Add(look, middleware.After) }},
+	})
+	r := &reader{Consumer: &Consumer{Streams: &Streams{Client: client}}}
+	if page, err := r.records(t.Context(), aws.String("iterator")); err != nil || len(page.Records) != 1 || seen != 1 {
+		t.Errorf("%+v, %v; the middleware has seen %d", page, err, seen)
+	}
+}
