@@ -3,6 +3,7 @@ package projection_test
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -326,5 +327,44 @@ func TestStreamThatCanNotBeReadIsAnError(t *testing.T) {
 		config.Source = source
 		_, err := projection.New(b.journal, config, projection.AtLeastOnce("all", &recorder{}))
 		wantError(t, name, err, dynajournal.ErrInvalidArgument)
+	}
+}
+
+// slowRecords is an HTTP client whose requests for records take a while. It counts them.
+type slowRecords struct {
+	aws.HTTPClient
+
+	takes time.Duration
+	polls atomic.Int64
+}
+
+func (s *slowRecords) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetRecords") {
+		s.polls.Add(1)
+		time.Sleep(s.takes)
+	}
+	return s.HTTPClient.Do(r)
+}
+
+// A shard is looked at once in StreamsOptions.Poll, whatever a look takes. One that takes longer is
+// followed by a pause.
+func TestPollsKeepTheirBeat(t *testing.T) {
+	t.Parallel()
+	for takes, polls := range map[time.Duration]int64{100 * time.Millisecond: 240, 400 * time.Millisecond: 92} {
+		synctest.Test(t, func(t *testing.T) {
+			b := streaming(t)
+			settings := b.Engine.AWSConfig()
+			slow := &slowRecords{HTTPClient: settings.HTTPClient, takes: takes}
+			settings.HTTPClient = slow
+			config := fast()
+			config.Source = projection.Streams(dynamodbstreams.NewFromConfig(settings), projection.StreamsOptions{PerSecond: -1})
+			start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{})))
+			time.Sleep(10 * time.Second)
+			before := slow.polls.Load()
+			time.Sleep(time.Minute)
+			if n := slow.polls.Load() - before; n < polls-1 || n > polls+1 {
+				t.Errorf("%d polls a minute that take %s each, want %d", n, takes, polls)
+			}
+		})
 	}
 }

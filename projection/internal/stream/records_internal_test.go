@@ -18,7 +18,12 @@ import (
 )
 
 // answering is an HTTP client that gives answers, one after the other.
-type answering struct{ answers []*http.Response }
+type answering struct{ answers []answer }
+
+type answer struct {
+	status int
+	body   io.Reader
+}
 
 func (a *answering) Do(*http.Request) (*http.Response, error) {
 	if len(a.answers) == 0 {
@@ -26,11 +31,7 @@ func (a *answering) Do(*http.Request) (*http.Response, error) {
 	}
 	next := a.answers[0]
 	a.answers = a.answers[1:]
-	return next, nil
-}
-
-func answer(status int, body io.Reader) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body)}
+	return &http.Response{StatusCode: next.status, Header: http.Header{}, Body: io.NopCloser(next.body)}, nil
 }
 
 // broken is a body that breaks off.
@@ -54,31 +55,29 @@ const (
 // where the client has middlewares.
 func TestRecordsAreThoseOfTheSDK(t *testing.T) {
 	t.Parallel()
-	refused := func(status int, kind string) func() *http.Response {
-		return func() *http.Response {
-			return answer(status, strings.NewReader(fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"m"}`, kind)))
-		}
+	refusal := func(kind string) io.Reader {
+		return strings.NewReader(fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"m"}`, kind))
 	}
-	plain := func() *http.Response { return answer(http.StatusOK, strings.NewReader(plainPage)) }
-	for name, answers := range map[string][]func() *http.Response{
-		"plain":                  {plain},
-		"another type":           {func() *http.Response { return answer(http.StatusOK, strings.NewReader(otherPage)) }},
-		"no JSON":                {func() *http.Response { return answer(http.StatusOK, strings.NewReader("x")) }},
-		"broken, and then good":  {func() *http.Response { return answer(http.StatusOK, broken{strings.NewReader(plainPage[:50])}) }, plain},
-		"broken":                 {func() *http.Response { return answer(http.StatusOK, broken{strings.NewReader(plainPage)}) }},
-		"an expired iterator":    {refused(http.StatusBadRequest, "ExpiredIteratorException")},
-		"trimmed":                {refused(http.StatusBadRequest, "TrimmedDataAccessException")},
-		"a fault, and then good": {refused(http.StatusInternalServerError, "InternalServerError"), plain},
+	for name, answers := range map[string]func() []answer{
+		"plain":        func() []answer { return []answer{{http.StatusOK, strings.NewReader(plainPage)}} },
+		"another type": func() []answer { return []answer{{http.StatusOK, strings.NewReader(otherPage)}} },
+		"no JSON":      func() []answer { return []answer{{http.StatusOK, strings.NewReader("x")}} },
+		"broken, and then good": func() []answer {
+			return []answer{{http.StatusOK, broken{strings.NewReader(plainPage[:50])}}, {http.StatusOK, strings.NewReader(plainPage)}}
+		},
+		"broken":              func() []answer { return []answer{{http.StatusOK, broken{strings.NewReader(plainPage)}}} },
+		"an expired iterator": func() []answer { return []answer{{http.StatusBadRequest, refusal("ExpiredIteratorException")}} },
+		"trimmed":             func() []answer { return []answer{{http.StatusBadRequest, refusal("TrimmedDataAccessException")}} },
+		"a fault, and then good": func() []answer {
+			return []answer{{http.StatusInternalServerError, refusal("InternalServerError")}, {http.StatusOK, strings.NewReader(plainPage)}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			read := func(options ...func(*dynamodbstreams.Options)) (wire.Records, error) {
-				client := &answering{}
-				for _, of := range answers {
-					client.answers = append(client.answers, of())
-				}
+				client := &answering{answers()}
 				r := &reader{Consumer: &Consumer{Streams: &Streams{Client: dynamodbstreams.New(dynamodbstreams.Options{
-					Region: "eu-west-1", HTTPClient: client, Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: len(answers),
+					Region: "eu-west-1", HTTPClient: client, Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: len(client.answers),
 				}, options...)}}}
 				return r.records(t.Context(), aws.String("iterator"))
 			}
@@ -108,7 +107,7 @@ func TestMiddlewareSeesTheRecords(t *testing.T) {
 	})
 	client := dynamodbstreams.New(dynamodbstreams.Options{
 		Region: "eu-west-1", Credentials: aws.AnonymousCredentials{},
-		HTTPClient: &answering{[]*http.Response{answer(http.StatusOK, strings.NewReader(plainPage))}},
+		HTTPClient: &answering{[]answer{{http.StatusOK, strings.NewReader(plainPage)}}},
 		APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error { return s.Initialize.Add(look, middleware.After) }},
 	})
 	r := &reader{Consumer: &Consumer{Streams: &Streams{Client: client}}}

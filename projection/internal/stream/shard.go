@@ -122,6 +122,7 @@ func (r *reader) stillMine(ctx context.Context) bool {
 // read reads the records of the shard, from the checkpoint on.
 func (r *reader) read(ctx context.Context) {
 	received, iterator := r.lease.checkpoint, (*string)(nil)
+	looked := time.Now() // when the shard was last looked at, by the beat of Poll
 	for ctx.Err() == nil {
 		var err error
 		if iterator == nil {
@@ -147,7 +148,15 @@ func (r *reader) read(ctx context.Context) {
 		if iterator == nil {
 			return
 		}
-		if len(page.Records) == 0 && backoff.Wait(ctx, r.Poll) != nil {
+		if len(page.Records) > 0 {
+			continue // there may be more
+		}
+		// What reading takes is not added to the pause: records would wait for longer.
+		now := time.Now()
+		if looked = looked.Add(r.Poll); looked.Before(now) {
+			looked = now.Add(r.Poll)
+		}
+		if backoff.Wait(ctx, looked.Sub(now)) != nil {
 			return
 		}
 	}
