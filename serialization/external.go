@@ -20,6 +20,10 @@ var (
 	ErrPayloadMissing = errors.New("the payload is not in the store")
 	// ErrPayloadDamaged means that a PayloadStore has other bytes than those that were put.
 	ErrPayloadDamaged = errors.New("the payload in the store is not what was put there")
+	// ErrPayloadUnreachable means that a PayloadStore has returned another error than that it has
+	// no payload: it may have it later. A projection whose handler returns it waits, and counts no
+	// attempt.
+	ErrPayloadUnreachable = errors.New("the store of payloads can't be reached")
 	// ErrNoPayloadStore means that a payload is in a store, and the registry has none.
 	ErrNoPayloadStore = errors.New("the payload is in a store: make the registry with serialization.External")
 )
@@ -126,8 +130,8 @@ func (r *Registry) put(ctx context.Context, p Payload) (Payload, error) {
 // Resolve returns the payload that a payload refers to, read from the store of External. One that
 // is no reference is returned unchanged. Decode does the same before it decodes.
 //
-// Errors: ErrPayloadMissing, ErrPayloadDamaged, ErrNoPayloadStore, ErrTooLarge, those of the store
-// and of ctx, and that of a reference that can't be read.
+// Errors: ErrPayloadMissing, ErrPayloadDamaged, ErrPayloadUnreachable with the error of the store
+// or of ctx, ErrNoPayloadStore, ErrTooLarge, and that of a reference that can't be read.
 func (r *Registry) Resolve(ctx context.Context, p Payload) (Payload, error) {
 	if p.SerializerID != IDExternal {
 		return p, nil
@@ -143,6 +147,9 @@ func (r *Registry) Resolve(ctx context.Context, p Payload) (Payload, error) {
 		return p, fmt.Errorf("key %s has %d bytes: %w", ref.Key, ref.Bytes, ErrTooLarge)
 	}
 	data, err := r.store.Get(ctx, ref.Key, ref.Bytes)
+	if err != nil && !errors.Is(err, ErrPayloadMissing) {
+		err = fmt.Errorf("%w: %w", ErrPayloadUnreachable, err)
+	}
 	if err != nil {
 		return p, fmt.Errorf("get the payload at key %s: %w", ref.Key, err)
 	}

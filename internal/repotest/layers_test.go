@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"cmd/dynajournal/internal": {".", "projection", "serialization"},
 
 	// The engine of projections knows none of its clients, and reads no stream itself.
-	"projection/internal/engine": {".", "internal"},
+	"projection/internal/engine": {".", "internal", "serialization"},
 	"projection/internal/stream": {".", "internal", "projection/internal/engine"},
 	"projection/operator":        {".", "internal", "projection"},
 	"projection/outbox":          {".", "internal", "projection"},

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // overdue are the calls of handlers of a group that have not returned although their context ended
@@ -33,7 +36,8 @@ func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Con
 
 // call calls a function of the program. It is overdue if it has not returned limit after its
 // context has ended. That is at the latest when the claim of the run counts as dead. If the
-// function was denied a request of the journal, the error is a *DelayedError.
+// function was denied a request of the journal, or could not reach the store of a payload, the
+// error is a *DelayedError.
 func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	began, returned, late := time.Now(), false, false
 	o := &r.Group.overdue
@@ -70,7 +74,8 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 		}
 	}()
 	err := protect(ctx, limit, do)
-	if denied(err) { // an outage, as where the group itself is denied
+	// Both are outages, as those that the group meets itself.
+	if denied(err) || errors.Is(err, serialization.ErrPayloadUnreachable) {
 		return Delayed(fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err))
 	}
 	return err
