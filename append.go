@@ -24,14 +24,14 @@ type AppendResult struct {
 // [NewEvent] is a value with metadata or tags.
 //
 // If ctx ends before anything is sent, nothing is written. If it ends later, Append returns
-// [ErrOutcomeUnknown] at once, the journal goes on writing, and the writer has ended.
+// [ErrOutcomeUnknown] at once, the journal continues writing, and the writer has ended.
 //
 // Errors:
 //
 //   - [ErrRejected], [ErrSequenceExhausted], [ErrInvalidArgument] (no events): nothing is written,
-//     and the writer goes on.
-//   - Errors of requests, and the context's: nobody will read any of the events. The writer goes on
-//     unless some events of an atomic write are stored: see [Writer.Err].
+//     and the writer continues.
+//   - Errors of requests, and the context's: no reader will see any of the events. The writer
+//     continues unless some events of an atomic write are stored: see [Writer.Err].
 //   - [ErrWriterConflict]: the same, and the writer has ended.
 //   - [ErrOutcomeUnknown]: the events may be written, and the writer has ended.
 //   - [ErrWriterEnded], [ErrClosed]: nothing is written.
@@ -56,7 +56,7 @@ type Outcome struct {
 // durable. It returns an outcome for each event, in order, and the first error other than
 // [ErrRejected], or else the first error. Errors are those of [Writer.Append].
 //
-// A rejected event uses no sequence number, and the events behind it are written. After any other
+// A rejected event uses no sequence number, and the events after it are written. After any other
 // error the remaining events are not written: their outcome is [ErrSkipped].
 //
 // An outcome is that of the moment at which the event was written. Another writer can delete or
@@ -127,7 +127,7 @@ func appendResult(r core.Result) AppendResult { return AppendResult{r.First, r.L
 // with its own write: then the error is [ErrWriterConflict].
 //
 // Errors are [ErrVersion] and those of [Writer.Append]. After ErrVersion nothing was written, and
-// the writer goes on.
+// the writer continues.
 func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (AppendResult, error) {
 	if last < 0 {
 		return AppendResult{}, &ArgumentError{"last", last, core.MustNotBeNegative}

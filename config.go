@@ -68,7 +68,7 @@ type Config struct {
 	ConnectAhead int
 
 	// DecodeEagerly decodes every event while it is read, and ends the reading with the first that
-	// can't be decoded. Set it to find such an event before the events behind it are handled.
+	// can't be decoded. Set it to find such an event before the events after it are handled.
 	//
 	// Defaults to false: Event.Payload decodes an event.
 	DecodeEagerly bool

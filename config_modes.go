@@ -65,7 +65,7 @@ type GroupCommit int
 
 const (
 	// GroupCommitAuto shares requests unless the service refuses them, because it lacks PartiQL or
-	// denies access (dynamodb:PartiQLInsert). The journal then logs that once, and goes on with a
+	// denies access (dynamodb:PartiQLInsert). The journal then logs that once, and continues with a
 	// PutItem for each event.
 	GroupCommitAuto GroupCommit = iota
 	// GroupCommitOff sends a PutItem for each event.

@@ -30,15 +30,15 @@ var (
 	ErrWriterEnded = lifetime.ErrWriterEnded
 
 	// ErrRejected: the events can't be serialized or are too large. The error is a *RejectedError.
-	// Nothing was written, no sequence number was used, and the writer goes on.
+	// Nothing was written, no sequence number was used, and the writer continues.
 	ErrRejected = protocol.ErrRejected
 
 	// ErrSequenceExhausted: the persistence id has no sequence numbers left for the events. Nothing
-	// was written, and the writer goes on.
+	// was written, and the writer continues.
 	ErrSequenceExhausted = protocol.ErrSequenceExhausted
 
 	// ErrVersion: the last visible event has another sequence number than the caller expected. The
-	// error is a *VersionError. Nothing was written, and the writer goes on.
+	// error is a *VersionError. Nothing was written, and the writer continues.
 	ErrVersion = protocol.ErrVersion
 
 	// ErrSnapshotMissing: events were deleted because a snapshot has their state, and no snapshot
@@ -121,7 +121,7 @@ var (
 	ErrIndex = provision.ErrIndex
 
 	// ErrCorruptItem: a stored item can't be read. The error is an *ItemError, which names its key
-	// and attribute, or a *DamagedSnapshotError. No event at or behind the item was returned.
+	// and attribute, or a *DamagedSnapshotError. No event at or after the item was returned.
 	ErrCorruptItem = protocol.ErrCorruptItem
 
 	// ErrContentConflict: the target of a copy holds other content at a sequence number. The error
@@ -151,9 +151,9 @@ var (
 	ErrEventMissing = protocol.ErrEventMissing
 
 	// ErrHole: more sequence numbers in a row are missing than a writer can leave, and a higher one
-	// is taken. The error is a *HoleError. No event behind them was returned. An item was put there
-	// wrongly, or a JVM has lost its journal and gone on after a snapshot: see Verify. To go on,
-	// read from the number behind the hole, or recover after a snapshot of the hole's last number
+	// is taken. The error is a *HoleError. No event after them was returned. An item was put there
+	// wrongly, or a JVM has lost its journal and gone on after a snapshot: see Verify. To continue,
+	// read from the number after the hole, or recover after a snapshot of the hole's last number
 	// or later.
 	ErrHole = protocol.ErrHole
 )
@@ -174,7 +174,7 @@ var (
 //   - [Writer.AppendEach]: for the error of an [Outcome], as for Append. For the error of the call,
 //     true also if any of the events was written: append only those that were not.
 //   - [Writer.DeleteTo], [Writer.Purge], [Journal.DeleteSnapshots], [DeleteTables]: true if any
-//     request that deletes or marks was done or may have been. All may be repeated: they go on
+//     request that deletes or marks was done or may have been. All may be repeated: they continue
 //     where they stopped. After an error of Purge, recover first.
 //   - [Journal.SaveSnapshot], [Journal.CopySnapshot], [Journal.PutRecords],
 //     [Journal.UpgradeEvents], [Journal.Repair], [Journal.RepairAll], [CreateTables],

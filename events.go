@@ -78,7 +78,7 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 
 // EventEnvelope is an event with its offset, as Akka's and Pekko's read journals return it.
 type EventEnvelope struct {
-	// Offset is the sequence number. To go on after the event, query from Offset+1.
+	// Offset is the sequence number. To continue after the event, query from Offset+1.
 	Offset int64
 	Event
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Recover passes the events of the past to a function, and returns the writer that goes on.
+// Recover passes the events of the past to a function, and returns the writer that continues.
 func ExampleJournal_Recover() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -107,7 +107,7 @@ func ExampleJournal_EventsByPersistenceID() {
 			check(err)
 		}
 		if event.Offset == 3 {
-			break // a consumer stores the offset, and goes on from the next one
+			break // a consumer stores the offset, and continues from the next one
 		}
 	}
 	// Output:

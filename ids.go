@@ -18,8 +18,8 @@ import (
 // IDsOptions are the options of listing persistence ids. The zero value lists all, by the journal's
 // index if it has one.
 type IDsOptions struct {
-	// After lists the ids behind this one in the order of the listing. To go on with a listing, set
-	// it to the last id of the listing, and leave the other options as they were.
+	// After lists the ids behind this one in the order of the listing. To continue with a listing,
+	// set it to the last id of the listing, and leave the other options as they were.
 	//
 	// Defaults to beginning with the first.
 	After string

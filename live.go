@@ -20,9 +20,9 @@ import (
 //
 // A JVM writes several events at the same time, so that an event can be stored before an earlier
 // one. In a journal that is shared with a JVM, the query therefore waits for a missing number, for
-// up to Config.HoleWait from when it found the number missing. Then it goes on, and does not return
-// an event that is stored there later. It does not wait for numbers that are [LiveWindow] or more
-// below the highest. Hook.OnHole gets each wait.
+// up to Config.HoleWait from when it found the number missing. Then it continues, and does not
+// return an event that is stored there later. It does not wait for numbers that are [LiveWindow] or
+// more below the highest. Hook.OnHole gets each wait.
 //
 // While no events come, a poll is one request, of 1 read unit in a native journal and up to 3 in a
 // shared one. Every tenth poll reads marks instead of events, and can return an event one poll

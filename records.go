@@ -122,7 +122,7 @@ type RecordsOptions struct {
 	// Live must be set if a JVM may be writing. A JVM writes several events of a persistence id at
 	// the same time, so that a later one can be stored before an earlier one. The history then ends
 	// before the first of the last [LiveWindow] numbers that has no event. Records does not wait
-	// for that number, as a live query does: a later call goes on with it.
+	// for that number, as a live query does: a later call continues with it.
 	//
 	// Defaults to false.
 	Live bool
@@ -231,7 +231,7 @@ type PutRecordsResult struct {
 // Then it writes in the order of a writer, so that a reader finds a beginning of the history at any
 // time: the low mark first, then each event when the one before is durable, the events of an atomic
 // write at the same time, and a high mark after the event that needs it. It seals numbers that hold
-// no event before it goes on. No other writer may use the id until the copy is complete: the next
+// no event before it continues. No other writer may use the id until the copy is complete: the next
 // call would find other content.
 //
 // Errors: [ErrContentConflict], [ErrInvalidArgument] (the records are not in order, have gaps, or

@@ -74,7 +74,7 @@ type RecoverOptions struct {
 }
 
 // Recover replays the events of a persistence id to handler, in order, each once, and then returns
-// the Writer that goes on behind them. A nil handler replays nothing.
+// the Writer that continues after them. A nil handler replays nothing.
 //
 // Before it returns, Recover seals every missing sequence number up to the highest, whatever part
 // was replayed. So no event of an earlier writer whose request is still in flight can appear below

@@ -181,7 +181,7 @@ type VerifyOptions struct {
 	RemoveOrphans bool
 
 	// RestoreHighMark makes Repair put a high mark without which readers do not find the events
-	// behind a gap. They find them again.
+	// after a gap. They find them again.
 	//
 	// Defaults to false.
 	RestoreHighMark bool

@@ -69,7 +69,7 @@ type DeleteResult struct {
 // writer that was paused meanwhile can't write there.
 //
 // After an error the deletion may be done in part ([MaybeApplied] reports whether), the result is
-// that of the part, and the writer goes on unless it reports [ErrWriterConflict]. Repeat the call
+// that of the part, and the writer continues unless it reports [ErrWriterConflict]. Repeat the call
 // to finish the deletion; any later deletion finishes it, too. A context that ends stops the
 // deletion between two steps.
 //
@@ -98,10 +98,10 @@ func (w *Writer) deleteTo(ctx context.Context, sequenceNumber int64, covered boo
 type PurgeOptions struct {
 	// Now removes every item at once, so that nothing fences earlier writers. Set it only if the
 	// persistence id has no other writer and is not being repaired: a writer that was paused could
-	// go on writing. If a request of the purge had no response, do not use the id for 15 minutes,
-	// for as long as the request can be in flight. Do not use it, either, while a projection may
-	// still be handling its events: the first numbers are used again, and a run that has read one
-	// part before the purge and the other after it would mix them.
+	// continue writing. If a request of the purge had no response, do not use the id for 15
+	// minutes, for as long as the request can be in flight. Do not use it, either, while a
+	// projection may still be handling its events: the first numbers are used again, and a run that
+	// has read one part before the purge and the other after it would mix them.
 	//
 	// Defaults to false in a native journal. A purge in a journal that is shared with a JVM always
 	// removes every item at once.

@@ -133,7 +133,8 @@ func BenchmarkBesideDynoxide(b *testing.B) {
 	ours.fill(b)
 	theirs.fill(b)
 	for _, op := range operations {
-		// The requests go on from those of the benchmarks before, so that what they write is new.
+		// The requests continue from those of the benchmarks before, so that what they write is
+		// new.
 		next := map[*wire]int64{}
 		do := func(w *wire) func(context.Context, int64) error {
 			return func(ctx context.Context, n int64) error {

@@ -54,7 +54,7 @@ func besideOthers(ctx context.Context, s *session) (err error) {
 	return s.reportBeside(ctx, f, written, ours, polled)
 }
 
-// polled returns what a live query costs that finds the events of an id behind the first one.
+// polled returns what a live query costs that finds the events of an id after the first one.
 func (d *streamed) polled(ctx context.Context, pid string) (cost dynajournal.Cost, err error) {
 	var count requestCount
 	j, err := d.open(ctx, count.OnRequest)

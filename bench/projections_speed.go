@@ -112,7 +112,7 @@ func handlingSpeed(ctx context.Context, s *session) (err error) {
 }
 
 // turn returns the part of projections: from when the stream is no longer held back until the
-// offsets behind n events are stored.
+// offsets after n events are stored.
 func (f *following) turn(n int) turn {
 	return func(ctx context.Context) error {
 		want := f.handled.Load() + int64(n)

@@ -298,7 +298,7 @@ func TestALoadSurvivesTheLossOfUnsyncedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The load goes on while its disk is copied.
+		// The load continues while its disk is copied.
 		checkAfterCrash(t, survivor, before, func(int) int { return 1 << 30 })
 		closeEngine(t, survivor)
 	}

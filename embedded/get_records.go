@@ -36,7 +36,7 @@ func (in *getRecordsInput) check() error {
 }
 
 // getRecords returns the records of a shard from an iterator on, 1,000 or 1 MiB of them at most,
-// and the iterator that comes behind them; none at the end of a closed shard. Two requests may read
+// and the iterator that comes after them; none at the end of a closed shard. Two requests may read
 // a shard at once; a third is refused with LimitExceededException.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html
@@ -64,7 +64,7 @@ func (e *Engine) getRecords(c *call) error {
 	}
 	defer s.endReading(position.shard)
 	// The end of what is readable is taken before the state: what is closed meanwhile has records
-	// behind that end, and another request finds them.
+	// after that end, and another request finds them.
 	end := s.visible()
 	state := s.current()
 	i := state.find(position.shard)

@@ -51,9 +51,9 @@ func (in *getShardIteratorInput) check() error {
 	return nil
 }
 
-// getShardIterator returns a position in a shard: its oldest record, the first one behind all that
+// getShardIterator returns a position in a shard: its oldest record, the first one after all that
 // can be read now, or a sequence number. A sequence number that is not within the shard is refused,
-// and one whose records are trimmed too. A shard that is closed has a latest position, behind its
+// and one whose records are trimmed too. A shard that is closed has a latest position, after its
 // last record.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html

@@ -136,8 +136,8 @@ func (in *incoming) arrived() error {
 	if in == nil {
 		return nil
 	}
-	// The deadline of the body is over: net/http removes it when it goes on reading, to notice when
-	// the client goes away.
+	// The deadline of the body is over: net/http removes it when it continues reading, to notice
+	// when the client goes away.
 	if !in.connection.begin() {
 		return errEnding
 	}

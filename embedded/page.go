@@ -21,7 +21,7 @@ type pageRead struct {
 	// start, if it is set.
 	lower, upper, start []byte
 	backward            bool
-	// single is set if there is at most one entry. No page begins behind it.
+	// single is set if there is at most one entry. No page begins after it.
 	single bool
 	// limit is how many entries are read at most, 0 for no limit.
 	limit int

@@ -126,7 +126,7 @@ type unknown struct{}
 func (unknown) event() {}
 
 // Each failure of a function of the program fails its command alone: nothing is half done, and the
-// entity goes on.
+// entity continues.
 func TestFailuresOfTheProgramFailTheirCommandAlone(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

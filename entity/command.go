@@ -118,7 +118,7 @@ func (e *entity[S, E]) transaction(command func(*Tx[S, E]) error) *Tx[S, E] {
 	}
 }
 
-// nextNumber returns the sequence number of the next event that is decided. Numbers behind the last
+// nextNumber returns the sequence number of the next event that is decided. Numbers after the last
 // event can be taken by seals. The caller holds mu.
 func (e *entity[S, E]) nextNumber() int64 {
 	if e.writing == nil && len(e.pending) == 0 {

@@ -30,7 +30,7 @@
 // If another writer was faster, the commands of the write, and those that were decided on them, are
 // decided again on what the journal holds. If a write fails, its commands get the error, and those
 // that were decided on them are decided again. If a response is lost, the entity finds out whether
-// its events are stored before it goes on.
+// its events are stored before it continues.
 //
 // [Entities.View] shows durable state alone. A command that records nothing answers from what this
 // process knows, unless [Fresh] is given.

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Purge removes an entity. Its id can be used again at once: the versions go on rising, so that no
-// process that has the old state in memory can write by it.
+// Purge removes an entity. Its id can be used again at once: the versions continue rising, so that
+// no process that has the old state in memory can write by it.
 func ExampleEntities_Purge() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

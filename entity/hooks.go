@@ -68,7 +68,7 @@ type Recovery struct {
 type Snapshot struct {
 	PersistenceID string
 	Version       int64
-	// DeletedSnapshots is how many older snapshots were deleted behind it. DeletedTo is the number
+	// DeletedSnapshots is how many older snapshots were deleted after it. DeletedTo is the number
 	// up to which the events are deleted because of it, 0 if none are.
 	DeletedSnapshots, DeletedTo int64
 	Duration                    time.Duration

@@ -256,7 +256,7 @@ func (l *leaving) Err() error {
 }
 
 // The caller of a purge leaves just when the purge gets the turn. A view that waits for the purge
-// goes on.
+// continues.
 func TestViewOutlivesAPurgeThatDoesNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}

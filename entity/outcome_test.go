@@ -67,7 +67,7 @@ func TestRepeatInAnotherProcessIsADuplicate(t *testing.T) {
 	wantError(t, "another command", err, errInsufficient)
 }
 
-// A snapshot is not fenced: one that is saved behind a purge must not bring the state back.
+// A snapshot is not fenced: one that is saved after a purge must not bring the state back.
 func TestSnapshotBehindAPurgeIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

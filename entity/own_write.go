@@ -69,7 +69,7 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	e.continueAsJob()
 }
 
-// settleAndWriteAll is the job that goes on with a write that its caller has begun.
+// settleAndWriteAll is the job that continues with a write that its caller has begun.
 func (e *entity[S, E]) settleAndWriteAll(
 	w *write[S, E], by writer, began moment, result *core.Result, err error,
 ) {
@@ -79,7 +79,7 @@ func (e *entity[S, E]) settleAndWriteAll(
 	}
 }
 
-// handOver lets a job go on with the write that a caller does, so that the caller can leave.
+// handOver lets a job continue with the write that a caller does, so that the caller can leave.
 func (e *entity[S, E]) handOver(c *command[S, E], job func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -4,7 +4,7 @@ import "context"
 
 // Purge removes an entity: its events, snapshots and marks, as Writer.Purge of the journal does. It
 // waits for the commands before it; those after it begin with the initial state. In a native
-// journal the version goes on rising for as long as traces are left.
+// journal the version continues rising for as long as traces are left.
 //
 // Errors: [ErrBusy], [ErrClosed], [ErrReentrant], those of Writer.Purge, and that of ctx. After an
 // error it may be done in part, and may be repeated.

@@ -70,7 +70,7 @@ func TestRecoveryThatTakesTooLongIsItsOwnError(t *testing.T) {
 	})
 }
 
-// A caller's own deadline ends the call alone. The loading goes on for others.
+// A caller's own deadline ends the call alone. The loading continues for others.
 func TestDeadlineOfACallerIsNoRecoveryTimeout(t *testing.T) {
 	t.Parallel()
 	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, _ *accounts) {

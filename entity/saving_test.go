@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// What fails behind the writes is reported, and tried when the next snapshot is due.
+// What fails after the writes is reported, and tried when the next snapshot is due.
 func TestSnapshotOrDeletionThatFailsDisturbsNoCommand(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]embedded.Fault{

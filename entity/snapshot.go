@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// snapshotIfDue saves the durable state behind the writes, if a snapshot is due. wanted reports
+// snapshotIfDue saves the durable state after the writes, if a snapshot is due. wanted reports
 // that Type.SnapshotWhen wants one. While one is being saved, the next one waits for it. The caller
 // holds mu.
 func (e *entity[S, E]) snapshotIfDue(wanted bool) {

@@ -86,7 +86,7 @@ func (tx *Tx[S, E]) Record(events ...E) {
 	}
 }
 
-// askForSnapshot asks whether a snapshot is wanted after an event. A panic goes on as a
+// askForSnapshot asks whether a snapshot is wanted after an event. A panic continues as a
 // *PanicError.
 func (tx *Tx[S, E]) askForSnapshot(event E) {
 	defer func() {
@@ -98,7 +98,7 @@ func (tx *Tx[S, E]) askForSnapshot(event E) {
 	tx.snapshot = tx.stage.kind.SnapshotWhen(tx.state, event, tx.version)
 }
 
-// evolve applies an event to the state. A panic goes on as a *PanicError that names the event.
+// evolve applies an event to the state. A panic continues as a *PanicError that names the event.
 func (tx *Tx[S, E]) evolve(event E) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -72,7 +72,7 @@ type Type[S, E any] struct {
 }
 
 // Snapshots selects when the states of entities are saved, and what is deleted then. A snapshot is
-// saved behind the write after which it is due: no command waits for it. If it fails, that is
+// saved after the write after which it is due: no command waits for it. If it fails, that is
 // logged and reported to hooks, and the next one is tried when it is due.
 type Snapshots struct {
 	// Every is after how many events a snapshot is due. If one is missing when an entity is loaded

@@ -302,7 +302,7 @@ func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //no
 	case granted:
 		e.endTurn()
 		if c.alone != nil {
-			e.notify() // a view that waits for the end of the purge goes on
+			e.notify() // a view that waits for the end of the purge continues
 		}
 	case queued:
 		e.waiting = slices.DeleteFunc(e.waiting, func(other *command[S, E]) bool { return other == c })

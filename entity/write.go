@@ -105,7 +105,7 @@ func (e *entity[S, E]) writeOne() {
 	w, writer := e.writing, e.writer
 	e.mu.Unlock()
 	if writer != nil && writer.Err() != nil {
-		writer = nil // the deletion behind a snapshot has ended it
+		writer = nil // the deletion after a snapshot has ended it
 	}
 	if writer == nil {
 		writer = e.becomeWriter(w)

@@ -127,7 +127,7 @@ func behindEnd(s *scene) {
 				s.Errorf("Recover(%s) after %d of %d events: %v, which is no error of a version", name(pid), after, n, err)
 			}
 		}
-		s.singles(w, 1) // the writer of before goes on
+		s.singles(w, 1) // the writer of before continues
 		s.wantReplay(s.connect(), pid, Replay{}, n+2, span(1, n+1)...)
 	}
 }

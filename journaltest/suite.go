@@ -39,7 +39,7 @@ type Suite struct {
 	// after its highest number, and a writer from before the purge can't write.
 	PurgeRestarts bool
 
-	// ClosesIncompleteEnd reports that a recovery seals the number behind an atomic write that
+	// ClosesIncompleteEnd reports that a recovery seals the number after an atomic write that
 	// lacks its end, as in a journal that is shared with a JVM. Otherwise the next event takes it.
 	ClosesIncompleteEnd bool
 

@@ -25,7 +25,7 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, r dynajourna
 }
 
 // ReadableEvents is Events for a journal with items that can't be read. It calls corrupt for each
-// event that can't be read, in order with the others, and goes on with the next one. An error of
+// event that can't be read, in order with the others, and continues with the next one. An error of
 // corrupt ends the sequence.
 func (j *Journal) ReadableEvents(
 	ctx context.Context, persistenceID string, r dynajournal.Range, corrupt func(*ItemError) error,

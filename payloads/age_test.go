@@ -142,7 +142,7 @@ func TestStateWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	})
 }
 
-// An entity deletes the events behind a snapshot, and the machine sleeps while the payload of a
+// An entity deletes the events after a snapshot, and the machine sleeps while the payload of a
 // snapshot is put. No event is deleted that the state needs.
 func TestEventsBehindASnapshotWhosePayloadIsTooOldAreKept(t *testing.T) {
 	virtual(t, func(t *testing.T) {

@@ -203,7 +203,7 @@ func (b *bundle) process() (*dynajournal.Journal, *mortal) {
 	return j, m
 }
 
-// dieAfter makes the process die behind some writes.
+// dieAfter makes the process die after some writes.
 func (m *mortal) dieAfter(writes int, applied bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

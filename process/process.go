@@ -63,7 +63,7 @@ const maxName = 200
 // Each command has its effect once while its entity remembers the id: by default the last 1,000 ids
 // and all of the last 10 minutes, at most 10,000 (entity.CommandIDs; of states, the last 20). An
 // event comes again where its commands were run and the offset was not stored: after a crash, at
-// once when another process goes on; and if one of its commands has failed, until that is mended.
+// once when another process continues; and if one of its commands has failed, until that is mended.
 // If it comes again after its entity has forgotten the id, the command is run again. Where that may
 // be, and after operator.Operator.Reset or under another name of the projection, the state of the
 // entity must know what was done. The journal of the entities must store metadata.

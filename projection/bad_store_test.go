@@ -28,8 +28,8 @@ func (b *bundle) stream(spec types.StreamSpecification) {
 	}
 }
 
-// A damaged row makes its id stuck, whatever is damaged, and the others go on. When it is repaired
-// everything is handled.
+// A damaged row makes its id stuck, whatever is damaged, and the others continue. When it is
+// repaired everything is handled.
 func TestDamagedRowIsStuck(t *testing.T) {
 	t.Parallel()
 	wrong := &types.AttributeValueMemberBOOL{Value: true}

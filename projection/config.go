@@ -38,7 +38,7 @@ type Config struct {
 	// ClaimTimeout is how long a claim must not move before its process counts as dead. A handler
 	// that runs in a process that was wrongly taken for dead overlaps with another one. A third of
 	// it bounds a call of a handler: the context of the call ends then. Raise it if handlers take
-	// longer; lower it to go on sooner after a crash.
+	// longer; lower it to continue sooner after a crash.
 	//
 	// At least 100 milliseconds. Defaults to 1 minute.
 	ClaimTimeout time.Duration

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// A message that is refused is stored, those behind it are sent, and it is sent again on request.
+// A message that is refused is stored, those after it are sent, and it is sent again on request.
 func TestRefusedMessageIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -35,7 +35,7 @@ func DeleteTo(
 		return dynajournal.DeleteResult{}, engine.Argument("writer", nil, "it must be a writer of the journal")
 	}
 	pid := writer.PersistenceID()
-	// No offset comes to a number behind the last visible event: it is sealed, or of an atomic
+	// No offset comes to a number after the last visible event: it is sealed, or of an atomic
 	// write that failed.
 	visible, err := writer.Last(ctx)
 	if err != nil {

@@ -32,9 +32,9 @@
 //     and two handlers of one persistence id may run at once; none is missed.
 //   - The items of a handler of [Transactional] and the offset are one transaction: they are
 //     written once, whatever crashes.
-//   - A row below the last number that a purge has taken is told of the [Purge], and goes on after
-//     that number. A stream shows a purge when it happens, a [Sweep] when the persistence id is
-//     used again.
+//   - If a purge has taken the number of a row, the handler is told of the [Purge], and the row
+//     continues after the last number of the purge. A stream shows a purge when it happens, a
+//     [Sweep] when the persistence id is used again.
 //   - An event at the offset of another writer, or none, and no deletion that explains it, shows
 //     that everything was erased, or an older journal was restored. The handler is told of a
 //     [Purge], too, and the projection handles again what the journal has.
@@ -68,7 +68,7 @@
 // # Journals that are shared with a JVM
 //
 // A JVM stores a later event before an earlier one, and leaves numbers empty for ever. An event
-// behind a missing number is handled when that number is there, closed or deleted, and at the
+// after a missing number is handled when that number is there, closed or deleted, and at the
 // latest when it was missing for Config.HoleWait. Its trigger is not done before. Each number that
 // is passed is logged and counted, and so is an event that is stored there later: that is never
 // handled. See [Lag].

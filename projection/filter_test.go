@@ -174,7 +174,7 @@ func TestLeftOutEventsMoveTheOffset(t *testing.T) {
 	})
 }
 
-// Gaps and purges are told whatever the events were, and events behind them are left out.
+// Gaps and purges are told whatever the events were, and events after them are left out.
 func TestGapsAndPurgesAreToldWithAFilter(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -197,7 +197,7 @@ func TestGapsAndPurgesAreToldWithAFilter(t *testing.T) {
 	want(t, "all", all.of("a"), "gap 1-2", "purge at 4")
 }
 
-// A handler that fails is named with the number of its event, not of those left out behind it.
+// A handler that fails is named with the number of its event, not of those left out after it.
 func TestFailureNamesTheEventBeforeThoseLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -316,7 +316,7 @@ func (r *followedReader) handOn(ctx context.Context, records []types.Record) err
 	return send(ctx, r.pages, records)
 }
 
-// page returns the next records, and whether the shard has ended behind them.
+// page returns the next records, and whether the shard has ended after them.
 func (r *followedReader) page(ctx context.Context) (records []types.Record, over bool, err error) {
 	if r.iterator == nil {
 		if r.iterator, err = r.next(ctx); err != nil {

@@ -93,7 +93,7 @@ type gate struct {
 	killing   sync.Mutex
 }
 
-// killAfter makes the process die behind some requests of an operation.
+// killAfter makes the process die after some requests of an operation.
 func (g *gate) killAfter(operation string, requests int) {
 	g.killing.Lock()
 	defer g.killing.Unlock()

@@ -43,7 +43,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // An event that is committed after Start has returned is handled; one that was committed before may
 // be: where an earlier number was still undecided, and where the persistence id is so new that its
 // index does not list it yet. It reads at most Config.Source's PerSecond ids a second. An id with
-// few events costs 6 read units and 2 write units. It goes on where it was interrupted, in
+// few events costs 6 read units and 2 write units. It continues where it was interrupted, in
 // any process, and no handler is called before it is done.
 //
 // Errors: [ErrNoTable], [ErrReplicated], those of a listing, and those of requests.
@@ -104,7 +104,7 @@ type Lag struct {
 	Paused bool
 	// Overdue is how many calls of its handler have not returned although their context ended more
 	// than a third of Config.ClaimTimeout ago. Each is logged. It keeps its persistence id from
-	// being handled by this process, and [Group.Run] waits for it; others go on, until there are
+	// being handled by this process, and [Group.Run] waits for it; others continue, until there are
 	// more such calls than Config.Concurrency. Another process takes the persistence id over when
 	// the claim is as old as Config.ClaimTimeout: then both may handle the same event.
 	Overdue int

@@ -35,7 +35,7 @@ type Gap struct {
 	First, Last int64
 }
 
-// GapHandler is implemented by handlers that want to know of gaps. The others go on without.
+// GapHandler is implemented by handlers that want to know of gaps. The others continue without.
 type GapHandler interface {
 	// HandleGap is called in the order of the events, and repeated like Handle.
 	HandleGap(ctx context.Context, gap Gap) error
@@ -56,7 +56,7 @@ type Purge struct {
 	Last int64
 }
 
-// PurgeHandler is implemented by handlers that want to know of purges. The others go on without.
+// PurgeHandler is implemented by handlers that want to know of purges. The others continue without.
 type PurgeHandler interface {
 	// HandlePurge is called in the order of the events, and repeated like Handle. A process that
 	// stands still for longer than Config.ClaimTimeout may call it when another one has handled

@@ -51,7 +51,7 @@ func setup(t testing.TB, options ...embedded.Option) *bundle {
 	return b
 }
 
-// comes waits for what a test can't go on without, and returns it.
+// comes waits for what a test can't continue without, and returns it.
 func comes[T any](t testing.TB, what string, ch <-chan T) T {
 	t.Helper()
 	select {

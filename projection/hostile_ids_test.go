@@ -80,7 +80,7 @@ func TestJournalsInTheSameTables(t *testing.T) {
 	}
 }
 
-// Under another name a projection begins with the first event. The old name goes on where it was.
+// Under another name a projection begins with the first event. The old name continues where it was.
 func TestRenamedProjectionBeginsAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

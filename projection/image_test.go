@@ -197,7 +197,7 @@ func TestIncompleteWriteIsNotHandledFromItsImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write("b", "z")
-	b.await("group/all", "b", 1) // behind the member in the stream
+	b.await("group/all", "b", 1) // after the member in the stream
 	until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
 	want(t, "all", all.of("a"), "1 x")
 	last, err := b.write("a", "y").Last(t.Context())

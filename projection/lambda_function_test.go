@@ -181,7 +181,7 @@ func (f *function) once(event json.RawMessage) (json.RawMessage, error) {
 	})
 	select {
 	case r := <-over:
-		if f.one(50, &f.killed) { // behind its answer
+		if f.one(50, &f.killed) { // after its answer
 			i.gate.dead.Store(true)
 		} else {
 			f.mu.Lock()

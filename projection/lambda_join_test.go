@@ -79,7 +79,7 @@ func TestProjectionOnLambdaOwesASweep(t *testing.T) {
 	}
 }
 
-// A sweep whose time is over goes on where it was. What is owed meanwhile is swept, too.
+// A sweep whose time is over continues where it was. What is owed meanwhile is swept, too.
 func TestMaintenanceGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestOldRecordsOweASweep(t *testing.T) {
 	})
 }
 
-// A paused projection leaves records aside. What came meanwhile is found when it goes on.
+// A paused projection leaves records aside. What came meanwhile is found when it continues.
 func TestPausedProjectionOnLambda(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)

@@ -41,6 +41,6 @@ func OnlyTypes(manifests ...string) Option {
 	}
 }
 
-// FromNow is an option with which a projection that has never run begins behind the events that
+// FromNow is an option with which a projection that has never run begins after the events that
 // there are. See [Group.Start]. To a projection that has run before it means nothing.
 func FromNow() Option { return func(p *Projection) { engine.SpecOf(p).FromNow = true } }

@@ -97,7 +97,7 @@ func TestMessagesOfTheNextLifeHaveOtherIDs(t *testing.T) {
 	})
 }
 
-// While the target is down, persistence ids wait, and go on when it is there again.
+// While the target is down, persistence ids wait, and continue when it is there again.
 func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -41,8 +41,8 @@ func (b *bundle) continues(name string) {
 	}
 }
 
-// A paused projection stays so across restarts, the other one goes on, and when it is continued it
-// gets everything, though the checkpoints have passed the records.
+// A paused projection stays so across restarts, the other one continues, and when it is continued
+// it gets everything, though the checkpoints have passed the records.
 func TestContinuedProjectionMissesNothing(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(*bundle) projection.Config{
@@ -97,7 +97,7 @@ func TestContinuedProjectionMissesNothing(t *testing.T) {
 }
 
 // A projection is paused and continued while a long journal is handled: between two pages it ends,
-// and then goes on there.
+// and then continues there.
 func TestPauseEndsBetweenTwoPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

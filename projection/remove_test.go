@@ -82,7 +82,7 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 					t.Errorf("%q is left", key)
 				}
 			}
-			run(two) // goes on where it was
+			run(two) // continues where it was
 			if calls := other.of("i0"); len(calls) != 1 {
 				t.Errorf("the other: %q", calls)
 			}
@@ -169,7 +169,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 		return
 	}
 
-	// It has come and gone behind the last look of the removal.
+	// It has come and gone after the last look of the removal.
 	last := b.gate("seen_at = :seen")
 	over = removing(last)
 	comes(b, "the request", last.arrived)

@@ -76,8 +76,8 @@ func TestMissingNumberIsPassedAndALateEventTold(t *testing.T) {
 	}
 }
 
-// The process that has waited ends. The next one goes on with the time that is stored in the row,
-// if the event behind the hole is of the same life of the persistence id.
+// The process that has waited ends. The next one continues with the time that is stored in the row,
+// if the event after the hole is of the same life of the persistence id.
 func TestTimeOfAMissingNumberIsThatOfALife(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
@@ -105,7 +105,7 @@ func TestTimeOfAMissingNumberIsThatOfALife(t *testing.T) {
 	want(t, "other", all.of("other"), "2 e2", "3 e3")
 }
 
-// More numbers than a JVM has under way were stored behind a missing one.
+// More numbers than a JVM has under way were stored after a missing one.
 func TestMissingNumberFarBehindIsPassedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)

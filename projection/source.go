@@ -35,7 +35,7 @@ type SweepOptions struct {
 // sweep, so combine it with [Group.Trigger] in the processes that write. A purged persistence id is
 // not listed: the next sweep after it is used again finds the purge.
 //
-// A sweep that was interrupted goes on where it was, unless the projections of the group have
+// A sweep that was interrupted continues where it was, unless the projections of the group have
 // changed. Each process of a group sweeps on its own.
 func Sweep(opts SweepOptions) Source {
 	return engine.NewSource[Source](&engine.Sweep{Every: opts.Every, Pace: opts.PerSecond})
@@ -67,7 +67,7 @@ type SweepCount struct {
 // StreamsOptions are the options of reading a stream. The zero value has the defaults.
 type StreamsOptions struct {
 	// LeaseTimeout is how long the lease of a shard must not move before its process counts as
-	// dead, and another one reads the shard. Lower it to go on sooner after a crash; leases are
+	// dead, and another one reads the shard. Lower it to continue sooner after a crash; leases are
 	// renewed six times as often.
 	//
 	// At least 100 milliseconds. Defaults to 30 seconds.

@@ -68,7 +68,7 @@ func TestFromNowHandlesWhatFollows(t *testing.T) {
 	want(t, "all", all.of("a"), "1 old", "2 old", "3 new")
 }
 
-// A beginning from now is interrupted. Another process goes on with it, and no handler is called
+// A beginning from now is interrupted. Another process continues with it, and no handler is called
 // before.
 func TestBeginningFromNowGoesOn(t *testing.T) {
 	t.Parallel()

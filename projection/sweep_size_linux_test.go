@@ -40,7 +40,7 @@ var (
 const maxSweepMemory = 256 << 20
 
 // A new projection gets all events of an old journal by a sweep, in a process that is killed and
-// another one that goes on where it was. What the two have used is what the estimate has stated.
+// another one that continues where it was. What the two have used is what the estimate has stated.
 func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "it runs several processes")
@@ -87,7 +87,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	for f, err := range operator.New(b.journal, "group/all").Audit(t.Context(), operator.AuditOptions{MinAge: -1, PerSecond: -1}) {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	// The second process looks again at the ids behind the stored position, at 10 requests and
+	// The second process looks again at the ids after the stored position, at 10 requests and
 	// units of each at most, and both have a registry and look for requests. What the first one had
 	// under way when it was killed, a request for each handler, nobody has counted.
 	const again, more, uncounted = 256 + 200, 10, 16

@@ -43,7 +43,7 @@ func TestInterruptedSweepMissesNoID(t *testing.T) {
 	b.await("group/all", first, 1)
 }
 
-// A sweep goes on where it was interrupted, unless a projection has joined.
+// A sweep continues where it was interrupted, unless a projection has joined.
 func TestSweepGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

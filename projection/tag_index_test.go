@@ -139,7 +139,7 @@ func TestPurgedEventsAreNotFound(t *testing.T) {
 	}
 }
 
-// Of a reader that goes on, events of a purged persistence id and those of its next life.
+// Of a reader that continues, events of a purged persistence id and those of its next life.
 func TestReaderSeesTheNextLife(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)

@@ -120,7 +120,7 @@ func (h *heard) listen(ctx context.Context, index *tags.Index, from tags.Offset)
 	return over
 }
 
-// Processes add to an index, are killed and begin again, while writers go on and responses are
+// Processes add to an index, are killed and begin again, while writers continue and responses are
 // lost. A reader follows from the beginning, and misses nothing.
 func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 	testsize.NeedsLong(t, "it kills processes many times")

@@ -20,7 +20,7 @@ import (
 // this program.
 type request struct {
 	Op string `json:"op"`
-	// Prefix begins the persistence ids, which go on with a hyphen and a number from 0 to
+	// Prefix begins the persistence ids, which continue with a hyphen and a number from 0 to
 	// Entities-1.
 	Prefix   string `json:"prefix,omitempty"`
 	Entities int    `json:"entities,omitempty"`

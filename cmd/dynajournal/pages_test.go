@@ -24,7 +24,7 @@ import (
 // elsewhere are the pages whose console blocks another test runs. Here they are parsed.
 var elsewhere = map[string]string{"docs/tutorial.md": "examples/tutorial"}
 
-// longestStep bounds a command of a page, as one that serves without a "&" behind it never ends.
+// longestStep bounds a command of a page, as one that serves without a "&" after it never ends.
 const longestStep = time.Minute
 
 // prints reports whether lines are those that a page shows. In a shown line "…" stands for any

@@ -201,7 +201,7 @@ func startAppender(t *testing.T, url, name string, round, events int) *appender 
 }
 
 // Two processes write to one persistence id at once. A round in which one of them was done before
-// the other began proves nothing, so it goes on until they have met.
+// the other began proves nothing, so it continues until they have met.
 func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory")

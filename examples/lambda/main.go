@@ -1,7 +1,7 @@
 // Command lambda is a function for AWS Lambda that keeps the balances of accounts in a table of
 // DynamoDB. An event source mapping sends it the stream of the journal table. Each event is added
 // once, whatever fails: the function returns the lowest record that is not done, and Lambda sends
-// that and those behind it again.
+// that and those after it again.
 //
 // It is a module of its own for the library of AWS. Build it for the runtime provided.al2023:
 //

@@ -95,7 +95,7 @@ type bank struct {
 	group *projection.Group
 }
 
-// change writes events of an account, and returns the balance behind them.
+// change writes events of an account, and returns the balance after them.
 func (b *bank) change(ctx context.Context, account string, by ...any) (balance int, err error) {
 	writer, err := b.journal.Recover(ctx, account, dynajournal.RecoverOptions{}, nil)
 	if err != nil {

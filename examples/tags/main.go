@@ -1,5 +1,5 @@
 // Command tags finds events by their tags, in an index that a projection keeps. A reader stores how
-// far it has come, and goes on there.
+// far it has come, and continues there.
 //
 //	go run ./examples/tags
 package main
@@ -46,7 +46,7 @@ func (s *shop) sell(ctx context.Context, id string, sold Sold, names ...string) 
 	return projection.WaitFor(ctx, s.journal, "shops/tags", id, written.Last)
 }
 
-// show prints the events with a tag behind a stored offset, and returns the offset to go on at.
+// show prints the events with a tag after a stored offset, and returns the offset to continue at.
 func (s *shop) show(ctx context.Context, tag, stored string) (string, error) {
 	from, err := tags.ParseOffset(stored)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *shop) show(ctx context.Context, tag, stored string) (string, error) {
 	return stored, nil
 }
 
-// follow prints the next events with a tag behind a stored offset, and waits for those that are not
+// follow prints the next events with a tag after a stored offset, and waits for those that are not
 // there yet.
 func (s *shop) follow(ctx context.Context, tag, stored string, count int) error {
 	from, err := tags.ParseOffset(stored)

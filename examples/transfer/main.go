@@ -1,6 +1,6 @@
 // Command transfer moves money between accounts. Each account is an entity, so a transfer is
 // several commands, a saga. The first one is the client's. The others follow from the stored
-// events, by a process manager that runs in any process, so a transfer goes on wherever one dies.
+// events, by a process manager that runs in any process, so a transfer continues wherever one dies.
 // The ids of the commands see to it that each step takes effect once.
 //
 //	go run ./examples/transfer

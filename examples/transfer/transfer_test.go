@@ -33,7 +33,7 @@ func Example() {
 	// the first process ends in the middle of a transfer:
 	//   anna has 70
 	//   bob has 0
-	// the second process goes on:
+	// the second process continues:
 	//   anna has 70
 	//   bob has 30
 	// carl refuses a transfer:
@@ -59,7 +59,7 @@ func newJournal(t *testing.T) *entitytest.Journal {
 	return j
 }
 
-// mortal is the connection of a process that dies behind some writes. applied reports whether the
+// mortal is the connection of a process that dies after some writes. applied reports whether the
 // last one is applied.
 type mortal struct {
 	inner   aws.HTTPClient
@@ -134,7 +134,7 @@ func runProcess(t *testing.T, j *entitytest.Journal, m *mortal, transferred Tran
 }
 
 // The process dies at each of its writes. The client sends its request again, and another process
-// goes on. By default each write is lost in one of the two transfers, and applied in the other.
+// continues. By default each write is lost in one of the two transfers, and applied in the other.
 func TestMoneyIsMovedOnceWhereverAProcessDies(t *testing.T) {
 	t.Parallel()
 	const writes = 14 // that many are enough

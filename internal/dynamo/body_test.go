@@ -26,7 +26,7 @@ import (
 // takes the request for broken and closes the connection. quickServer makes every response as fast.
 
 // quickServer is an HTTP client on a connection that responds as soon as it has the last byte of a
-// request. It lets the sender go on only when the SDK has closed the body of the request.
+// request. It lets the sender continue only when the SDK has closed the body of the request.
 type quickServer struct {
 	// writeErr is the error of sending the last request.
 	writeErr error

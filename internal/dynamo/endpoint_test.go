@@ -360,7 +360,7 @@ func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 		time.Sleep(time.Hour)
 		writes(true)
 		writes(true)
-		synctest.Wait() // for the function that is called behind the outcomes
+		synctest.Wait() // for the function that is called after the outcomes
 		if got := fmt.Sprint(called); got != "[refused accepted]" {
 			t.Errorf("called %s", got)
 		}

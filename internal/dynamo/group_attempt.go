@@ -72,7 +72,7 @@ func (r *groupRequest) attempt() bool {
 	}
 	r.members = left
 	if len(refused) > 0 {
-		// A copy, as the members that are left go on concurrently.
+		// A copy, as the members that are left continue concurrently.
 		first, spent := refused[0], r.attempts
 		r.group.work.Go(func() {
 			r.sendSingly(refused, spent, func(taken bool) {

@@ -29,7 +29,7 @@ func takeStatementMemory(statements, parameters int) *statementMemory {
 }
 
 // give gives the memory back, without what was in it: the pool must not hold payloads. There can be
-// parameters behind the last, of an item that turned out to be for another statement.
+// parameters after the last, of an item that turned out to be for another statement.
 func (m *statementMemory) give() {
 	clear(m.statements)
 	clear(m.parameters[:cap(m.parameters)])

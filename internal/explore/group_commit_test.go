@@ -527,7 +527,7 @@ func TestEventThatIsAlwaysRejectedFailsAlone(t *testing.T) {
 }
 
 // A caller that leaves while its event gathers takes it back. The others are sent, and its writer
-// goes on.
+// continues.
 func TestCancelWhileGathering(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)

@@ -263,7 +263,7 @@ func (n *Network) Deliver(r *Request) (int, []byte) {
 	return a.status, a.body
 }
 
-// Perform does what a request asks for while its sender goes on waiting. It returns the answer's
+// Perform does what a request asks for while its sender continues waiting. It returns the answer's
 // status and body, and release, which gives the sender the answer; until then Reply may give it
 // another one.
 func (n *Network) Perform(r *Request) (status int, body []byte, release func()) {

@@ -19,7 +19,7 @@ func (s *service) cutWrite(t *testing.T, j *dynajournal.Journal, pid string) {
 	s.lose(t, pid, 7, 8, 9, 10, 11, 12)
 }
 
-// After a recovery in Go a JVM replays what either side writes behind an incomplete atomic write,
+// After a recovery in Go a JVM replays what either side writes after an incomplete atomic write,
 // also an atomic write that ends where that would have ended.
 func TestJVMReplaysWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 	eachPlugin(t, func(t *testing.T, s *service) {

@@ -158,7 +158,7 @@ func (u *ledgerTurns) takeTurnOfJVM() {
 	u.s.jvm.do(u, request{Op: "halt", PID: u.pid})
 }
 
-// answered compares the state that a behavior shows, and notes what it does behind a snapshot.
+// answered compares the state that a behavior shows, and notes what it does after a snapshot.
 func (u *ledgerTurns) answered(a answer) {
 	u.Helper()
 	if a.Last != u.highest || a.State == nil || !a.State.same(typedOf(u, u.state)) {

@@ -136,7 +136,7 @@ type request struct {
 
 	// retention is that of an event-sourced behavior that starts.
 	retention
-	// Hurried does not wait for the deletions behind a snapshot.
+	// Hurried does not wait for the deletions after a snapshot.
 	Hurried bool `json:"hurried,omitempty"`
 }
 
@@ -156,7 +156,7 @@ type answer struct {
 	State         *typed
 	TS            int64
 
-	// DeletesTo is up to which number a behavior deletes the events behind a snapshot at Seq.
+	// DeletesTo is up to which number a behavior deletes the events after a snapshot at Seq.
 	// Deleting reports that the deletion may be under way.
 	DeletesTo int64
 	Deleting  bool

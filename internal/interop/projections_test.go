@@ -243,7 +243,7 @@ func TestProjectionsOfAJVMService(t *testing.T) {
 	}
 }
 
-// again waits until both were told of a purge, and then of the events behind it.
+// again waits until both were told of a purge, and then of the events after it.
 func (p *projected) again(t *testing.T, pid string, last int64, want []string) {
 	t.Helper()
 	for _, told := range []*told{p.all, p.effect} {

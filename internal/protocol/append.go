@@ -72,7 +72,7 @@ func (a *AtomicWrite) Finish(ctx context.Context) error {
 
 func (a *AtomicWrite) conclude(ctx context.Context) error {
 	w := a.writer
-	// If ctx ends before anything was sent, the write is withdrawn. After that, the write goes on
+	// If ctx ends before anything was sent, the write is withdrawn. After that, the write continues
 	// in the background.
 	if !a.waitWhile(ctx) {
 		if a.sending.TakeBack() {

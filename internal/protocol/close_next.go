@@ -11,7 +11,7 @@ import (
 // still in flight can appear there. It reports false if the number is taken by something else: then
 // the writer has ended. The caller holds the turn.
 //
-// The high mark comes first where the number begins a block: the event behind the seal, which then
+// The high mark comes first where the number begins a block: the event after the seal, which then
 // needs none, must be found.
 func (w *Writer) CloseNext(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	if err := w.refresh(ctx, m); err != nil {

@@ -281,7 +281,7 @@ func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 }
 
 // TestLowMarkBeyondThatOfANewEntity deletes everything in two partitions, before both are read. The
-// low mark that is read behind the empty first page is searched where that of a new entity can be.
+// low mark that is read after the empty first page is searched where that of a new entity can be.
 // That of the deletion is in a later shard.
 func TestLowMarkBeyondThatOfANewEntity(t *testing.T) {
 	t.Parallel()

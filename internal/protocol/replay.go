@@ -144,7 +144,7 @@ func (r *replay) begin(ctx context.Context) error {
 	r.pages = openPartitions(ctx, r, from, 0)
 	r.pages.prefetch()
 	// The partition is requested before the marks, without a wait for another processor to wake up:
-	// a persistence id that is new has another request behind it.
+	// a persistence id that is new has another request after it.
 	runtime.Gosched()
 	read := r.store.Marks
 	if r.req.Recover {

@@ -160,7 +160,7 @@ func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 }
 
 // TestReadingFollowsTheLowMarkOverWhatIsBelowIt reads a shared journal whose low mark lies two
-// numbers before the end of its partition: behind that can be two events that a JVM rejected, the
+// numbers before the end of its partition: after that can be two events that a JVM rejected, the
 // second with its high mark. What a deletion has left below the low mark does not end the reading.
 func TestReadingFollowsTheLowMarkOverWhatIsBelowIt(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ type Request struct {
 	// them, and again when it has moved.
 	Low func(layout.LowMark)
 	// Missing, if set, is called with the numbers at which nothing is stored, in order, before the
-	// event that is handed out behind them. Numbers that were deleted are not among them.
+	// event that is handed out after them. Numbers that were deleted are not among them.
 	Missing func(Span)
 	// Begun, if set, is called when the marks and a page were read, before an event of the page is
 	// handed out, for every page. It is not called if the replay ends before that.

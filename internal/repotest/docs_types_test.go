@@ -30,7 +30,7 @@ var excerpts = []string{"README.md", "docs/from-akka.md", "docs/quickstart-aws.m
 const nested = "payloads/s3payloads"
 
 // pageSources returns the sources of the blocks of Go of a page: each whole file, and one of all
-// fragments. Fragments are put behind the file of testdata/pages with the page's name, which
+// fragments. Fragments are put after the file of testdata/pages with the page's name, which
 // declares what they take for granted.
 func pageSources(t *testing.T, page string) (found []string) {
 	t.Helper()

@@ -139,7 +139,7 @@ func (g *simulation) purging(a *actor, now bool) func(context.Context) error {
 	return func(ctx context.Context) error { return g.purge(ctx, a, now) }
 }
 
-// beingPurged reports whether a purge of an entity goes on.
+// beingPurged reports whether a purge of an entity is under way.
 func (g *simulation) beingPurged(entity int) bool {
 	return slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() && a.doing == purgeEntity && a.on == entity })
 }

@@ -26,7 +26,7 @@ type narrow struct {
 	*dynajournal.Journal
 
 	mu sync.Mutex
-	// held is closed when requests go on; nil while none is held.
+	// held is closed when requests continue; nil while none is held.
 	held chan struct{}
 	// fails makes requests fail for good.
 	fails bool

@@ -105,7 +105,7 @@ func paceBy(code func()) func(context.Context, dynajournal.Cost) error {
 	}
 }
 
-// recordsAround are three events, with the caller's code behind the second.
+// recordsAround are three events, with the caller's code after the second.
 func recordsAround(code func()) iter.Seq2[dynajournal.Record, error] {
 	return func(yield func(dynajournal.Record, error) bool) {
 		for seq := range int64(3) {

@@ -29,7 +29,7 @@ func TestNoOlderSnapshotIsLoadedInThePlaceOfADamagedOne(t *testing.T) {
 		if found || !errors.As(err, &damaged) || damaged.SequenceNumber != 8 || !errors.Is(err, dynajournal.ErrCorruptItem) || !strings.Contains(err.Error(), "part 2 of 3") {
 			t.Errorf("by time %t: found %t, error %v, want that part 2 of the snapshot at 8 is missing", byTime, found, err)
 		}
-		// A caller that knows better goes on below it.
+		// A caller that knows better continues below it.
 		older, found, err := j.LoadSnapshot(t.Context(), "a", dynajournal.SnapshotCriteria{MaxSequenceNumber: 7})
 		if !found || err != nil || older.SequenceNumber != 2 {
 			t.Errorf("by time %t: below it: %v, %t, %v, want that at 2", byTime, older.SequenceNumber, found, err)

@@ -249,7 +249,7 @@ func (s *scenario) model(tb testing.TB, pid string) *model {
 	return m
 }
 
-// partitionOf is the number behind the prefix and a dash.
+// partitionOf is the number after the prefix and a dash.
 func partitionOf(par, prefix string) (int64, bool) {
 	tail, ok := strings.CutPrefix(par, prefix+"-")
 	if !ok || strings.Trim(tail, "0123456789") != "" {
@@ -452,7 +452,7 @@ func (s *scenario) checkGoingOn(t *testing.T, pid string, m *model) {
 	}
 }
 
-// checkRecovery compares what a recovery replays, closes, and where it goes on with the model.
+// checkRecovery compares what a recovery replays, closes, and where it continues with the model.
 func checkRecovery(tb testing.TB, j *dynajournal.Journal, pid string, m *model, o dynajournal.RecoverOptions) *dynajournal.Writer {
 	tb.Helper()
 	var got []int64

@@ -56,7 +56,7 @@ func (h *handover) takeOver() {
 	}
 }
 
-// unharmed checks that the JVM goes on after 5, and that both see what it persists then.
+// unharmed checks that the JVM continues after 5, and that both see what it persists then.
 func (h *handover) unharmed() {
 	h.Helper()
 	e, err := h.jvm.Start(h.Context(), "a")

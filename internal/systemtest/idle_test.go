@@ -118,7 +118,7 @@ func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
-// The numbers of a purged id go on after the purge, also when its tombstones have expired.
+// The numbers of a purged id continue after the purge, also when its tombstones have expired.
 func TestNextLifeOfAPurgedIDGoesOn(t *testing.T) {
 	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)

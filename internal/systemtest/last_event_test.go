@@ -194,7 +194,7 @@ func (e *lastEvent) recoverExpecting() {
 }
 
 // A number that a caller gives hides no history: only a snapshot is evidence that the journal was
-// lost. Nothing is written, so that an earlier writer goes on.
+// lost. Nothing is written, so that an earlier writer continues.
 func TestRecoveryAfterANumberThatTheJournalDoesNotReach(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

@@ -374,7 +374,7 @@ func TestMaybeAppliedReportsTrueIfTheContextEndsAfterAWriteIsSent(t *testing.T) 
 				cancel()
 				select {
 				case <-request.Context().Done():
-				case <-returned: // an append goes on without its caller
+				case <-returned: // an append continues without its caller
 				}
 				return nil, errLost
 			}

@@ -75,8 +75,8 @@ func TestACopyRemovesNothingThatItHasNotComparedEqual(t *testing.T) {
 }
 
 // A purge, or a recovery after a snapshot, was cut short in the target: the next recovery raises
-// the low mark over what it has put. A copy whose source has nothing at that number must not go on
-// behind it, or its events would be hidden.
+// the low mark over what it has put. A copy whose source has nothing at that number must not
+// continue after it, or its events would be hidden.
 func TestACopyDoesNotGoOnBehindADeletionThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	const seal, expires = 1000000000, 4000000000
@@ -284,7 +284,7 @@ func TestACopyReadsThePartitionOfItsLowMark(t *testing.T) {
 	wantUntouched(t, to, records(t, d.Journal, "a", 0), 150)
 }
 
-// A copy may go on behind the low mark that both have, and need not begin at it.
+// A copy may continue after the low mark that both have, and need not begin at it.
 func TestACopyGoesOnBehindALowMarkThatIsTheSame(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
@@ -441,7 +441,7 @@ func (p *copies) live(r *rapid.T, pid string, written map[int64]dynajournal.Reco
 			if _, err := w.DeleteTo(p.t.Context(), to); err != nil {
 				r.Fatal(err)
 			}
-		case "hole": // an event behind a number that nobody has written
+		case "hole": // an event after a number that nobody has written
 			if !p.journal.Native() {
 				p.plant(pid, next, "single", 0, 0)
 			}

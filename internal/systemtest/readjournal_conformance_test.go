@@ -651,7 +651,7 @@ func TestLiveQueriesContinueAfterFailures(t *testing.T) {
 }
 
 // polled runs a live query of events whose first event comes after so many polls, in a bubble whose
-// clock only goes on when everything waits. It returns the pauses between the polls.
+// clock only continues when everything waits. It returns the pauses between the polls.
 func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, looks int, trouble func(look int, r *http.Request) (*http.Response, error)) []time.Duration {
 	t.Helper()
 	// The bubble only reads: before and after are the table at two times.

@@ -35,7 +35,7 @@ func (p *planted) withHighMarks() *planted {
 	return p
 }
 
-// A snapshot whose number an event has, or that has events behind it, is not beyond the journal,
+// A snapshot whose number an event has, or that has events after it, is not beyond the journal,
 // wherever the marks lead: the low mark is not raised, and every event stays.
 func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 			for _, holes := range [][]int64{{99}, {199}, {99, 199}, {98, 99, 100}} {
 				for _, after := range []int64{101, 150, 199, 200, 201, 250, 298, 299} {
 					if after < 199 && slices.Contains(holes, 199) && !marked {
-						continue // nothing leads behind the hole
+						continue // nothing leads after the hole
 					}
 					name := fmt.Sprintf("%s, holes %v, high marks %v, after %d", kind, holes, marked, after)
 					t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 	}
 }
 
-// Events in the partition behind the snapshot's count as well: the numbers between were rejected.
+// Events in the partition after the snapshot's count as well: the numbers between were rejected.
 func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -95,8 +95,8 @@ func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
 	}
 }
 
-// The snapshot's own number and the one behind it are holes at the end of a partition: the reading
-// goes on behind them.
+// The snapshot's own number and the one after it are holes at the end of a partition: the reading
+// continues after them.
 func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -114,7 +114,7 @@ func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testin
 	}
 }
 
-// A snapshot beyond a journal whose end no mark leads to fences the number behind the real end: a
+// A snapshot beyond a journal whose end no mark leads to fences the number after the real end: a
 // writer of before, who knows it, cannot write there.
 func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
 	}
 }
 
-// A JVM knows no fences, and goes on behind the one that a crash has left: what it has written
+// A JVM knows no fences, and continues behind the one that a crash has left: what it has written
 // stays.
 func TestRecoveryHidesNothingWrittenBehindAFence(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestRecoveryHidesNothingWrittenBehindAFence(t *testing.T) {
 }
 
 // Members of an atomic write that the fence has cut do not keep a recovery from raising the low
-// mark: the writer who has put the fence may go on any time.
+// mark: the writer who has put the fence may continue any time.
 func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}

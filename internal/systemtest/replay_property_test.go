@@ -237,7 +237,7 @@ func (p *planted) drawDeletion(r *rapid.T, next int64) {
 }
 
 // cutAt is the atomic write that a deletion of ours up to, not including, low names in the mark:
-// one that goes on, of which all members down to the old low mark are there, and those below that
+// one that continues, of which all members down to the old low mark are there, and those below that
 // were cut.
 func (p *planted) cutAt(low int64) modelBatch {
 	b := p.items[low-1].batch

@@ -13,7 +13,7 @@ func TestCostOfADeletionInASharedJournal(t *testing.T) {
 	for name, c := range map[string]struct {
 		events int
 		to     int64
-		// again is to delete once more, behind a further event.
+		// again is to delete once more, after a further event.
 		again bool
 		want  spent
 	}{

@@ -299,7 +299,8 @@ func (m *truth) goesOn() {
 	m.recover("Go in the end")
 }
 
-// Whatever Go deletes, a JVM goes on after the highest number, before and after its own deletions.
+// Whatever Go deletes, a JVM continues after the highest number, before and after its own
+// deletions.
 func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 	t.Parallel()
 	for _, shards := range testsize.Of([]int{10}, []int{1, 2, 10}) {

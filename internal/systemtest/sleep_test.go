@@ -101,8 +101,8 @@ func lost(*http.Request, sender) (*http.Response, error) {
 
 func answered(r *http.Request, send sender) (*http.Response, error) { return send(r) }
 
-// overtake has another machine write three events after the first, delete them all, and go on; then
-// their tombstones vanish.
+// overtake has another machine write three events after the first, delete them all, and continue;
+// then their tombstones vanish.
 func (s *sleeper) overtake() {
 	w := recovered(s.T, s.other, "a")
 	for range 2 {
@@ -321,7 +321,7 @@ func TestPurgeThatSleptKeepsTheSnapshotsOfAnIDThatIsUsedAgain(t *testing.T) {
 		now    bool
 		pass   int64
 	}{
-		"purge":                   {3, false, 1}, // behind the tombstones
+		"purge":                   {3, false, 1}, // after the tombstones
 		"purge at once":           {3, true, 0},
 		"purge without any event": {0, false, 0},
 	} {

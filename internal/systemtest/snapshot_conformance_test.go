@@ -103,8 +103,8 @@ func TestFullItemCollectionIsPermanent(t *testing.T) {
 	}
 }
 
-// A writer whose snapshot is newer than the journal goes on after the snapshot, and so do all that
-// come after it.
+// A writer whose snapshot is newer than the journal continues after the snapshot, and so do all
+// that come after it.
 func TestSnapshotBeyondTheJournal(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -154,8 +154,8 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 	}
 }
 
-// Two recoveries from the same snapshot beyond the journal cross each other: both go on after it,
-// and one of them writes.
+// Two recoveries from the same snapshot beyond the journal cross each other: both continue after
+// it, and one of them writes.
 func TestSnapshotBeyondTheJournalTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

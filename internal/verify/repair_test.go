@@ -46,7 +46,7 @@ var removals = map[string]struct {
 	}, []int64{1, 2, 3}},
 }
 
-// An item whose archiving fails stays, and so do those behind it.
+// An item whose archiving fails stays, and so do those after it.
 func TestNothingIsTakenAwayThatIsNotArchived(t *testing.T) {
 	t.Parallel()
 	for name, c := range removals {

@@ -137,9 +137,9 @@ func handle(ctx context.Context, g *engine.Group, b *batch) error {
 // Options.PerSecond persistence ids a second, and 4 read units for each. It costs 3.5 read units
 // for a group of one projection if there is nothing to do.
 //
-// If ctx ends before, the error is that of ctx, and the next call goes on where it was: a function
-// that is called again returns no error then. Handlers get the time that they get in an invocation.
-// Other errors are those of [projection.Group.Run], and those of requests.
+// If ctx ends before, the error is that of ctx, and the next call continues where it was: a
+// function that is called again returns no error then. Handlers get the time that they get in an
+// invocation. Other errors are those of [projection.Group.Run], and those of requests.
 func Maintain(ctx context.Context, g *projection.Group) error {
 	of := engine.GroupOf(g)
 	if err := of.Maintain(ctx); err != nil {

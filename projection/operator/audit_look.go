@@ -155,7 +155,7 @@ func (a *auditor) age(ctx context.Context, page *core.Page, steps []engine.Step)
 	return max(core.Of(a.journal).Clock.Wall().Sub(at), 1)
 }
 
-// count counts the numbers behind the offset, up to the highest.
+// count counts the numbers after the offset, up to the highest.
 func (a *auditor) count(ctx context.Context, f *Finding, steps []engine.Step) error {
 	if len(steps) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 // Pause pauses the projection in all processes, until [Operator.Continue]: also in processes that
 // begin later. It stores that and returns. A process finds it within a sixth of
 // Config.ClaimTimeout, at most 10 seconds; handlers that are called then return in their time. The
-// other projections of the group go on. [projection.Group.Resume] works on a paused projection,
+// other projections of the group continue. [projection.Group.Resume] works on a paused projection,
 // too.
 //
 // Nothing is lost, and no stream needs to keep its records meanwhile: Continue makes the group look

@@ -36,8 +36,8 @@ type RemoveOptions struct {
 // is done the projection does not begin ([projection.ErrResetting]). Afterwards one of the same
 // name begins as one that has never run.
 //
-// A process that stands still for 3 minutes does not count as running. If it goes on afterwards, it
-// is in the registry again a minute later, with what it has written: call Remove again.
+// A process that stands still for 3 minutes does not count as running. If it continues afterwards,
+// it is in the registry again a minute later, with what it has written: call Remove again.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrInUse], and
 // those of requests.
@@ -72,7 +72,7 @@ func (o *operated) remove(ctx context.Context, opts RemoveOptions) (int64, error
 }
 
 // deleteAll deletes the rows of the projection, its dead letters, the positions of sweeps for it,
-// and the sets that it was in. The item of a set names its projections, and is deleted behind its
+// and the sets that it was in. The item of a set names its projections, and is deleted after its
 // leases.
 func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
 	d, letters := o.deletion(opts.Progress), o.Table.LetterPrefix(o.Projection)
@@ -140,7 +140,7 @@ type setItems struct {
 	leases map[string][]dynamo.Attributes
 }
 
-// see notes the item of a set, or one of its leases, by its key behind that of the group.
+// see notes the item of a set, or one of its leases, by its key after that of the group.
 func (s *setItems) see(name string, key dynamo.Attributes, mine bool) {
 	set, _, lease := strings.Cut(name, "\x00")
 	switch {

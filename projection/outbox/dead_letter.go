@@ -100,12 +100,12 @@ func deleteDeadLetter(ctx context.Context, t *engine.Table, projection, id strin
 }
 
 // DeadLetters returns the messages of an outbox that its target has refused, in no order. The
-// projection is named as group/projection. It scans the projections table as the loop goes on,
+// projection is named as group/projection. It scans the projections table as the loop continues,
 // which costs half a read unit for each 4 KB of it. It may not see what was refused in the last
 // second.
 //
 // Errors: a *dynajournal.ArgumentError, [dynajournal.ErrCorruptItem] for a dead letter that can't
-// be decoded, after which the loop goes on, and those of requests, after which it ends.
+// be decoded, after which the loop continues, and those of requests, after which it ends.
 func DeadLetters(
 	ctx context.Context, journal *dynajournal.Journal, name string, opts operator.ScanOptions,
 ) iter.Seq2[DeadLetter, error] {

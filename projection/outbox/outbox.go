@@ -74,7 +74,7 @@ type outbox struct {
 // Name is that of [projection.AtLeastOnce].
 //
 // The messages of a persistence id are sent one after the other, in the order of its events. If one
-// is refused, it is stored as a dead letter before the offset moves, and those behind it are sent:
+// is refused, it is stored as a dead letter before the offset moves, and those after it are sent:
 // see [DeadLetters]. While the target can't be reached, persistence ids wait, and none becomes
 // stuck. The offset is stored when the messages of an event are sent; after a crash they are sent
 // again, with the same ids. All messages of one event must be sent within a third of

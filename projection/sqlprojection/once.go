@@ -59,7 +59,7 @@ func (o *sqlOffsets) Apply(ctx context.Context, r *engine.Run, state *engine.Row
 	}
 }
 
-// refused does what follows from a failure of the handler behind an offset. The failure is stored
+// refused does what follows from a failure of the handler after an offset. The failure is stored
 // elsewhere than the offset, so the offset is read again: another process may have come further.
 func (o *sqlOffsets) refused(ctx context.Context, r *engine.Run, state *engine.Row, at stored, s *engine.Step, err error) error {
 	failure, attempt := r.Failure(s, err), int64(1)
@@ -158,7 +158,7 @@ func why(ctx context.Context, r *engine.Run, err error) error {
 	return fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err)
 }
 
-// blame returns the error of a handler: a *refusal if it is a failure, of the step behind the good
+// blame returns the error of a handler: a *refusal if it is a failure, of the step after the good
 // ones, and another error if it passes.
 func (t *transaction) blame(ctx context.Context, r *engine.Run, good int, err error) error {
 	late := errors.Is(err, context.DeadlineExceeded)

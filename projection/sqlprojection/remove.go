@@ -12,9 +12,9 @@ import (
 
 // RemoveOffsets deletes the offsets of a projection of [New] in its database, named as
 // group/projection, and returns how many. Call it before or after operator.Operator.Remove; the
-// projection that is next to get the name goes on at what is left. No process may run it, nor begin
-// meanwhile. It deletes 1,000 rows in a statement. If it is interrupted, call it again. A table
-// that does not exist has none.
+// projection that is next to get the name continues at what is left. No process may run it, nor
+// begin meanwhile. It deletes 1,000 rows in a statement. If it is interrupted, call it again. A
+// table that does not exist has none.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrInUse], [ErrNoOffsetsTable], those of
 // requests, and those of the driver.

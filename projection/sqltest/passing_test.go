@@ -212,7 +212,7 @@ func TestHandlerHasADeadline(t *testing.T) {
 	})
 }
 
-// When a group ends, the transaction is rolled back, and another process goes on.
+// When a group ends, the transaction is rolled back, and another process continues.
 func TestGroupThatEndsRollsBack(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {

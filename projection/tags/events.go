@@ -15,14 +15,14 @@ import (
 type Event struct {
 	dynajournal.Event
 
-	// Offset is the place behind the event. If the journal's adapter makes several events of a
+	// Offset is the place after the event. If the journal's adapter makes several events of a
 	// stored one, that of all but the last is the place before them.
 	Offset Offset
 }
 
-// CurrentEventsByTag returns the events with a tag behind an offset that are indexed now: those of
+// CurrentEventsByTag returns the events with a tag after an offset that are indexed now: those of
 // a persistence id in their order. Between persistence ids there is no order. What is indexed while
-// the loop goes on may be returned, too.
+// the loop continues may be returned, too.
 //
 // None is returned twice. Behind an offset of an earlier loop, events of a persistence id may be
 // returned again, in their order, that an indexing process had added before it crashed or stood
@@ -37,7 +37,7 @@ type Event struct {
 // memory for each persistence id that it has returned events of, and holds up to 100 events.
 //
 // Errors: a *dynajournal.ArgumentError (also for an offset that is not of this index and tag, or
-// behind its end), [dynajournal.ErrCorruptItem], those of the journal's adapter, and those of
+// after its end), [dynajournal.ErrCorruptItem], those of the journal's adapter, and those of
 // requests. After an error the sequence ends; it can be continued at the offset of the last event.
 func (x *Index) CurrentEventsByTag(ctx context.Context, tag string, from Offset) iter.Seq2[Event, error] {
 	return tagSequence(func(yield func(Event) bool) error {

@@ -196,7 +196,7 @@ func checkTagIndex(journal *dynajournal.Journal, table string) error {
 //
 // Each index needs one projection, and keeps it: a projection that begins anew, after a
 // operator.Operator.Reset or with other options, needs another table. A reader takes events that
-// come behind later ones of their persistence id for repeats, and drops them.
+// come after later ones of their persistence id for repeats, and drops them.
 //
 // While the index can't be written, its persistence ids wait, and none becomes stuck.
 func (x *Index) Projection(name string, opts ...projection.Option) projection.Projection {

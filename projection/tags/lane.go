@@ -20,13 +20,13 @@ const (
 )
 
 // tagLane is what a process knows of a lane. Entries are added one after the other, each at the
-// number behind one that exists, under the condition that nothing is there. So a lane has no gap,
+// number after one that exists, under the condition that nothing is there. So a lane has no gap,
 // and no entry appears before one that a reader has seen.
 type tagLane struct {
 	par string
 	// turn is taken by whoever uses the fields below.
 	turn chan struct{}
-	// next is the number behind the last entry that is known, 0 if the lane was not read.
+	// next is the number after the last entry that is known, 0 if the lane was not read.
 	next int64
 	// others reports whether another process has added entries since the last one of this process.
 	others bool
@@ -45,7 +45,7 @@ func (x *Index) lane(par string) *tagLane {
 		if len(x.open) < maxOpenLanes {
 			break
 		}
-		if len(lane.turn) == 0 { // whoever waits for it goes on with what it knows
+		if len(lane.turn) == 0 { // whoever waits for it continues with what it knows
 			delete(x.open, other)
 		}
 	}
@@ -120,7 +120,7 @@ func (x *Index) openLane(ctx context.Context, lane *tagLane) error {
 	return nil
 }
 
-// catchUp reads the entries that were added behind the last one that is known, up to the first
+// catchUp reads the entries that were added after the last one that is known, up to the first
 // number at which there is none.
 func (x *Index) catchUp(ctx context.Context, lane *tagLane) error {
 	before := lane.next
@@ -164,7 +164,7 @@ func laneQuery(par string, from int64, consistent bool) *dynamodb.QueryInput {
 }
 
 // lanePage is a page of entries, in the order of the request. more reports whether there may be
-// more behind them.
+// more after them.
 type lanePage struct {
 	entries []tagEntry
 	more    bool

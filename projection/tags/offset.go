@@ -60,7 +60,7 @@ func splitTagOffset(text string) (tagPlace, bool) {
 	}
 	for _, part := range parts[fixed:] {
 		n, err := strconv.ParseInt(part, 10, 64)
-		// MaxInt64 has no number behind it.
+		// MaxInt64 has no number after it.
 		if err != nil || n < 0 || n == math.MaxInt64 || strconv.FormatInt(n, 10) != part {
 			return tagPlace{}, false
 		}

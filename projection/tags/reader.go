@@ -71,7 +71,7 @@ func (r *tagReader) page(ctx context.Context, lane int) (int, bool, error) {
 	return len(entries), more, nil
 }
 
-// entries reads the entries of a lane behind its position, up to the first number at which it finds
+// entries reads the entries of a lane after its position, up to the first number at which it finds
 // none. A read of several items is not of one moment, so it can show an entry and not the one
 // before, which was there earlier. A consistent read that begins later shows that one.
 func (r *tagReader) entries(ctx context.Context, lane int) ([]tagEntry, bool, error) {

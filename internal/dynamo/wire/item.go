@@ -77,7 +77,7 @@ type attribute struct {
 	// other is a *types.AttributeValueMemberSS or a *types.AttributeValueMemberM.
 	other types.AttributeValue
 	kind  kind
-	// literal is the attribute's JSON, from the quote before its name to the brace behind its
+	// literal is the attribute's JSON, from the quote before its name to the brace after its
 	// value. prefix is the part of it before the value.
 	literal, prefix []byte
 }

@@ -111,7 +111,7 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	if c.purged || before == 0 {
 		before = max(before, c.gapped)
 	}
-	// A process that stood still may go on with a life whose purge another one has told.
+	// A process that stood still may continue with a life whose purge another one has told.
 	if once || life > c.life {
 		c.life, c.purged, c.gapped = life, false, 0
 	}
@@ -144,7 +144,7 @@ func (c *chronicle) untold(id *stored, number int64) int64 {
 	return last
 }
 
-// checkGap checks a gap. One behind a purge is of a life that is not yet known: of any from the
+// checkGap checks a gap. One after a purge is of a life that is not yet known: of any from the
 // last known one on.
 func (c *chronicle) checkGap(id *stored, k kind, e told) string {
 	reached, last := &c.gapped, id.life

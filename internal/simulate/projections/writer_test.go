@@ -35,8 +35,8 @@ type stored struct {
 	// purgeTried has the lives in which a purge was tried. One that was interrupted may be told,
 	// too.
 	purgeTried map[int]bool
-	// purges are the numbers of the purges that were tried, and leave a low mark: the numbers go on
-	// in the same life. A projection that has handled nothing before is not told of them.
+	// purges are the numbers of the purges that were tried, and leave a low mark: the numbers
+	// continue in the same life. A projection that has handled nothing before is not told of them.
 	purges []int64
 	// fresh reports that the life has begun since the last round, as everything was erased. Then
 	// nothing is deleted, purged or erased: beyond the offset of the life before, that hides the
@@ -76,7 +76,7 @@ func (s *simulation) write(id *stored, random *rand.Rand, operations int) {
 	}
 }
 
-// operate does a random operation. It reports false if the writer can't go on.
+// operate does a random operation. It reports false if the writer can't continue.
 func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Rand) bool {
 	ctx := context.Background()
 	dice := random.IntN(s.sixes)
@@ -104,7 +104,7 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 	}
 }
 
-// append appends events in one atomic write. It reports false if the writer can't go on.
+// append appends events in one atomic write. It reports false if the writer can't continue.
 func (s *simulation) append(w *dynajournal.Writer, id *stored, n int) bool {
 	events, texts := make([]any, n), make([]string, n)
 	for i := range events {

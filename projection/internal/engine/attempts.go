@@ -104,7 +104,7 @@ func (r *Run) CountBefore(ctx context.Context, state *Row, first *Step) error {
 	return r.Group.Table.Update(ctx, r.Key, Change{Set: dynamo.Attributes{attrAttempts: Number(state.Attempts)}}, only)
 }
 
-// Attempt returns which attempt behind the offset of a row has failed.
+// Attempt returns which attempt after the offset of a row has failed.
 func (r *Run) Attempt(at *Row) int64 {
 	if r.Counted {
 		return at.Attempts

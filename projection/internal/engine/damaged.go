@@ -16,7 +16,7 @@ func IsUnreadable(err error) bool {
 
 // damaged does what follows from a row that can't be decoded. Nothing is handled: where the events
 // begin that were not is not known. Like a handler that fails again and again it makes the
-// persistence id stuck, so that the others go on. The attributes that are damaged stay.
+// persistence id stuck, so that the others continue. The attributes that are damaged stay.
 func (r *Run) damaged(ctx context.Context) error {
 	item, err := r.Group.Table.Get(ctx, r.Key)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 // decidedEnd returns the last event of a persistence id below which every number is decided, or the
 // end of what is deleted. It is the offset 0 if there is neither.
 //
-// In a native journal a writer closes missing numbers before it writes behind them, so the last
+// In a native journal a writer closes missing numbers before it writes after them, so the last
 // event is it. In a shared one a JVM may still write at a missing number of the last
 // [dynajournal.LiveWindow]: the end is before the first of these.
 func (g *Group) decidedEnd(ctx context.Context, pid string) (Offset, error) {

@@ -57,7 +57,7 @@ func (f *Filter) takesEvent(e *core.StoredEvent) bool {
 }
 
 // LeaveOut makes events that are left out part of the step before them, so that they cost no write.
-// The offset of that step is the one behind them. Those before the first event, or behind a gap,
+// The offset of that step is the one after them. Those before the first event, or after a gap,
 // are a step of their own.
 func (f *Filter) LeaveOut(steps []Step) []Step {
 	if !f.Tagged && !f.Typed && !f.AnyTag {

@@ -117,7 +117,7 @@ func (r *Run) Moved(to Offset) Change {
 }
 
 // findLate looks for events at the numbers that the projection has passed, from the low mark on.
-// They are told, and never handled: events behind them were.
+// They are told, and never handled: events after them were.
 func (r *Run) findLate(ctx context.Context, state *Row, low int64) error {
 	var left []hole
 	found := int64(0)

@@ -24,7 +24,7 @@ import (
 type hole struct {
 	core.Span
 
-	// writer is that of the event behind it. If the persistence id was purged and is used again,
+	// writer is that of the event after it. If the persistence id was purged and is used again,
 	// that is another one: the hole is not the same.
 	writer string
 	// age is how long it is known to be missing at least. In a row, at is the time of the service

@@ -59,7 +59,7 @@ func (r *Run) within(in *invocation) {
 
 // Run runs what feed triggers. feed calls add for each trigger, and its result when that is done.
 // Run returns when all are done, or the invocation is about to end: what is not done then was not
-// reported as done. The error is one after which the group can't go on.
+// reported as done. The error is one after which the group can't continue.
 func (in *invocation) Run(feed func(s *Schedule, add func() (done func()))) error {
 	g := in.group
 	s := newSchedule(g)

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// AttrMade has the messages of the event behind the offset of an outbox with MakeOnce, from before
+// AttrMade has the messages of the event after the offset of an outbox with MakeOnce, from before
 // the first is sent until the offset moves. AttrMadeBy is the writer of that event.
 const (
 	AttrMade   = "made"

@@ -109,7 +109,7 @@ func (t *Table) OwedKey(group, projection string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + group + "\x00owed\x00" + projection)}
 }
 
-// sweep sweeps for a projection until nothing is owed. A sweep that was interrupted goes on, and
+// sweep sweeps for a projection until nothing is owed. A sweep that was interrupted continues, and
 // settles what was owed when it began.
 func (in *invocation) sweep(of *Member) error {
 	g := in.group

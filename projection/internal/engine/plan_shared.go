@@ -11,7 +11,7 @@ import (
 // planned is what follows from what was read of a journal.
 type planned struct {
 	steps []Step
-	// passed are the holes between the steps. open are those behind the steps, which are waited
+	// passed are the holes between the steps. open are those after the steps, which are waited
 	// for, one for each event that is behind some; none if nothing is visible there.
 	passed, open []hole
 }

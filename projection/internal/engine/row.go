@@ -74,7 +74,7 @@ type Row struct {
 	first string
 	// Debt is the run that is owed.
 	Debt Debt
-	// Made are the messages of the event behind the offset that are stored, nil if none are.
+	// Made are the messages of the event after the offset that are stored, nil if none are.
 	Made *Made
 }
 

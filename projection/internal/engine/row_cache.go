@@ -86,7 +86,7 @@ func (r *Row) At(to Offset) Row {
 
 // row returns the row of the run, of the cache or of the table. That of the cache serves records
 // only: whoever asks for a reading without one may know that the row was changed, as by a reset. It
-// does not serve a record behind the next event either, as another process has handled those
+// does not serve a record after the next event either, as another process has handled those
 // between.
 func (r *Run) row(ctx context.Context) (Row, error) {
 	var kept Row

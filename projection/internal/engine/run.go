@@ -329,7 +329,7 @@ func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
 func (r *Run) Failure(s *Step, err error) *HandlerError {
 	seq := s.To.Seq
 	if s.Event != nil {
-		seq = s.Event.SequenceNumber // those behind it that are left out are not what has failed
+		seq = s.Event.SequenceNumber // those after it that are left out are not what has failed
 	}
 	return &HandlerError{r.Of.Name, r.Pid, seq, err}
 }

@@ -192,8 +192,8 @@ func (s *Schedule) next(ctx context.Context) *task {
 	}
 }
 
-// work runs tasks until ctx ends, or with the first error after which the group can't go on. begin
-// makes another worker begin.
+// work runs tasks until ctx ends, or with the first error after which the group can't continue.
+// begin makes another worker begin.
 func (s *Schedule) work(ctx context.Context, begin func()) error {
 	w := &worker{begin: begin}
 	defer s.group.overdue.end(w)

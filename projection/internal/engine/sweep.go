@@ -112,7 +112,7 @@ func WaitFor(ctx context.Context, limit *rate.Limiter) error {
 	return err
 }
 
-// Once sweeps for some projections all persistence ids behind the stored position, and waits until
+// Once sweeps for some projections all persistence ids after the stored position, and waits until
 // all are done. With a position of no group nothing is stored, and all ids are swept.
 func (s *Sweep) Once(
 	ctx context.Context, g *Group, members []*Member, to *Schedule, position *Position,

@@ -39,7 +39,7 @@ func (s *swept) begin(pid string) (done func()) {
 	}
 }
 
-// pass moves last behind the ids that are done. The caller holds the lock.
+// pass moves last after the ids that are done. The caller holds the lock.
 func (s *swept) pass() {
 	for len(s.under) > 0 && s.under[0].done {
 		s.last, s.under = s.under[0].pid, s.under[1:]

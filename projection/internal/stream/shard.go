@@ -191,7 +191,7 @@ func (r *reader) oweCovering(ctx context.Context) error {
 	return nil
 }
 
-// iterator returns where reading goes on behind a record, or at the oldest one.
+// iterator returns where reading continues after a record, or at the oldest one.
 func (r *reader) iterator(ctx context.Context, received string) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.Arn, ShardId: &r.lease.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
@@ -210,8 +210,8 @@ func (r *reader) iterator(ctx context.Context, received string) (*string, error)
 	return out.ShardIterator, nil
 }
 
-// failed does what follows from a failed request, and returns behind which record to go on. Where
-// records are trimmed, or the whole shard is, a sweep is owed first.
+// failed does what follows from a failed request, and returns behind which record to continue.
+// Where records are trimmed, or the whole shard is, a sweep is owed first.
 func (r *reader) failed(ctx context.Context, received string, err error) string {
 	if ctx.Err() != nil {
 		return received
@@ -296,7 +296,7 @@ func (r *reader) hand(ctx context.Context, records []wire.Record, last string) b
 	return true
 }
 
-// done counts an id of a page as done, and moves the checkpoint behind the pages that are.
+// done counts an id of a page as done, and moves the checkpoint after the pages that are.
 func (r *reader) done(page *recordPage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

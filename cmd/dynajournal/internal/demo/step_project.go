@@ -44,7 +44,7 @@ func (b *balanceSheet) read() (sum int64, events int) {
 }
 
 // project lets a projection of all accounts catch up with what was written, follow what is written,
-// and go on in another process.
+// and continue in another process.
 func (s *scene) project(ctx context.Context) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
