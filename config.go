@@ -33,7 +33,8 @@ type Config struct {
 
 	// AttemptTimeout limits the duration of one attempt of a request. An attempt that takes longer
 	// is made again, within OperationTimeout. Lower it to recover sooner from lost connections;
-	// raise it if the network is slow.
+	// raise it if the network is slow. An attempt that several writers share has a quarter of it.
+	// After that each writer's events are sent in a request of their own.
 	//
 	// From 1 nanosecond to 10 years. Defaults to 4 seconds.
 	AttemptTimeout time.Duration
@@ -53,8 +54,9 @@ type Config struct {
 	// From 1 nanosecond to 10 years. Defaults to 1 millisecond.
 	BackoffBase time.Duration
 
-	// BackoffCap is the longest pause before any retry. Raise it, with OperationTimeout, to spread
-	// the retries of many clients over a longer time.
+	// BackoffCap is the longest pause before one of the first Retries retries. Raise it, with
+	// OperationTimeout, to spread the retries of many clients over a longer time. Further pauses of
+	// a throttled request are up to 64 milliseconds, whatever BackoffCap is.
 	//
 	// From 1 nanosecond to 10 years. Defaults to 1 second.
 	BackoffCap time.Duration
@@ -70,7 +72,9 @@ type Config struct {
 	// DecodeEagerly decodes every event while it is read, and ends the reading with the first that
 	// can't be decoded. Set it to find such an event before the events after it are handled.
 	//
-	// Defaults to false: Event.Payload decodes an event.
+	// Defaults to false: Event.Payload decodes an event. With an Adapter or upcasters events are
+	// decoded while they are read in any case, and one that can't be decoded does not end the
+	// reading.
 	DecodeEagerly bool
 
 	// Endpoint is the URL of the service. Set it for a service other than AWS, such as DynamoDB
@@ -81,7 +85,7 @@ type Config struct {
 
 	// EventMetadata selects whether events are stored with their time, metadata and tags. Set
 	// EventMetadataOn for a journal that is shared with a JVM, which ignores them, and
-	// EventMetadataOff to store nothing but what the plug-ins store.
+	// EventMetadataOff to store none of them.
 	//
 	// Defaults to EventMetadataAuto: on in a native journal.
 	EventMetadata EventMetadata
@@ -107,7 +111,8 @@ type Config struct {
 	// HandoverTime is the shortest time in which a JVM can take over a persistence id from a writer
 	// of this journal and delete events. It has no effect in a native journal. A writer that was
 	// idle for longer checks before it writes whether a JVM has taken over, which takes one request
-	// and 3 read units; a writer whose write took longer checks before it acknowledges the write.
+	// and 3 read units if the last event has up to 4 KB, and a second request if that event was
+	// deleted; a writer whose write took longer checks before it acknowledges the write.
 	// Lower it if entities move faster than that between Go and the JVM.
 	//
 	// At least 10 seconds; negative never checks. Defaults to 1 minute.
@@ -129,8 +134,9 @@ type Config struct {
 
 	// HTTP configures connections. It is used if AWS.HTTPClient is nil or the SDK's own client
 	// (*awshttp.BuildableClient); with the latter, a field of HTTP that is zero keeps that client's
-	// setting. With an *http.Client, which has settings of its own, a field of HTTP that is set is
-	// an error. With an HTTP client of any other type HTTP has no effect.
+	// setting, except ConnectTimeout: its default also limits that client's dialer. With an
+	// *http.Client, which has settings of its own, a field of HTTP that is set is an error. With an
+	// HTTP client of any other type HTTP has no effect.
 	//
 	// Defaults to the SDK's settings, but for the fields that document another default. The number
 	// of connections is MaxConnections.
@@ -243,9 +249,9 @@ type Config struct {
 	Retries int
 
 	// SDKCodec leaves everything about requests to the AWS SDK. Without it the journal encodes,
-	// signs and sends its most frequent requests itself, and decodes the
-	// responses, which takes a fraction of the processor time. The requests are the same. Set it if
-	// in doubt about that.
+	// signs and sends its most frequent requests itself, and decodes the responses, which takes a
+	// fraction of the processor time. The requests are the same, except for headers in which the
+	// SDK numbers requests and attempts. Set it if in doubt about that.
 	//
 	// The SDK sends everything anyway if AWS has middlewares (APIOptions), interceptors, service
 	// options, a ClientLogMode or an endpoint resolver, so that they see every request, and in AWS

@@ -87,8 +87,8 @@ func (c *Config) checkNumbers() error {
 		positive("MaxSnapshotBytes", int64(c.MaxSnapshotBytes), anyNumber),
 		positive("OperationTimeout", int64(c.OperationTimeout), anyDuration),
 		positive("ReplayParallelism", int64(c.ReplayParallelism), MaxMaxConnections),
-		positive("HTTP.ReadBuffer", max(int64(c.HTTP.ReadBuffer), 1), maxBuffer),
-		positive("HTTP.WriteBuffer", max(int64(c.HTTP.WriteBuffer), 1), maxBuffer),
+		positive("HTTP.ReadBuffer", cmp.Or(int64(c.HTTP.ReadBuffer), 1), maxBuffer),
+		positive("HTTP.WriteBuffer", cmp.Or(int64(c.HTTP.WriteBuffer), 1), maxBuffer),
 		positive("SequenceShards", max(int64(c.SequenceShards), 0)+1, layout.MaxShards+1),
 	)
 }

@@ -65,8 +65,9 @@ type GroupCommit int
 
 const (
 	// GroupCommitAuto shares requests unless the service refuses them, because it lacks PartiQL or
-	// denies access (dynamodb:PartiQLInsert). The journal then logs that once, and continues with a
-	// PutItem for each event.
+	// denies access (dynamodb:PartiQLInsert). The journal then logs that, and continues with a
+	// PutItem for each event. If access was denied, it tries a shared request again after 1 minute,
+	// and then after longer pauses up to 1 hour.
 	GroupCommitAuto GroupCommit = iota
 	// GroupCommitOff sends a PutItem for each event.
 	GroupCommitOff

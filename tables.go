@@ -13,9 +13,9 @@ import (
 // TableOptions are the options of CreateTables.
 type TableOptions struct {
 	// SharedWithJVM makes a journal that Akka's or Pekko's plug-in can use at the same time. Its
-	// tables have the plug-in's indexes, which double the cost of every write.
-	// Config.SequenceShards, which is 10 if it is not set, must be the number in the JVM's
-	// configuration.
+	// tables have the plug-in's indexes. They add a write unit to each write of an event, and
+	// double the cost of each snapshot. Config.SequenceShards, which is 10 if it is not set, must
+	// be the number in the JVM's configuration.
 	//
 	// Defaults to false: the journal is native. It has a sparse index of persistence ids, no index
 	// of snapshots, and 1 shard. Config.SequenceShards must be 0 or 1.
@@ -87,7 +87,8 @@ type UpdateOptions struct {
 }
 
 // UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and
-// the expiry of tombstones, and what the options ask for. It waits until they are active, which
+// the expiry of tombstones, and what the options ask for. If there is a projections table, it also
+// adds the index of debts there, and scans that table once. It waits until they are active, which
 // takes long for the index of a large table. Any number of processes can call it at the same time.
 // It returns what it has added, also with an error. It can't add indexes to a snapshot table.
 //

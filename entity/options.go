@@ -27,8 +27,8 @@ type Options struct {
 	// Defaults to none.
 	Hooks []Hook
 
-	// IdleTimeout is how long an entity stays in memory after its last use, at least. It can stay a
-	// quarter longer.
+	// IdleTimeout is how long an entity stays in memory after its last use, unless MaxEntities is
+	// exceeded. It can stay a quarter longer.
 	//
 	// Negative keeps entities until MaxEntities. Defaults to 10 minutes.
 	IdleTimeout time.Duration
@@ -65,7 +65,8 @@ type Options struct {
 	Metadata func(ctx context.Context) map[string]string
 
 	// RecoveryTimeout limits how long an entity is loaded, from when the loading begins. Then the
-	// calls that wait for it fail with [ErrRecoveryTimeout]; the next call tries again.
+	// calls that wait for it fail with [ErrRecoveryTimeout]; the next call tries again. It also
+	// limits how long a snapshot is saved.
 	//
 	// Defaults to 30 seconds.
 	RecoveryTimeout time.Duration
@@ -79,11 +80,11 @@ type Options struct {
 // process of smaller limits erases nothing, and smaller limits mean nothing to entities that have
 // larger ones.
 type CommandIDs struct {
-	// Last defaults to 1,000.
+	// Last is from 1 to 1,000,000. Defaults to 1,000.
 	Last int
-	// Period defaults to 10 minutes.
+	// Period must not be negative. Defaults to 10 minutes.
 	Period time.Duration
-	// Most defaults to 10,000.
+	// Most is from Last to 1,000,000. Defaults to 10,000, or to Last if that is larger.
 	Most int
 }
 

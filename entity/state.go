@@ -58,9 +58,9 @@ const (
 // A state that does not fit into an item is split over several. Config.MaxSnapshotBytes limits it:
 // more is dynajournal.ErrRejected.
 //
-// Options are those of [Open], but for these. CommandIDs.Last and Most default to 20, and are
-// limited to 1,000, as the ids are part of the item, with up to 33 bytes each. Commands are joined
-// in every kind of journal, and Join.Bytes has no effect. Metadata must not be set.
+// Options are those of [Open], but for these. CommandIDs.Last defaults to 20, Most to Last, and
+// both are limited to 1,000, as the ids are part of the item, with up to 33 bytes each. Commands
+// are joined in every kind of journal, and Join.Bytes has no effect. Metadata must not be set.
 //
 // The error is a *dynajournal.ArgumentError if the type or the options can't be used.
 func OpenStates[S any](journal *dynajournal.Journal, kind StateType[S], options Options) (*States[S], error) {

@@ -29,8 +29,10 @@ type Type[S, E any] struct {
 	Evolve func(state S, event E) S
 
 	// Copy returns a copy of a state that shares nothing with it that Evolve changes. Set it if S
-	// holds pointers, maps or slices and Evolve changes what they hold. It is called once for each
-	// write, and never while an entity is loaded.
+	// holds pointers, maps or slices and Evolve changes what they hold. It is usually called once
+	// for each write, and never while an entity is loaded. It is called more often if commands are
+	// decided again or fail after they have recorded events, and once when the entity catches up
+	// with events of other processes.
 	//
 	// Defaults to none: Evolve changes nothing.
 	Copy func(state S) S
@@ -94,7 +96,8 @@ type Snapshots struct {
 	DeleteEvents bool
 
 	// Needed returns the first sequence number of an entity that a reader outside still needs, such
-	// as a projection. It is asked before events are deleted; these stay. An error deletes nothing.
+	// as a projection. It is asked before events are deleted. That event and those after it stay.
+	// After an error no event is deleted; older snapshots are deleted already.
 	//
 	// Defaults to none.
 	Needed func(ctx context.Context, persistenceID string) (int64, error)

@@ -20,7 +20,8 @@ type Config struct {
 	// [Transactional], and those that begin [FromNow], fail: docs/guarantees.md has a section about
 	// global tables.
 	//
-	// Defaults to false: that is [ErrReplicated].
+	// Defaults to false: that is [ErrReplicated]. If dynamodb:DescribeTable is denied, it is not
+	// checked.
 	AllowReplicas bool
 
 	// Attempts is how often a handler is called for an event at least before the persistence id is
@@ -29,8 +30,8 @@ type Config struct {
 	// At least 1. Defaults to 5.
 	Attempts int
 
-	// BatchSize is how many events are read and handled under one claim at most. Fewer need less
-	// memory; more cost fewer writes while a projection catches up.
+	// BatchSize is how many events are read at once at most, and usually handled under one claim.
+	// Fewer need less memory; more cost fewer writes while a projection catches up.
 	//
 	// From 1 to 10,000. Defaults to 100.
 	BatchSize int
@@ -38,13 +39,15 @@ type Config struct {
 	// ClaimTimeout is how long a claim must not move before its process counts as dead. A handler
 	// that runs in a process that was wrongly taken for dead overlaps with another one. A third of
 	// it bounds a call of a handler: the context of the call ends then. Raise it if handlers take
-	// longer; lower it to continue sooner after a crash.
+	// longer; lower it to continue sooner after a crash. On AWS Lambda a claim also ends with its
+	// invocation.
 	//
 	// At least 100 milliseconds. Defaults to 1 minute.
 	ClaimTimeout time.Duration
 
-	// Concurrency is how many handlers run at the same time at most, each for another persistence
-	// id or projection.
+	// Concurrency is how many handlers run at the same time, each for another persistence id or
+	// projection. A handler that does not return long after its context has ended is not counted,
+	// so there can be twice as many. On AWS Lambda it is the number for each invocation.
 	//
 	// At least 1. Defaults to 16.
 	Concurrency int
@@ -52,10 +55,10 @@ type Config struct {
 	// HoleWait is how long a missing sequence number before an event is waited for, in a journal
 	// that is shared with a JVM: a JVM writes several events at the same time, so the missing one
 	// may still come. Then it is passed, and an event that is stored there later is not handled.
-	// Set it to more than any write of the JVM takes, with its retries. It delays the events behind
+	// Set it to more than any write of the JVM takes, with its retries. It delays the events after
 	// numbers that the JVM has rejected, of the same persistence id only.
 	//
-	// Defaults to 1 minute.
+	// Must not be negative. Defaults to 1 minute.
 	HoleWait time.Duration
 
 	// Logger receives the log records.
@@ -64,9 +67,10 @@ type Config struct {
 	Logger *slog.Logger
 
 	// MaxWaiting is how many persistence ids of records of the stream wait in the memory of a
-	// process at most, and as many that [Group.Trigger] has named. Beyond that the process reads
-	// the next records when some are done, and Trigger leaves the persistence id to the source.
-	// What waits for more than some seconds is not in memory.
+	// process at most. Beyond that the process reads the next records when some are done.
+	// [Group.Trigger] leaves a persistence id to the source while as many wait for each projection,
+	// whatever has named them. If the projections table has the index of debts, what waits for more
+	// than some seconds is not in memory.
 	//
 	// At least 2,000. Defaults to 8,000.
 	MaxWaiting int
@@ -83,13 +87,16 @@ type Config struct {
 	// has the same.
 	OnSweep func(SweepCount)
 
-	// RetryLongest is the longest pause before a handler is called again for the same event.
+	// RetryLongest is the longest pause until a handler may be called again for the same event.
+	// After some seconds a process finds such events by looking at the projections table, which can
+	// take 10 seconds more. On AWS Lambda awslambda.Maintain finds them.
 	//
 	// Defaults to 10 seconds, or to RetryShortest if that is longer.
 	RetryLongest time.Duration
 
-	// RetryShortest is the pause after the first failure. It doubles with each further one, up to
-	// RetryLongest, and is up to half shorter at random.
+	// RetryShortest is the pause after the first failure. In the first seconds it doubles with each
+	// further failure, up to RetryLongest, and is up to half shorter at random. Later the pause is
+	// half of the time for which the persistence id has waited, from RetryShortest to RetryLongest.
 	//
 	// Defaults to 100 milliseconds.
 	RetryShortest time.Duration

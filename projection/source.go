@@ -78,8 +78,8 @@ type StreamsOptions struct {
 	// Negative is no limit. Defaults to 100.
 	PerSecond float64
 
-	// Poll is the pause after an answer without records. It bounds how soon an event is handled,
-	// and how many requests an idle stream costs.
+	// Poll is the time from one look at an idle shard to the next, with the time that the request
+	// takes. It bounds how soon an event is handled, and how many requests an idle stream costs.
 	//
 	// Defaults to 250 milliseconds.
 	Poll time.Duration

@@ -41,7 +41,7 @@ type PayloadStore interface {
 
 // External lets payloads of more than so many bytes be kept in a store: Encode puts them there, and
 // returns a reference, with the key, the size and the SHA-256 of the payload. Decode reads the
-// payload, and compares it with that. above is at least 0.
+// payload, and compares it with that. A negative above counts as 0.
 //
 // A payload is put before the event or the snapshot with its reference is written. So a write that
 // fails leaves a payload to which nothing refers; package payloads finds these. An event is

@@ -49,6 +49,7 @@ type Option func(*Registry)
 // WithMaxDecompressed limits the size of a payload after decompression, in
 // bytes; larger ones fail with ErrTooLarge. The default is
 // DefaultMaxDecompressed; a limit below 1 lets no compressed payload through.
+// It also limits the payloads that External keeps in a store.
 func WithMaxDecompressed(limit int64) Option {
 	return func(r *Registry) { r.maxDecompressed = limit }
 }

@@ -42,6 +42,8 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"more connections than a journal takes":       func(c *dynajournal.Config) { c.MaxConnections = 10_001 },
 		"more partitions read ahead than connections": func(c *dynajournal.Config) { c.ReplayParallelism = 10_001 },
 		"a huge buffer":                               func(c *dynajournal.Config) { c.HTTP.WriteBuffer = 1 << 31 },
+		"a negative write buffer":                     func(c *dynajournal.Config) { c.HTTP.WriteBuffer = -1 },
+		"a negative read buffer":                      func(c *dynajournal.Config) { c.HTTP.ReadBuffer = -1 },
 		"a time of hand-over shorter than a look":     func(c *dynajournal.Config) { c.HandoverTime = time.Second },
 		"a negative fence window":                     func(c *dynajournal.Config) { c.FenceWindow = -1 },
 		"no connections":                              func(c *dynajournal.Config) { c.MaxConnections = -1 },
