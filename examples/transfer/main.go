@@ -47,7 +47,7 @@ func main() {
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()
 	check(b.settled(ctx, "anna"))
-	fmt.Println("the second process goes on:")
+	fmt.Println("the second process continues:")
 	b.show(ctx, "anna", "bob")
 
 	_, err = b.accounts.Update(ctx, "carl", closeAccount)
