@@ -408,3 +408,30 @@ func TestResumeThatFailsLeavesTheIDStuck(t *testing.T) {
 		t.Errorf("after an outage the row is %v", b.row("group/all", "a"))
 	}
 }
+
+// The event after one that was passed over has attempts of its own.
+func TestSkippedEventLeavesNoAttempts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "poison", "bad")
+		all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+			if e.SequenceNumber > 1 {
+				return errWanted
+			}
+			return nil
+		}}
+		config := inSeconds()
+		config.Attempts, config.StuckAfter = 2, time.Minute
+		start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", all)))
+		time.Sleep(3 * time.Minute)
+		want(t, "stuck", b.stuckIDs(""), "group/all a 1 2")
+		if _, err := operator.New(b.journal, "group/all").Skip(t.Context(), "a", 2); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		want(t, "stuck", b.stuckIDs(""))
+		time.Sleep(2 * time.Minute)
+		want(t, "stuck", b.stuckIDs(""), "group/all a 2 3")
+	})
+}
