@@ -289,6 +289,7 @@ func (s *simulation) behind(counts func(g int, k kind) bool) string {
 					if err := s.processes[s.random(len(s.processes))].groups[g].Resume(context.Background(), k.name(), id.pid); err != nil {
 						return err.Error()
 					}
+					row = s.row(groupName(g)+"/"+k.name(), id.pid)
 				}
 				if why := id.reached(row); why != "" {
 					return groupName(g) + "/" + k.name() + " " + id.pid + ": " + why
