@@ -73,7 +73,7 @@ func (g *Group) Trigger(persistenceID string) { engine.GroupOf(g).Trigger(persis
 // claim, it waits. It does nothing if no run is owed.
 //
 // Errors: a *dynajournal.ArgumentError if there is no such projection, a *[HandlerError] if the
-// handler fails again: a persistence id that was stuck stays stuck. And those of requests.
+// handler fails again: a persistence id that was stuck stays stuck. Requests can also fail.
 func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
 	return public(engine.GroupOf(g).Resume(ctx, projection, persistenceID))
 }

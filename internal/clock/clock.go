@@ -152,6 +152,14 @@ func (c *Clock) Time() time.Time {
 	return wall
 }
 
+// ServiceOrWall returns the service's time, or the local wall clock if that is not known.
+func (c *Clock) ServiceOrWall() time.Time {
+	if service, known := c.Service(); known {
+		return service
+	}
+	return c.Wall()
+}
+
 // Latest returns the later of the local wall clock and the service's time.
 func (c *Clock) Latest() time.Time {
 	wall := c.Wall()

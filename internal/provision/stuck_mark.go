@@ -29,7 +29,7 @@ const AttrStuckMark = "stuck"
 const attrClaim = "claim"
 
 // ConvertMark returns the update of a row that puts a debt that is never due into the place of
-// AttrStuckMark. The time is that of the service.
+// AttrStuckMark. now is the service's time.
 func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time) dynamo.Update {
 	number := func(n int64) types.AttributeValue {
 		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
@@ -88,10 +88,7 @@ func (u *updating) convertMark(ctx context.Context, table string, key dynamo.Att
 	if journal != u.Name || !isRow {
 		return false, nil
 	}
-	now, known := u.client.Clock().Service()
-	if !known {
-		now = u.client.Clock().Wall()
-	}
+	now := u.client.Clock().ServiceOrWall()
 	_, err := u.client.Update(ctx, &dynamo.Meter{}, ConvertMark(table, key, journal+"\x00"+projection, now))
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return false, nil

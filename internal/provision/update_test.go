@@ -339,7 +339,7 @@ func TestUpdateAddsTheIndexOfDebts(t *testing.T) {
 }
 
 // An update puts debts that are never due into the place of the marks by which version 0.1.0 says
-// that persistence ids are stuck. It leaves what is of another journal.
+// that persistence ids are stuck. It does not change rows of other journals.
 func TestUpdateConvertsStuckMarks(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)

@@ -37,7 +37,7 @@ func recordsBySDK(tb testing.TB, body []byte) (Records, error) {
 	return all, nil
 }
 
-// plainValues returns attributes of a stream in the form of those of a table.
+// plainValues converts attributes of a stream into attributes of a table.
 func plainValues(tb testing.TB, of map[string]types.AttributeValue) Attributes {
 	tb.Helper()
 	if of == nil {

@@ -91,12 +91,8 @@ func (e *encoder) putItem(in *dynamodb.PutItemInput) {
 	e.object(func() {
 		e.stringField("TableName", in.TableName)
 		e.itemField("Item", in.Item)
-		e.stringField("ConditionExpression", in.ConditionExpression)
-		e.attributeNames(in.ExpressionAttributeNames)
-		e.itemField("ExpressionAttributeValues", in.ExpressionAttributeValues)
-		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
-		e.enumField("ReturnValues", string(in.ReturnValues))
-		e.enumField("ReturnValuesOnConditionCheckFailure", string(in.ReturnValuesOnConditionCheckFailure))
+		e.condition(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		e.returns(in.ReturnConsumedCapacity, in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
 	})
 }
 
@@ -107,13 +103,25 @@ func (e *encoder) updateItem(in *dynamodb.UpdateItemInput) {
 		e.stringField("TableName", in.TableName)
 		e.itemField("Key", in.Key)
 		e.stringField("UpdateExpression", in.UpdateExpression)
-		e.stringField("ConditionExpression", in.ConditionExpression)
-		e.attributeNames(in.ExpressionAttributeNames)
-		e.itemField("ExpressionAttributeValues", in.ExpressionAttributeValues)
-		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
-		e.enumField("ReturnValues", string(in.ReturnValues))
-		e.enumField("ReturnValuesOnConditionCheckFailure", string(in.ReturnValuesOnConditionCheckFailure))
+		e.condition(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		e.returns(in.ReturnConsumedCapacity, in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
 	})
+}
+
+// condition writes the condition of a write, and the names and values of its expressions.
+func (e *encoder) condition(expression *string, names map[string]string, values Attributes) {
+	e.stringField("ConditionExpression", expression)
+	e.attributeNames(names)
+	e.itemField("ExpressionAttributeValues", values)
+}
+
+// returns writes what the response of a write has.
+func (e *encoder) returns(
+	capacity types.ReturnConsumedCapacity, values types.ReturnValue, failed types.ReturnValuesOnConditionCheckFailure,
+) {
+	e.enumField("ReturnConsumedCapacity", string(capacity))
+	e.enumField("ReturnValues", string(values))
+	e.enumField("ReturnValuesOnConditionCheckFailure", string(failed))
 }
 
 func (e *encoder) getItem(in *dynamodb.GetItemInput) {

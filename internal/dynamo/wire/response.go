@@ -31,9 +31,17 @@ func Decode(body []byte, out any, items *Items) bool {
 	case *dynamodb.PutItemOutput:
 		return decodePut(body, out)
 	case *dynamodb.UpdateItemOutput:
-		return decodeUpdate(body, out)
+		s, ok := decodeSingle(body, "Attributes")
+		if ok {
+			out.Attributes, out.ConsumedCapacity = s.item, s.capacity
+		}
+		return ok
 	case *dynamodb.GetItemOutput:
-		return decodeGet(body, out)
+		s, ok := decodeSingle(body, "Item")
+		if ok {
+			out.Item, out.ConsumedCapacity = s.item, s.capacity
+		}
+		return ok
 	}
 	return false
 }
@@ -112,32 +120,26 @@ func decodePut(body []byte, out *dynamodb.PutItemOutput) bool {
 	})
 }
 
-// decodeUpdate decodes a response of UpdateItem.
-func decodeUpdate(body []byte, out *dynamodb.UpdateItemOutput) bool {
-	return decodeObject(body, out, func(d *decoder, out *dynamodb.UpdateItemOutput, name []byte) (ok bool) {
-		switch string(name) {
-		case "Attributes":
-			ok = d.item()
-			out.Attributes = d.last.attributeMap()
-		case "ConsumedCapacity":
-			out.ConsumedCapacity, ok = d.tableCapacity()
-		}
-		return ok
-	})
+// single is a response with one item, or with attributes of one.
+type single struct {
+	item     Attributes
+	capacity *types.ConsumedCapacity
 }
 
-// decodeGet decodes a response of GetItem.
-func decodeGet(body []byte, out *dynamodb.GetItemOutput) bool {
-	return decodeObject(body, out, func(d *decoder, out *dynamodb.GetItemOutput, name []byte) (ok bool) {
+// decodeSingle decodes a response that has an item in a field.
+func decodeSingle(body []byte, field string) (single, bool) {
+	var s single
+	ok := decodeObject(body, &s, func(d *decoder, s *single, name []byte) (ok bool) {
 		switch string(name) {
-		case "Item":
+		case field:
 			ok = d.item()
-			out.Item = d.last.attributeMap()
+			s.item = d.last.attributeMap()
 		case "ConsumedCapacity":
-			out.ConsumedCapacity, ok = d.tableCapacity()
+			s.capacity, ok = d.tableCapacity()
 		}
 		return ok
 	})
+	return s, ok
 }
 
 // page is a response of Query or Scan.

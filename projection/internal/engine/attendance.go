@@ -215,8 +215,7 @@ func (g *Group) stay(ctx context.Context) {
 			continue
 		}
 		if ctx.Err() == nil && !errors.Is(err, context.Canceled) {
-			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not say that it runs projections",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
+			g.logPresence(ctx, err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (d *Decoder) debt() Debt {
 func (t *Table) debtsOf(projection string) string { return t.JournalName + "\x00" + projection }
 
 // owe stores that the projection owes the persistence id a run after a pause, because of an error.
-// A debt that is there stays what it is, also one that is never due.
+// A stored debt keeps its due time, even if it is never due.
 func (r *Run) owe(ctx context.Context, because error, pause time.Duration) error {
 	now := r.Group.Now()
 	values := dynamo.Attributes{

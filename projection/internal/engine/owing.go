@@ -15,11 +15,7 @@ import (
 func (g *Group) Now() time.Time { return g.Table.now() }
 
 func (t *Table) now() time.Time {
-	clock := core.Of(t.Journal).Clock
-	if service, known := clock.Service(); known {
-		return service
-	}
-	return clock.Wall()
+	return core.Of(t.Journal).Clock.ServiceOrWall()
 }
 
 // Owing is the part of an update that owes a sweep. Its values are 0 as :none, and 1 as :one.

@@ -89,6 +89,12 @@ func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error
 	return nil
 }
 
+// logPresence logs that the process could not store that it runs the projections.
+func (g *Group) logPresence(ctx context.Context, err error) {
+	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not say that it runs projections",
+		slog.String("group", g.Config.Name), slog.Any("error", err))
+}
+
 // absent stores for each projection that this process no longer runs it.
 func (g *Group) absent(ctx context.Context, worker string) {
 	for _, of := range g.Members {

@@ -80,11 +80,7 @@ func (t *Table) List(ctx context.Context) ([]Info, error) {
 
 // Infos reads what is known of projections. Those of which nothing is are left out.
 func (t *Table) Infos(ctx context.Context, names []string) ([]Info, error) {
-	keys := make([]dynamo.Attributes, len(names))
-	for i, name := range names {
-		keys[i] = t.StandingKey(name)
-	}
-	items, err := t.Batch(ctx, keys)
+	items, err := t.standingItems(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +131,7 @@ func (g *Group) enter(ctx context.Context, worker string) error {
 	if err := g.Table.known(ctx, g.Members); err != nil {
 		return err
 	}
-	keys := make([]dynamo.Attributes, len(g.Members))
-	for i, of := range g.Members {
-		keys[i] = g.Table.StandingKey(of.Name)
-	}
-	items, err := g.Table.Batch(ctx, keys)
+	items, err := g.Table.standingItems(ctx, names(g.Members))
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,7 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 		if err := g.present(ctx, worker); err == nil {
 			said = begun
 		} else if ctx.Err() == nil {
-			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not say that it runs projections",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
+			g.logPresence(ctx, err)
 		}
 	}
 }

@@ -38,13 +38,18 @@ func (t *Table) StandingKey(name string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + name)}
 }
 
-// standings reads what is stored for the projections of a group, in their order: 1 read unit each.
-func (g *Group) standings(ctx context.Context) ([]standing, error) {
-	keys := make([]dynamo.Attributes, len(g.Members))
-	for i, of := range g.Members {
-		keys[i] = g.Table.StandingKey(of.Name)
+// standingItems reads the items of projections, in the order of their names: 1 read unit each.
+func (t *Table) standingItems(ctx context.Context, names []string) ([]dynamo.Attributes, error) {
+	keys := make([]dynamo.Attributes, len(names))
+	for i, name := range names {
+		keys[i] = t.StandingKey(name)
 	}
-	items, err := g.Table.Batch(ctx, keys)
+	return t.Batch(ctx, keys)
+}
+
+// standings reads and decodes the items of the projections of a group, in their order.
+func (g *Group) standings(ctx context.Context) ([]standing, error) {
+	items, err := g.Table.standingItems(ctx, names(g.Members))
 	if err != nil {
 		return nil, err
 	}

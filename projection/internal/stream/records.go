@@ -81,8 +81,11 @@ var pages = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // with the names around it.
 const maxKeptPage = 4 << 20
 
-// DeserializeResponse decodes a response, with the SDK's decoder if it is not plain or could not be
-// read whole.
+// maxPage is larger than any response of GetRecords, which has at most 1 MB of records.
+const maxPage = 64 << 20
+
+// DeserializeResponse decodes a response. The SDK decodes it if it is not plain, is larger than any
+// of the service, or could not be read whole.
 func (p *recordsProtocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
@@ -98,30 +101,27 @@ func (p *recordsProtocol) DeserializeResponse(
 			pages.Put(page)
 		}
 	}()
-	_, err := page.ReadFrom(response.Body)
-	if err == nil {
+	rest := io.Reader(response.Body)
+	n, err := page.ReadFrom(io.LimitReader(rest, maxPage))
+	if err != nil {
+		rest = failed{err}
+	} else if n < maxPage {
 		if p.records, p.decoded = wire.DecodeRecords(page.Bytes()); p.decoded {
 			return nil
 		}
 	}
-	rest := response.Body
-	response.Body = body{io.MultiReader(bytes.NewReader(page.Bytes()), failed{err}), rest}
+	response.Body = body{io.MultiReader(bytes.NewReader(page.Bytes()), rest), response.Body}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, response, out)
 }
 
-// body is what was read of the body of a response.
+// body is the body of a response of which a part was read.
 type body struct {
 	io.Reader
 	io.Closer
 }
 
-// failed is a reader that returns an error, or the end if that is nil.
+// failed is a reader that returns an error.
 type failed struct{ err error }
 
 // Read returns the error.
-func (f failed) Read([]byte) (int, error) {
-	if f.err == nil {
-		return 0, io.EOF
-	}
-	return 0, f.err
-}
+func (f failed) Read([]byte) (int, error) { return 0, f.err }
