@@ -45,6 +45,16 @@ func (b broken) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// spaces is an endless reader of spaces.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
 const (
 	plainPage = `{"NextShardIterator":"next","Records":[{"eventName":"INSERT","dynamodb":{"Keys":{"par":{"S":"p"}},"SequenceNumber":"7"}}]}`
 	otherPage = `{"NextShardIterator":"next","Records":[{"eventName":"INSERT","dynamodb":{"Keys":{"par":{"S":"p"}},"SequenceNumber":"7",` +
@@ -61,7 +71,10 @@ func TestRecordsAreThoseOfTheSDK(t *testing.T) {
 	for name, answers := range map[string]func() []answer{
 		"plain":        func() []answer { return []answer{{http.StatusOK, strings.NewReader(plainPage)}} },
 		"another type": func() []answer { return []answer{{http.StatusOK, strings.NewReader(otherPage)}} },
-		"no JSON":      func() []answer { return []answer{{http.StatusOK, strings.NewReader("x")}} },
+		"larger than any": func() []answer {
+			return []answer{{http.StatusOK, io.MultiReader(io.LimitReader(spaces{}, maxPage), strings.NewReader(plainPage))}}
+		},
+		"no JSON": func() []answer { return []answer{{http.StatusOK, strings.NewReader("x")}} },
 		"broken, and then good": func() []answer {
 			return []answer{{http.StatusOK, broken{strings.NewReader(plainPage[:50])}}, {http.StatusOK, strings.NewReader(plainPage)}}
 		},
