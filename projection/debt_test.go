@@ -309,6 +309,34 @@ func TestOutageOfAPaymentIsNoAttempt(t *testing.T) {
 	})
 }
 
+// A payment moves the offset, and the response is lost. Then the journal can't be read. The row does
+// not take back an attempt that it no longer counts.
+func TestPaymentWhoseOffsetIsStoredUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.owedRun(atLeastOnce)
+		gate := b.gate("writer = :writer")
+		all := &recorder{}
+		config := inSeconds()
+		config.Attempts = 1
+		start(t, group(t, b.Journal(gate.install), config, projection.AtLeastOnce("all", all, projection.OnlyTags("none"))))
+		comes(t, "the write of the offset", gate.arrived)
+		b.inject("reset,applied,operation=UpdateItem,times=1")
+		remove := b.inject("throttling,operation=Query,table=" + dynajournal.DefaultJournalTable)
+		gate.release()
+		time.Sleep(2 * time.Minute)
+		if row := b.row("group/all", "a"); row["debt"] == nil || b.rowNumber("group/all", "a", "attempts") < 0 {
+			t.Errorf("the row is %v", row)
+		}
+		remove()
+		time.Sleep(time.Minute)
+		if row := b.row("group/all", "a"); row["debt"] != nil || row["claim"] != nil || b.rowNumber("group/all", "a", "seq") != 1 {
+			t.Errorf("the row is %v", row)
+		}
+	})
+}
+
 // The event of a payment ends its process again and again. At last the persistence id is stuck.
 func TestEventThatKillsPayersIsStuck(t *testing.T) {
 	t.Parallel()

@@ -115,19 +115,19 @@ func (o *oracle) failure(g int, k kind, pid string) {
 }
 
 // stuck checks that a persistence id may be stuck.
-func (o *oracle) stuck(g int, k kind, id *stored) {
+func (o *oracle) stuck(g int, k kind, id *stored, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sum.stuck++
 	if c := o.of(effectKey(g, k, id.pid)); c.failures < o.groups[g].attempts {
-		o.failLocked("%s is stuck, but its handler has failed %d times", effectKey(g, k, id.pid), c.failures)
+		o.failLocked("%s is stuck, but its handler has failed %d times: %s", effectKey(g, k, id.pid), c.failures, reason)
 	}
 }
 
 // row is the row of a projection and a persistence id.
 type row struct {
 	seq            int64
-	writer         string
+	writer, reason string
 	stuck, claimed bool
 }
 
@@ -143,6 +143,9 @@ func (s *simulation) row(name, pid string) row {
 	r := row{seq: numberOf(out.Item["seq"])}
 	if writer, ok := out.Item["writer"].(*types.AttributeValueMemberS); ok {
 		r.writer = writer.Value
+	}
+	if reason, ok := out.Item["reason"].(*types.AttributeValueMemberS); ok {
+		r.reason = reason.Value
 	}
 	due, ok := out.Item["due"].(*types.AttributeValueMemberN)
 	r.stuck = ok && due.Value == "9007199254740991" // it is never due

@@ -284,7 +284,7 @@ func (s *simulation) behind(counts func(g int, k kind) bool) string {
 			for _, id := range s.stored {
 				row := s.row(groupName(g)+"/"+k.name(), id.pid)
 				if row.stuck {
-					s.oracle.stuck(g, k, id)
+					s.oracle.stuck(g, k, id, row.reason)
 					// The handlers' failures of before may have been of a call that is under way.
 					if err := s.processes[s.random(len(s.processes))].groups[g].Resume(context.Background(), k.name(), id.pid); err != nil {
 						return err.Error()

@@ -166,12 +166,13 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	return nil
 }
 
-// began notes what a payment has to know of a row.
+// began notes what a payment has to know of a row. The row counts no attempt if the payment has moved
+// the offset, and the response of that write was lost.
 func (r *Run) began(state *Row) {
 	if r.took.IsZero() {
 		r.took = time.Now()
 	}
-	r.Counted, r.attempt = true, state.Attempts
+	r.Counted, r.attempt = state.Attempts > 0, state.Attempts
 	r.since, r.failingSince = state.Debt.Since, state.Debt.failing
 }
 
@@ -258,7 +259,7 @@ func (r *Run) unpaidUntil(ctx context.Context, err error) Change {
 	case failed:
 	case r.applied:
 		c.Removed = append(c.Removed, attrFailing, attrAttempts)
-	default:
+	case r.Counted:
 		c.Set[attrAttempts] = Number(r.attempt - 1)
 	}
 	if r.applied {
