@@ -392,7 +392,7 @@ func TestPolicyOfAKeyAllowsWhatDynamoDBNeeds(t *testing.T) {
 
 func TestProgramOfTheAWSQuickStartIsTheExample(t *testing.T) {
 	t.Parallel()
-	blocks := fenced(readFile(t, "docs/quickstart-aws.md"), "go")
+	blocks := fenced(readFile(t, "docs/aws.md"), "go")
 	want := []string{readFile(t, "examples/orders/main.go"), readFile(t, "examples/orders/main_test.go")}
 	if !slices.Equal(blocks, want) {
 		t.Errorf("the page has %q, not the files of examples/orders", blocks)

@@ -75,13 +75,13 @@ func checkRow(cells []string) error {
 
 func TestComparedBehavioursNameTheirTests(t *testing.T) {
 	t.Parallel()
-	rows := comparedRows(readFile(t, "docs/entities.md"))
+	rows := comparedRows(readFile(t, "docs/jvm.md"))
 	if len(rows) < 50 {
 		t.Errorf("found %d rows, so the pattern is wrong", len(rows))
 	}
 	for _, row := range rows {
 		if err := checkRow(row); err != nil {
-			t.Errorf("docs/entities.md: %v", err)
+			t.Errorf("docs/jvm.md: %v", err)
 		}
 	}
 }

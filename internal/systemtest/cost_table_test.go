@@ -45,7 +45,7 @@ func (m meter) of(work func()) spent {
 	return spent{after.requests - before.requests, after.read - before.read, after.write - before.write}
 }
 
-// costOf does everything that the cost table of docs/benchmarks.md names, on a journal of its own,
+// costOf does everything that the cost table of bench/RESULTS.md names, on a journal of its own,
 // and returns what each part of it cost. Events and snapshots have 512 bytes.
 func costOf(t *testing.T, shards int, opts dynajournal.TableOptions) map[string]spent {
 	t.Helper()
@@ -231,7 +231,7 @@ func TestCostTable(t *testing.T) {
 // Its last column, the plug-in's, is tested with the plug-in itself.
 func TestCostTableOfTheDocumentation(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "benchmarks.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "bench", "RESULTS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestCostTableOfTheDocumentation(t *testing.T) {
 			row += fmt.Sprintf(" | %d / %g / %g", c.requests, c.read, c.write)
 		}
 		if !strings.Contains(string(page), "\n"+row+" | ") {
-			t.Errorf("docs/benchmarks.md has no row %q", row)
+			t.Errorf("bench/RESULTS.md has no row %q", row)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package page is what the fragments of docs/quickstart-jvm.md take for granted.
+// Package page is what the fragments of docs/jvm.md take for granted.
 package page
 
 import (
@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/applicationconf"
@@ -15,6 +16,9 @@ import (
 var ctx context.Context
 
 type (
-	Placed struct{}
-	Sent   struct{}
+	Placed         struct{}
+	Sent           struct{}
+	OrderPlaced    struct{}
+	OrderShipped   struct{}
+	OrderCancelled struct{ proto.Message }
 )
