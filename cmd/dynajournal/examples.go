@@ -1,6 +1,6 @@
 package main
 
-// examples are the examples in the help of each command, by its name.
+// examples has the examples in the help of each command, by the command's name.
 var examples = map[string][]string{
 	"demo": {"dynajournal demo", "dynajournal demo --data ./demo"},
 	"serve": {"dynajournal serve --data ./journal",
@@ -35,6 +35,8 @@ var examples = map[string][]string{
 	"projections debts":        {"dynajournal projections debts shop/mails"},
 	"projections retry":        {"dynajournal projections retry shop/totals cart-1"},
 	"projections skip":         {"dynajournal projections skip shop/totals cart-1 --seq 3 --yes"},
+	"projections pause":        {"dynajournal projections pause shop/totals"},
+	"projections continue":     {"dynajournal projections continue shop/totals"},
 	"projections reset":        {"dynajournal projections reset shop/totals --yes"},
 	"projections verify":       {"dynajournal projections verify shop/totals"},
 	"bench": {"dynajournal bench --quick", "dynajournal bench --only entities",

@@ -13,19 +13,21 @@ import (
 )
 
 type projectionsCommand struct {
-	Estimate projectionsEstimateCommand `cmd:"" help:"State what a new projection will use for the events that there are."`
-	List     projectionsListCommand     `cmd:"" help:"List the projections of the journal, and what runs them."`
+	Estimate projectionsEstimateCommand `cmd:"" help:"Estimate the work and cost of the first sweep of a new projection."`
+	List     projectionsListCommand     `cmd:"" help:"List the projections of the journal, and whether they run."`
 	Lag      projectionsLagCommand      `cmd:"" help:"Show how far projections are behind."`
 	Stuck    projectionsStuckCommand    `cmd:"" help:"List the persistence ids that are stuck, and why."`
-	Debts    projectionsDebtsCommand    `cmd:"" help:"List the persistence ids that are handled later, and why."`
+	Debts    projectionsDebtsCommand    `cmd:"" help:"List the persistence ids that wait for another attempt, and why."`
 	Retry    projectionsRetryCommand    `cmd:"" help:"Make the processes of a projection handle a persistence id again."`
-	Skip     projectionsSkipCommand     `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
-	Reset    projectionsResetCommand    `cmd:"" help:"Make a projection begin anew, with the first events."`
+	Skip     projectionsSkipCommand     `cmd:"" help:"Skip the event at which a stuck persistence id fails."`
+	Pause    projectionsPauseCommand    `cmd:"" help:"Pause a projection in all of its processes."`
+	Continue projectionsContinueCommand `cmd:"" help:"Continue a projection that is paused."`
+	Reset    projectionsResetCommand    `cmd:"" help:"Restart a projection from the first events."`
 	Remove   projectionsRemoveCommand   `cmd:"" help:"Remove a projection that is no longer needed."`
 
-	DeadLetters projectionsLettersCommand   `cmd:"" help:"List the messages of an outbox that its target has refused."`
+	DeadLetters projectionsLettersCommand   `cmd:"" help:"List the messages that the target of an outbox has refused."`
 	SendAgain   projectionsSendAgainCommand `cmd:"" help:"Make the processes of an outbox send a dead letter again."`
-	Discard     projectionsDiscardCommand   `cmd:"" help:"Delete a dead letter, which is never sent then."`
+	Discard     projectionsDiscardCommand   `cmd:"" help:"Delete a dead letter, so that it is never sent."`
 
 	Verify projectionsVerifyCommand `cmd:"" help:"Compare the offsets of projections with the journal."`
 }
@@ -38,7 +40,7 @@ func (s *session) projections(ctx context.Context, as access, work func(*dynajou
 			return fmt.Errorf("%w: make it with `dynajournal tables update --projections`", err)
 		}
 		if errors.Is(err, projection.ErrNoProjection) {
-			return fmt.Errorf("%w: `dynajournal projections list` shows which there are", err)
+			return fmt.Errorf("%w: `dynajournal projections list` lists the projections", err)
 		}
 		return err
 	})
@@ -48,8 +50,8 @@ type projectionsListCommand struct{}
 
 // Help returns the text below the help of the flags.
 func (*projectionsListCommand) Help() string {
-	return "It lists what a group has ever run, with the number of processes that run it now. A process that has " +
-		"crashed counts for up to 3 minutes. It reads 1 read unit for each projection."
+	return "It lists every projection that has ever run, with the number of processes that run it now. A " +
+		"process that has crashed counts for up to 3 minutes. It costs 1 read unit for each projection."
 }
 
 // projectionResult is a projection.
@@ -60,6 +62,8 @@ type projectionResult struct {
 	Processes  int       `json:"processes"`
 	Seen       time.Time `json:"seen"`
 	Resetting  bool      `json:"resetting"`
+	// Paused is missing if the projection is not paused.
+	Paused time.Time `json:"paused_since,omitzero"`
 }
 
 func (r projectionResult) text() string {
@@ -69,8 +73,11 @@ func (r projectionResult) text() string {
 	} else {
 		text += "not running, last seen " + r.Seen.Format(time.RFC3339)
 	}
+	if !r.Paused.IsZero() {
+		text += ", paused since " + r.Paused.Format(time.RFC3339)
+	}
 	if r.Resetting {
-		text += ", its reset or removal was interrupted: call it again"
+		text += ", its reset or removal was interrupted: run it again"
 	}
 	return text
 }
@@ -86,7 +93,7 @@ func (*projectionsListCommand) Run(ctx context.Context, s *session) error {
 			return s.message("no projection of this journal has run yet")
 		}
 		for _, p := range all {
-			r := projectionResult{p.Projection, p.Kind, p.Source, p.Processes, p.Seen.UTC(), p.Resetting}
+			r := projectionResult{p.Projection, p.Kind, p.Source, p.Processes, p.Seen.UTC(), p.Resetting, p.Paused.UTC()}
 			if err := s.result.write(r); err != nil {
 				return err
 			}
@@ -101,11 +108,11 @@ type projectionsStuckCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsStuckCommand) Help() string {
-	return "The sequence number is the one at which the handler has failed. It costs 1 read unit for each persistence " +
-		"id, and half a read unit for each projection and for each 20."
+	return "The sequence number is the number of the event at which the handler has failed. It costs 1 read unit for each " +
+		"persistence id that is stuck, half a read unit for each projection, and half a read unit for each 20 of these ids."
 }
 
-// stuckResult is a persistence id that is stuck, or was passed on.
+// stuckResult is a persistence id that is stuck.
 type stuckResult struct {
 	Projection    string `json:"projection"`
 	PersistenceID string `json:"persistence_id"`
@@ -152,9 +159,9 @@ type projectionsDebtsCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsDebtsCommand) Help() string {
-	return "A persistence id is listed whose events could not be handled for some seconds, because something is down or " +
-		"the handler fails. The processes of the group try again. It costs 1 read unit for each of them, and half a read " +
-		"unit for each projection and for each 20."
+	return "It lists persistence ids whose events could not be handled for some seconds, because something is down " +
+		"or the handler fails. The processes of the group try again. It costs 1 read unit for each of these " +
+		"persistence ids, half a read unit for each projection, and half a read unit for each 20 of these ids."
 }
 
 // debtResult is a persistence id that is owed a run.
@@ -181,7 +188,8 @@ func (c *projectionsDebtsCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// withIndex says how to add the index of debts if an error is that there is none.
+// withIndex adds the command that creates the index of debts to the error that the index is
+// missing.
 func withIndex(err error) error {
 	if errors.Is(err, operator.ErrNoIndex) {
 		return fmt.Errorf("%w: add it with `dynajournal tables update`", err)
@@ -199,12 +207,12 @@ type projectionsRetryCommand struct{ subject }
 
 // Help returns the text below the help of the flags.
 func (*projectionsRetryCommand) Help() string {
-	return "Call it when the cause of the failure is gone. A process of the projection handles the persistence id again " +
-		"within 10 seconds, also one that begins later. If the handler fails again, its attempts are counted anew, and " +
-		"`dynajournal projections debts` shows the persistence id until they are over."
+	return "Run it after the cause of the failure is fixed. A process of the projection handles the persistence id again " +
+		"within 10 seconds, even a process that starts later. If the handler fails again, its attempts are counted " +
+		"from zero, and `dynajournal projections debts` lists the persistence id until the attempts are used up."
 }
 
-// requestedResult is a persistence id that is to be handled again.
+// requestedResult is a persistence id that will be handled again.
 type requestedResult struct {
 	Projection    string `json:"projection"`
 	PersistenceID string `json:"persistence_id"`
@@ -227,17 +235,17 @@ func (c *projectionsRetryCommand) Run(ctx context.Context, s *session) error {
 type projectionsSkipCommand struct {
 	subject
 
-	Seq int64 `default:"-1" placeholder:"N" help:"Only pass over the event N, or over a gap or a purge that ends there. Default: what follows."`
+	Seq int64 `default:"-1" placeholder:"N" help:"Only skip the event N, or a gap or a purge that ends at N. Default: skip whatever comes next."`
 	Yes bool  `help:"Confirm that the event is never handled. Required."`
 }
 
 // Help returns the text below the help of the flags.
 func (*projectionsSkipCommand) Help() string {
-	return "The persistence id is then handled on as by retry. With --seq the command can be repeated: it never " +
-		"passes over a second event. `dynajournal projections stuck` shows the number."
+	return "Then the persistence id is handled again, as after retry. With --seq the command can be " +
+		"repeated: it never skips a second event. `dynajournal projections stuck` shows the number."
 }
 
-// skippedResult is what a projection passes over.
+// skippedResult is the event, gap or purge that a projection skips.
 type skippedResult struct {
 	Projection    string `json:"projection"`
 	PersistenceID string `json:"persistence_id"`
@@ -257,7 +265,7 @@ func (r skippedResult) text() string {
 	case r.First < r.SequenceNr:
 		what = fmt.Sprintf("the deleted events %d to %d", r.First, r.SequenceNr)
 	}
-	return fmt.Sprintf("%s: %s: passed over %s", printable(r.Projection), printable(r.PersistenceID), what)
+	return fmt.Sprintf("%s: %s: skipped %s", printable(r.Projection), printable(r.PersistenceID), what)
 }
 
 // Run runs the command.

@@ -9,41 +9,47 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Info is what is known of a projection.
+// Info describes a projection in the registry.
 type Info struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
-	// Kind is at-least-once, transactional or sql, Source streams, sweep or lambda.
+	// Kind is at-least-once, transactional or sql. Source is streams, sweep or lambda.
 	Kind, Source string
-	// Processes is how many processes run it. One that has crashed counts for up to 3 minutes.
+	// Processes counts the processes that run the projection. A crashed process counts for up to 3
+	// minutes.
 	Processes int
-	// Seen is when a process has last said that it runs it, by the clock of that process.
+	// Seen is when a process last reported that it runs the projection, by the clock of that
+	// process.
 	Seen time.Time
-	// Resetting reports whether a [Operator.Reset] or a [Operator.Remove] was interrupted: it must
-	// be called again.
+	// Resetting reports whether an [Operator.Reset] or an [Operator.Remove] was interrupted: it
+	// must be called again.
 	Resetting bool
-	// Owed reports whether all persistence ids are still to be looked at, on Lambda by
-	// awslambda.Maintain. Of a group with [projection.Streams] see [Position].
+	// Owed reports whether a sweep of all persistence ids is still owed, on Lambda by
+	// awslambda.Maintain. For a group with [projection.Streams] see [Position].
 	Owed bool
+	// Paused is when [Operator.Pause] paused the projection, by the clock of the program that called
+	// it. It is zero if the projection is not paused.
+	Paused time.Time
 
-	// Prefixes are those of OnlyIDs, none if the projection takes all persistence ids.
+	// Prefixes are the prefixes of [projection.OnlyIDs]. They are empty if the projection takes all
+	// persistence ids.
 	Prefixes []string
 }
 
-// infoOf returns what the registry has of a projection.
+// infoOf returns the public form of a registered projection.
 func infoOf(of engine.Info) Info {
 	return Info{
 		Projection: of.Projection, Kind: of.Kind, Source: of.Source, Processes: of.Processes, Seen: of.Seen,
-		Resetting: of.Resetting, Owed: of.Owed, Prefixes: of.Prefixes,
+		Resetting: of.Resetting, Owed: of.Owed, Paused: of.Paused, Prefixes: of.Prefixes,
 	}
 }
 
-// List returns the projections that a group of the journal has ever run, sorted by name. It reads 1
-// read unit for each, and does not scan. A group writes 1 unit for each projection when it begins,
-// when it ends, and once a minute. Every 10 seconds it reads 1 unit, and half a unit for each
-// projection.
+// List returns all projections that a group of the journal has ever run, sorted by name. It costs 1
+// read unit for each, and does not scan. For the registry, a group writes 1 unit for each
+// projection when it starts, when it stops, and once a minute. Every 10 seconds it reads 1 unit,
+// and half a unit for each projection.
 //
-// Errors: a *dynajournal.ArgumentError, and those of requests.
+// Errors: a *dynajournal.ArgumentError, and errors of requests.
 func List(ctx context.Context, journal *dynajournal.Journal) ([]Info, error) {
 	infos, err := list(ctx, journal)
 	var all []Info

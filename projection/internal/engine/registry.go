@@ -16,22 +16,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// The attributes of the registry. It is an item of the journal with the names of all projections,
+// Attributes of the registry, which has an item with the names of all projections of the journal,
 // and an item for each projection.
 const (
 	attrKnown = "known_projections"
-	// attrKind and attrFoundBy are the kinds of a projection and of its source, attrSet the set of
-	// projections that the group has last run.
-	attrKind    = "handler_kind"
+	// attrKind is the kind of the projection.
+	attrKind = "handler_kind"
+	// attrFoundBy is the kind of its source.
 	attrFoundBy = "found_by"
-	attrSet     = "set_id"
-	// attrPrefixes are those of OnlyIDs. It is missing without.
+	// attrSet names the set of projections that the group last ran.
+	attrSet = "set_id"
+	// attrPrefixes has the prefixes of OnlyIDs. It is missing without OnlyIDs.
 	attrPrefixes = "id_prefixes"
-	// attrSeen is when a process has last said that it runs the projection, by its own clock, which
-	// has fractions of a second, so that a removal notices it.
+	// attrSeen is when a process last registered for the projection, in milliseconds since 1970. It
+	// is a time of the process's own clock: with fractions of a second, a removal notices each
+	// registration.
 	attrSeen = "seen_at"
-	// AttrReset names the reset or the removal of the projection that is not done. It is missing if
-	// none is under way.
+	// AttrReset names the unfinished reset or removal of the projection. It is missing if there is
+	// none.
 	AttrReset = "reset_id"
 )
 
@@ -45,7 +47,7 @@ const (
 	SourceLambda      = "lambda"
 )
 
-// Info is an operator.Info. Set names the set of projections of its group that was last run.
+// Info is an operator.Info.
 type Info struct {
 	Projection   string
 	Kind, Source string
@@ -53,8 +55,10 @@ type Info struct {
 	Seen         time.Time
 	Resetting    bool
 	Owed         bool
+	Paused       time.Time
 	Prefixes     []string
 
+	// Set names the set of projections that the group last ran.
 	Set string
 }
 
@@ -78,7 +82,7 @@ func (t *Table) List(ctx context.Context) ([]Info, error) {
 	return t.Infos(ctx, names)
 }
 
-// Infos reads what is known of projections. Those of which nothing is are left out.
+// Infos reads the registry's entries of projections. It leaves out projections without an entry.
 func (t *Table) Infos(ctx context.Context, names []string) ([]Info, error) {
 	items, err := t.standingItems(ctx, names)
 	if err != nil {
@@ -95,6 +99,9 @@ func (t *Table) Infos(ctx context.Context, names []string) ([]Info, error) {
 			Prefixes: d.Texts(attrPrefixes), Owed: d.Number(AttrOwed) > d.Number(AttrSwept),
 		}
 		found.Processes = d.processes(now)
+		if paused := d.Number(AttrPaused); paused > 0 {
+			found.Paused = time.Unix(paused, 0)
+		}
 		if d.Err != nil {
 			return nil, d.Err
 		}
@@ -107,23 +114,23 @@ func (t *Table) Infos(ctx context.Context, names []string) ([]Info, error) {
 	return all, nil
 }
 
-// registryKey returns the key of the item with the names of all projections. It is that of nothing
-// else, as no name of a group is empty.
+// registryKey returns the key of the item with the names of all projections. No other item has this
+// key, because the name of a group can't be empty.
 func (t *Table) registryKey() dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00")}
 }
 
-// SetID names the set of projections that a group runs.
+// SetID returns an id of the set of projections that a group runs.
 func (g *Group) SetID() string {
 	const bytes = 8
 	sum := sha256.Sum256([]byte(Subjects(g.Members)))
 	return hex.EncodeToString(sum[:bytes])
 }
 
-// enter stores that this process runs the projections of the group.
+// enter registers this process for the projections of the group.
 //
-// The process is there before it looks for a reset, and a reset is there before it looks for
-// processes. So one of them finds the other.
+// The process registers before it checks for a reset, and a reset is stored before it checks for
+// processes. So at least one of them notices the other.
 func (g *Group) enter(ctx context.Context, worker string) error {
 	if err := g.present(ctx, worker); err != nil {
 		return err
@@ -148,8 +155,8 @@ func (g *Group) enter(ctx context.Context, worker string) error {
 	return nil
 }
 
-// noReset returns an error if the reset of the projection of an item is not done: some of its rows
-// may be missing for which no sweep is owed.
+// noReset returns an error if the item of a projection has an unfinished reset: some rows may be
+// missing, and no sweep is owed for them yet.
 func (t *Table) noReset(item dynamo.Attributes) error {
 	d := Decoder{Table: t.Name, Item: item}
 	if d.Text(AttrReset) != "" {
@@ -192,7 +199,7 @@ func (t *Table) Unknown(ctx context.Context, projection string) error {
 	return err
 }
 
-// RemoveStanding deletes the item of a projection if no process has said anything since it was
+// RemoveStanding deletes the item of a projection if no process has registered since the item was
 // read.
 func (t *Table) RemoveStanding(ctx context.Context, projection string, read dynamo.Attributes) error {
 	only := Condition{attrSeen + " = :seen", dynamo.Attributes{":seen": read[attrSeen]}}

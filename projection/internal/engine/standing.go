@@ -6,34 +6,36 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// The attributes of the item of a projection that say whether it has begun, and whether it is
-// paused, and which sweeps it is owed.
+// Attributes of the item of a projection.
 const (
-	// AttrStarted is when the projection first began, in seconds since 1970. attrMarked is the last
-	// persistence id that has a row for a beginning from now, while that is not done.
+	// AttrStarted is when the projection first started, in seconds since 1970.
 	AttrStarted = "started_at"
-	attrMarked  = "marked_to"
-	// AttrPaused is when the projection was paused. It is missing if it is not.
+	// attrMarked is the last persistence id for which FromNow has written a row. It is missing
+	// after the projection has started.
+	attrMarked = "marked_to"
+	// AttrPaused is when the projection was paused, in seconds since 1970. It is missing if the
+	// projection is not paused.
 	AttrPaused = "paused_at"
-	// AttrOwed is how many sweeps were owed so far, AttrSwept how many of them are settled. The
-	// item of all consumers of the same projections has them, too.
+	// AttrOwed counts all sweeps that were ever owed. AttrSwept counts those that were made. The
+	// item that the consumers of a stream share also has both.
 	AttrOwed  = "owed"
 	AttrSwept = "swept"
 )
 
-// standing is what is stored for a projection as a whole.
+// standing is the stored state of a projection as a whole.
 type standing struct {
 	started, paused bool
-	// marking reports whether a beginning from now is under way, and marked how far it has come.
+	// marking reports whether FromNow is writing rows.
 	marking bool
-	marked  string
-	// owed is how many sweeps were owed so far, swept how many of them are settled.
+	// marked is the last persistence id for which FromNow has written a row.
+	marked string
+	// owed counts all sweeps that were ever owed. swept counts those that were made.
 	owed, swept int64
-	// resetting reports whether a reset is not done.
+	// resetting reports whether a reset is unfinished.
 	resetting bool
 }
 
-// StandingKey returns the key of the item of a projection. A row has a second NUL.
+// StandingKey returns the key of the item of a projection. It has one NUL, the key of a row two.
 func (t *Table) StandingKey(name string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + name)}
 }
