@@ -16,21 +16,21 @@ type Clock struct {
 	learned atomic.Pointer[learned]
 }
 
-// learned is the service's time in a response.
+// learned is the service's time in a response, with the local time of its arrival.
 type learned struct {
 	date time.Time
 	// wall and elapsed are the local clocks when the response arrived.
 	wall    time.Time
 	elapsed time.Duration
-	// number counts the responses, and orders them with moments.
+	// number is the number of the response. It orders responses and moments.
 	number int64
 }
 
-// Moment is a point in time on all clocks. The zero Moment is older than any other. It is small, as
-// each writer in memory has several.
+// Moment is a point in time on all clocks. The zero Moment is older than any other. It is small,
+// because each writer in memory has several.
 type Moment struct {
-	// wall and service are in nanoseconds since 1970. service is not set if number is 0: the
-	// service's time was not known.
+	// wall and service are in nanoseconds since 1970. If number is 0, the service's time was
+	// unknown, and service is not set.
 	wall, service int64
 	elapsed       time.Duration
 	number        int64
@@ -61,14 +61,14 @@ func (c *Clock) Now() Moment {
 	return m
 }
 
-// The times whose nanoseconds since 1970 an int64 can hold.
+// The bounds of the times whose nanoseconds since 1970 fit into an int64.
 var (
 	earliest = time.Unix(0, math.MinInt64)
 	latest   = time.Unix(0, math.MaxInt64)
 )
 
-// nanoseconds returns a time in nanoseconds since 1970. A clock that is centuries off counts as
-// being at the nearest time that can be held.
+// nanoseconds returns a time in nanoseconds since 1970. For a clock that is centuries off, it
+// returns the nearest time that fits.
 func nanoseconds(t time.Time) int64 {
 	switch {
 	case t.Before(earliest):
@@ -79,8 +79,8 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// between returns the time from one moment of a clock to another, the longest possible if it is
-// longer than that.
+// between returns the time from one moment of a clock to another, or the longest Duration if it is
+// longer.
 func between(from, to int64) time.Duration { return time.Unix(0, to).Sub(time.Unix(0, from)) }
 
 // Since returns the time since a moment: see [Moment.Until].
@@ -89,8 +89,8 @@ func (c *Clock) Since(m Moment) time.Duration { return m.Until(c.Now()) }
 // UnixMicro returns the local wall clock, in microseconds since 1970.
 func (m Moment) UnixMicro() int64 { return m.wall / int64(time.Microsecond) }
 
-// Until returns the time from one moment to a later one: the longest by the wall clock, the
-// monotonic clock and the service's time.
+// Until returns the time from one moment to a later one: the longest of the times by the wall
+// clock, the monotonic clock and the service's clock.
 func (m Moment) Until(now Moment) time.Duration {
 	if m == (Moment{}) {
 		return math.MaxInt64
@@ -108,7 +108,8 @@ func (c *Clock) Wall() time.Time {
 	return wall
 }
 
-// Learn takes the service's time from a response that has just arrived. The latest response counts.
+// Learn records the service's time from a response that has just arrived. The time in the latest
+// response is used.
 func (c *Clock) Learn(date time.Time) {
 	next := &learned{date: date}
 	next.wall, next.elapsed = c.read()
@@ -124,9 +125,9 @@ func (c *Clock) Learn(date time.Time) {
 	}
 }
 
-// Service returns the service's time now: that of the last response, plus the monotonic time since.
-// It reports false before the first response. If the machine slept since then, the result is behind
-// by the time it slept.
+// Service returns the service's time now: the time in the last response, plus the monotonic time
+// since. It reports false before the first response. If the machine slept since the last response,
+// the result is late by the time it slept.
 func (c *Clock) Service() (time.Time, bool) {
 	l := c.learned.Load()
 	if l == nil {
@@ -136,13 +137,13 @@ func (c *Clock) Service() (time.Time, bool) {
 	return l.at(elapsed), true
 }
 
-// maxSkew is how far the local wall clock may be from the service's time and still be used. The
-// service's time has whole seconds, and is as old as its response.
+// maxSkew is the largest difference from the service's time at which the local wall clock is still
+// used. The service's time has whole seconds, and is as old as its response.
 const maxSkew = 5 * time.Second
 
 // Time returns the present time: the local wall clock if it is within 5 seconds of the service's
-// time, or if that is not known, and otherwise the service's time. If the machine slept, the
-// service's time is behind by the time it slept until the next response.
+// time, or if the service's time is unknown, and otherwise the service's time. If the machine
+// slept, the service's time is late by the time it slept, until the next response.
 func (c *Clock) Time() time.Time {
 	wall := c.Wall()
 	service, known := c.Service()
@@ -152,7 +153,8 @@ func (c *Clock) Time() time.Time {
 	return wall
 }
 
-// ServiceOrWall returns the service's time, or the local wall clock if that is not known.
+// ServiceOrWall returns the service's time, or the local wall clock if the service's time is
+// unknown.
 func (c *Clock) ServiceOrWall() time.Time {
 	if service, known := c.Service(); known {
 		return service
@@ -178,9 +180,20 @@ func (c *Clock) Earliest() time.Time {
 	return wall
 }
 
-// Compared returns the wall clock and the service's time at the last response since a moment. It
-// reports false if there was no response since: an older comparison proves nothing, because the
-// clock may have been corrected in between.
+// Skew returns how far the service's time was ahead of the wall clock when the last response
+// arrived, and that time of the wall clock. Both are zero before the first response. The service
+// reports whole seconds, so the result is up to a second too small.
+func (c *Clock) Skew() (ahead time.Duration, at time.Time) {
+	l := c.learned.Load()
+	if l == nil {
+		return 0, time.Time{}
+	}
+	return l.date.Sub(l.wall), l.wall
+}
+
+// Compared returns the wall clock and the service's time at the arrival of the last response since
+// a moment. It reports false if there was no response since: an older comparison proves nothing,
+// because the clock may have been corrected in between.
 func (c *Clock) Compared(since Moment) (wall, service time.Time, ok bool) {
 	l := c.learned.Load()
 	if l == nil || l.number == since.number {

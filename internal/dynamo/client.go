@@ -1,12 +1,13 @@
 // Package dynamo sends requests to DynamoDB. It is the only package that sends with the SDK, and
-// the only one that retries: it bounds the requests in flight, repeats attempts with full jitter,
-// sends the unprocessed part of a batch again, lets writers share requests, and adds up the cost of
+// the only one that retries. It bounds the requests in flight, repeats attempts with full jitter,
+// resends the unprocessed part of a batch, lets writers share requests, and adds up the cost of
 // every attempt.
 package dynamo
 
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,26 +18,27 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 )
 
-// Options configure a Client. All fields are required, unless they say otherwise.
+// Options configure a [Client]. All fields are required, unless their comment says otherwise.
 type Options struct {
 	AWS aws.Config
-	// UserAgent is added to the SDK's own; empty for nothing.
+	// UserAgent is added to the SDK's user agent, unless it is empty.
 	UserAgent string
-	// HTTP configures connections, where AWS has no HTTP client or one of the SDK's own type.
+	// HTTP configures connections. It applies if AWS.HTTPClient is nil or of the SDK's own type.
 	HTTP HTTPOptions
 	// MaxInFlight bounds the requests in flight at once.
 	MaxInFlight int
-	// Retries is how many further attempts a request has after other failures than throttling; 0 is
-	// none, also after throttling. A throttled request has as many as OperationTimeout allows.
+	// Retries bounds the further attempts of a request after failures other than throttling. After
+	// throttling, OperationTimeout alone bounds them. 0 means no further attempt after any failure.
 	Retries int
-	// BackoffBase is the longest first pause. It doubles for each further one, up to BackoffCap.
-	// The pause is drawn evenly from zero to the longest (full jitter), so that writers that were
-	// throttled at the same time do not come back at the same time.
+	// BackoffBase is the upper bound of the first pause. The bound doubles for each further pause,
+	// up to BackoffCap. Each pause is drawn uniformly from zero to its bound (full jitter), so that
+	// writers that were throttled at the same time do not retry at the same time.
 	BackoffBase, BackoffCap time.Duration
 	// AttemptTimeout bounds one attempt. OperationTimeout bounds a request with all its attempts,
-	// from the start of the first.
+	// from the start of the first one.
 	AttemptTimeout, OperationTimeout time.Duration
-	// MaxBatchGet and MaxBatchWrite bound the keys and the items of one batch request.
+	// MaxBatchGet bounds the keys of a BatchGetItem request, MaxBatchWrite the items of a
+	// BatchWriteItem request.
 	MaxBatchGet, MaxBatchWrite int
 	// SDKCodec leaves the encoding, sending and decoding of all requests to the SDK.
 	SDKCodec bool
@@ -46,15 +48,15 @@ type Options struct {
 	Observe func(ctx context.Context, attempt Attempt)
 }
 
-// HTTPOptions configure the HTTP client. Zero values keep the settings of AWS.HTTPClient, or else
-// the SDK's defaults.
+// HTTPOptions configure the HTTP client. For zero values the settings of AWS.HTTPClient apply, or
+// else the SDK's defaults.
 type HTTPOptions struct {
 	// Transport changes the transport before its first use.
 	Transport func(*http.Transport)
-	// ConnectTimeout bounds the opening of a connection. KeepAlive is the pause between TCP
-	// keep-alive probes; negative for none.
+	// ConnectTimeout bounds the time to open a connection. KeepAlive is the interval of TCP
+	// keep-alive probes; a negative value disables them.
 	ConnectTimeout, KeepAlive time.Duration
-	// LocalAddress is the IP address to connect from; empty for any.
+	// LocalAddress is the IP address to connect from. Empty means any address.
 	LocalAddress string
 }
 
@@ -65,9 +67,11 @@ type Client struct {
 	sender   *direct.Sender
 	endpoint *endpoint
 	opts     Options
-	slots    chan struct{} // has an element for each request in flight
-	idle     func()
-	// writes knows whether a write was done or may have been done.
+	slots    chan struct{} // one element for each request in flight
+	// waiting counts the requests that wait for a slot.
+	waiting atomic.Int64
+	idle    func()
+	// writes records whether a write was done or may have been done.
 	writes Meter
 }
 
@@ -112,6 +116,6 @@ func (c *Client) Close() { c.idle() }
 // Clock returns the clock that learns the service's time from its responses.
 func (c *Client) Clock() *clock.Clock { return c.opts.Clock }
 
-// MaxInFlight returns how many requests can be in flight at once. More goroutines than that gain
-// nothing.
+// MaxInFlight returns the largest number of requests in flight. More goroutines than that do not
+// send faster.
 func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// The bounds of the time without shared requests after access was denied.
+// Bounds of the time without shared requests after access was denied.
 const (
 	firstDenial   = time.Minute
 	longestDenial = time.Hour
 )
 
-// sharing decides whether writers may share requests. It ends for good if the service turns out not
-// to know PartiQL. Access that was denied can be granted while the program runs, so a shared
-// request is sent again after a pause.
+// sharing decides whether writers may share requests. Sharing stops permanently if the service does
+// not know PartiQL. If access was denied, a shared request is tried again after a pause, because
+// access can be granted while the program runs.
 type sharing struct {
-	// off is true if any of the fields below is set. Most requests read nothing else.
+	// off is true if any of the fields below is set. Most requests read only this field.
 	off atomic.Bool
 
 	mu    sync.Mutex
 	never bool
-	// until is the end of the pause, pause its length.
+	// until is the end of the pause. pause is its length.
 	until time.Time
 	pause time.Duration
 }
@@ -37,7 +37,7 @@ func (s *sharing) allowed() bool {
 	return !s.never && !time.Now().Before(s.until)
 }
 
-// forbid ends sharing for good.
+// forbid stops sharing permanently.
 func (s *sharing) forbid() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *sharing) forbid() {
 	s.off.Store(true)
 }
 
-// refused ends sharing after a request was refused: for a pause if access was denied, else for
-// good. It reports whether sharing was on before.
+// refused stops sharing after a request was refused: for a pause if access was denied, otherwise
+// permanently. It reports whether sharing was on before.
 func (s *sharing) refused(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,14 +55,15 @@ func (s *sharing) refused(err error) bool {
 	switch now := time.Now(); {
 	case !errors.Is(err, ErrDenied):
 		s.never = true
-	case !now.Before(s.until): // else a concurrent request has begun the pause
+	case !now.Before(s.until): // otherwise a concurrent request has started the pause
 		s.pause = min(max(2*s.pause, firstDenial), longestDenial)
 		s.until = now.Add(s.pause)
 	}
 	return wasOn
 }
 
-// accepted ends the pause after a shared request was accepted. It reports whether there was one.
+// accepted ends the pause after a shared request was accepted. It reports whether there was a
+// pause.
 func (s *sharing) accepted() bool {
 	if !s.off.Load() {
 		return false
@@ -77,16 +78,51 @@ func (s *sharing) accepted() bool {
 	return true
 }
 
-// refused ends sharing, as the service does not know or allow PartiQL.
+// refused stops sharing, because the service does not know or allow PartiQL.
 func (g *Group) refused(reason, err error) {
 	if g.sharing.refused(reason) {
 		g.opts.Refused(err)
 	}
 }
 
-// accepted begins sharing again, as the service has accepted PartiQL.
+// accepted restarts sharing, because the service has accepted PartiQL.
 func (g *Group) accepted() {
 	if g.sharing.accepted() && g.opts.Accepted != nil {
 		g.opts.Accepted()
 	}
+}
+
+// Sharing is whether the writers of a group share requests.
+type Sharing int
+
+// The states of sharing.
+const (
+	// SharingOn: writers share requests.
+	SharingOn Sharing = iota
+	// SharingPaused: access was denied, and a shared request is tried again after a pause.
+	SharingPaused
+	// SharingOff: writers never share requests.
+	SharingOff
+)
+
+func (s *sharing) state() Sharing {
+	if !s.off.Load() {
+		return SharingOn
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.never:
+		return SharingOff
+	case s.off.Load():
+		return SharingPaused
+	}
+	return SharingOn
+}
+
+// State returns whether writers share requests, and how many items gather for the next one.
+func (g *Group) State() (of Sharing, gathering int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sharing.state(), g.items
 }

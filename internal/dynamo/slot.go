@@ -2,13 +2,13 @@ package dynamo
 
 import "context"
 
-// Slot is one of the places for requests in flight, of which a client has [Client.MaxInFlight]. A
-// request that is given a Slot uses it for its first attempt, and releases it. The zero Slot holds
-// no place: the request waits for one.
+// Slot is a place for a request in flight. A client has [Client.MaxInFlight] of them. A request
+// that is given a Slot uses it for its first attempt, and releases it. With the zero Slot, the
+// request waits for a place.
 type Slot struct{ slots chan struct{} }
 
-// Reserve takes a slot for a request that the caller sends at once. It returns the zero Slot if
-// none is free, which is always so while other requests wait for one.
+// Reserve takes a slot for a request that the caller sends at once. It returns the zero Slot if no
+// slot is free, which is always the case while other requests wait for one.
 func (c *Client) Reserve() Slot {
 	select {
 	case c.slots <- struct{}{}:
@@ -23,16 +23,25 @@ func (c *Client) acquire(ctx context.Context) Slot {
 	select {
 	case c.slots <- struct{}{}:
 		return Slot{c.slots}
+	default:
+	}
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	select {
+	case c.slots <- struct{}{}:
+		return Slot{c.slots}
 	case <-ctx.Done():
 		return Slot{}
 	}
 }
 
-// Held reports whether the slot is a place for a request, until it is released.
+// InFlight returns how many requests are in flight, and how many wait for a slot.
+func (c *Client) InFlight() (sent, waiting int) { return len(c.slots), int(c.waiting.Load()) }
+
+// Held reports whether the slot is not the zero Slot.
 func (s Slot) Held() bool { return s.slots != nil }
 
-// Release frees the slot of a request that is not sent after all. It does nothing for the zero
-// Slot.
+// Release frees the slot. It does nothing for the zero Slot.
 func (s Slot) Release() {
 	if s.Held() {
 		<-s.slots

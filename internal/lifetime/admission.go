@@ -4,18 +4,24 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
-// Admission limits how many reads start at once. The others wait in the order in which they came. A
-// read that waits here has a small stack and holds nothing, while a read that waits for a
-// connection has grown its stacks and holds its request. So many concurrent recoveries wait here,
-// before they use memory.
+// Admission limits how many reads start at once. Further reads wait in the order of their arrival.
+// A read that waits here uses little memory: it has a small stack and no request, while a read that
+// waits for a connection has grown its stacks and built its request. Of many concurrent recoveries,
+// most therefore wait here, before they use memory.
 //
-// A read has started when its marks and its first page have arrived. From then on it holds no slot,
-// so in particular not while the caller's code runs, which may start another read and wait for it.
+// A read has started when its marks and its first page have arrived. From then on it occupies no
+// slot, and in particular not while the caller's code runs, which may start another read and wait
+// for it.
 //
 // Open prepares an Admission. It is safe for concurrent use.
-type Admission struct{ room chan struct{} }
+type Admission struct {
+	room chan struct{}
+	// waiting counts the reads that wait for a slot.
+	waiting atomic.Int64
+}
 
 // Open sets the number of reads that start at once.
 func (a *Admission) Open(room int) { a.room = make(chan struct{}, room) }
@@ -26,6 +32,8 @@ func (a *Admission) Enter(call, journal context.Context) (begun func(), err erro
 	if journal.Err() != nil {
 		return nil, context.Cause(journal)
 	}
+	a.waiting.Add(1)
+	defer a.waiting.Add(-1)
 	select {
 	case a.room <- struct{}{}:
 		return sync.OnceFunc(func() { <-a.room }), nil
@@ -36,4 +44,7 @@ func (a *Admission) Enter(call, journal context.Context) (begun func(), err erro
 	}
 }
 
-func notBegun(ctx context.Context) error { return fmt.Errorf("wait to begin: %w", context.Cause(ctx)) }
+// Waiting returns how many reads wait for a slot.
+func (a *Admission) Waiting() int { return int(a.waiting.Load()) }
+
+func notBegun(ctx context.Context) error { return fmt.Errorf("wait to start: %w", context.Cause(ctx)) }
