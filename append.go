@@ -14,25 +14,26 @@ import (
 type AppendResult struct {
 	// First and Last are the sequence numbers of the first and the last event.
 	First, Last int64
-	// Cost includes that of retries.
+	// Cost is the cost of the append, including retries.
 	Cost Cost
 }
 
 // Append writes events as one atomic write, and returns when they are durable. A reader finds all
-// of them or none. Config.MaxBatchEvents and Config.MaxBatchBytes limit their number and size.
-// Config.Serialization encodes the values; a [serialization.Payload] is written as it is. A
-// [NewEvent] is a value with metadata or tags.
+// of the events or none. Config.MaxBatchEvents and Config.MaxBatchBytes limit their number and
+// size. Config.Serialization encodes each value; a [serialization.Payload] is written as it is.
+// Pass a [NewEvent] for a value with metadata or tags.
 //
 // If ctx ends before anything is sent, nothing is written. If it ends later, Append returns
-// [ErrOutcomeUnknown] at once, the journal continues writing, and the writer has ended.
+// [ErrOutcomeUnknown] at once, the journal completes the write in the background, and the writer
+// has ended.
 //
 // Errors:
 //
 //   - [ErrRejected], [ErrSequenceExhausted], [ErrInvalidArgument] (no events): nothing is written,
 //     and the writer continues.
-//   - Errors of requests, and the context's: no reader will see any of the events. The writer
+//   - Request errors, and the error of ctx: no reader will see any of the events. The writer
 //     continues unless some events of an atomic write are stored: see [Writer.Err].
-//   - [ErrWriterConflict]: the same, and the writer has ended.
+//   - [ErrWriterConflict]: no reader will see any of the events, and the writer has ended.
 //   - [ErrOutcomeUnknown]: the events may be written, and the writer has ended.
 //   - [ErrWriterEnded], [ErrClosed]: nothing is written.
 func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error) {
@@ -46,20 +47,20 @@ func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error
 
 // Outcome is the outcome of one event of AppendEach.
 type Outcome struct {
-	// SequenceNumber is the number of the event, 0 if Err is not nil.
+	// SequenceNumber is the sequence number of the event, or 0 if Err is not nil.
 	SequenceNumber int64
-	// Err is the error of Append for the event, or ErrSkipped.
+	// Err is the error for the event, as Append returns it, or ErrSkipped.
 	Err error
 }
 
-// AppendEach writes events one after the other, each on its own and only when the one before is
-// durable. It returns an outcome for each event, in order, and the first error other than
-// [ErrRejected], or else the first error. Errors are those of [Writer.Append].
+// AppendEach writes events one after the other, each on its own and only when the event before it
+// is durable. It returns an outcome for each event, in order. Its error is the first error other
+// than [ErrRejected], or else the first error. Errors are those documented on [Writer.Append].
 //
-// A rejected event uses no sequence number, and the events after it are written. After any other
-// error the remaining events are not written: their outcome is [ErrSkipped].
+// A rejected event does not use a sequence number, and the events after it are written. After any
+// other error the remaining events are not written: their outcome is [ErrSkipped].
 //
-// An outcome is that of the moment at which the event was written. Another writer can delete or
+// An outcome describes the moment at which the event was written. Another writer can delete or
 // purge the event before AppendEach returns.
 func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(events))
@@ -118,16 +119,16 @@ func (w *Writer) encode(ctx context.Context, event any, index int) (*layout.Even
 
 func appendResult(r core.Result) AppendResult { return AppendResult{r.First, r.Last, Cost(r.Cost)} }
 
-// AppendAt is [Writer.Append] under the condition that the last visible event has the sequence
-// number last, as [Writer.Last] returns it: 0 for a persistence id without any event. It is for
-// callers that decided by a state of that version.
+// AppendAt is [Writer.Append] on the condition that last is the sequence number of the last visible
+// event, as [Writer.Last] returns it: 0 for a persistence id without events. Use it to write a
+// decision that was based on the state at that version.
 //
-// The writer compares in its turn, after the calls before it and without a request. Of two calls
-// with the same last, one at most succeeds. What another writer has written, the writer finds only
-// with its own write: then the error is [ErrWriterConflict].
+// The writer compares last in the call's turn, after the calls before it and without a request. Of
+// two calls with the same last, at most one succeeds. The writer does not see the events of another
+// writer until its own write fails: the error is then [ErrWriterConflict].
 //
-// Errors are [ErrVersion] and those of [Writer.Append]. After ErrVersion nothing was written, and
-// the writer continues.
+// Errors are [ErrVersion] and the errors documented on [Writer.Append]. After ErrVersion nothing
+// was written, and the writer continues.
 func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (AppendResult, error) {
 	if last < 0 {
 		return AppendResult{}, &ArgumentError{"last", last, core.MustNotBeNegative}
@@ -140,37 +141,36 @@ func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (Appen
 	return appendResult(result), err
 }
 
-// Last returns the sequence number of the last visible event, the version of the persistence id: 0
-// if there never was an event. It waits for the calls in flight.
+// Last returns the sequence number of the last visible event, which is the version of the
+// persistence id, or 0 if there never was an event. It waits for the calls in flight.
 //
 // An event is visible if [Journal.Events] returns it, or returned it before it was deleted. Numbers
 // that are sealed, missing, or taken by an atomic write that failed are not visible, so Last can be
 // lower than the number before [Writer.NextSequenceNumber].
 //
-// Deleting the last event does not change Last. After a recovery from a snapshot it is at least the
-// number of the snapshot, and after a deletion by a JVM at least the last number that the JVM has
-// deleted. After a purge it is the number that the purge has taken after the highest, until all
-// trace of the persistence id has expired.
+// Deleting the last event does not change Last. After a recovery from a snapshot, Last is at least
+// the number of the snapshot. After a deletion by a JVM, it is at least the last number that the
+// JVM has deleted. After a purge, it is the number that the purge has taken, until every trace of
+// the persistence id has expired.
 //
-// Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
+// Errors: [ErrWriterEnded], [ErrClosed], and the error of ctx.
 func (w *Writer) Last(ctx context.Context) (int64, error) { return w.core().Last(ctx) }
 
-// MaxMetadataBytes is the largest size of an event's metadata, all keys and values together, and of
-// its tags, in bytes.
+// MaxMetadataBytes is the largest size of an event's metadata in bytes, all keys and values
+// together. It is also the largest size of its tags.
 const MaxMetadataBytes = 2048
 
-// NewEvent is an event to be appended that has metadata or tags. [Writer.Append] and
-// [Writer.AppendEach] take it among their arguments, where a value alone has none.
+// NewEvent is an event with metadata or tags. Pass it to [Writer.Append] and [Writer.AppendEach] in
+// place of a value.
 //
-// A journal that stores no metadata (see Config.EventMetadata) rejects it.
+// A journal that does not store metadata (see Config.EventMetadata) rejects it.
 type NewEvent struct {
-	// Value is the event itself. It is encoded like a value that is an argument of Append.
+	// Value is the event itself. It is encoded like a value that is passed to Append.
 	Value any
-	// Metadata is stored beside the event, for example a trace context or a tenant. Keys must not
-	// be empty. Those that begin with "dj." are this project's, and are rejected. It has at most
-	// [MaxMetadataBytes].
+	// Metadata is stored with the event, for example a trace context or a tenant. Keys must not be
+	// empty. Keys that begin with "dj." are reserved and rejected. The limit is [MaxMetadataBytes].
 	Metadata map[string]string
-	// Tags are names by which readers select events. They must not be empty. A tag that is named
-	// twice is stored once. They have at most [MaxMetadataBytes].
+	// Tags are names by which readers select events. They must not be empty. A repeated tag is
+	// stored once. The limit is [MaxMetadataBytes].
 	Tags []string
 }

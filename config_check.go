@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// Bounds of Config.
+// Bounds of Config fields.
 const (
 	// MinFenceWindow is the shortest Config.FenceWindow.
 	MinFenceWindow = time.Hour
@@ -20,14 +20,14 @@ const (
 	MaxMaxConnections = 10_000
 )
 
-// minHandoverTime is the shortest Config.HandoverTime. A check that takes longer is repeated, and
-// the service returns its time in whole seconds.
+// minHandoverTime is the shortest Config.HandoverTime. The limit exists because a check that takes
+// longer than HandoverTime is repeated, and the service returns its time in whole seconds.
 const minHandoverTime = 10 * time.Second
 
 // maxBuffer is the largest buffer of a connection, in bytes.
 const maxBuffer = 64 << 20
 
-// maxDynamoItem is DynamoDB's limit of the size of an item, in bytes.
+// maxDynamoItem is DynamoDB's limit on the size of an item, in bytes.
 const maxDynamoItem = 400 << 10
 
 // check returns an *ArgumentError for the first field that is out of its bounds.
@@ -63,7 +63,7 @@ func (c *Config) check() error {
 	return c.checkAddresses()
 }
 
-// checkNumbers checks the numbers and durations that have a least and a largest value.
+// checkNumbers checks the numbers and durations that have a lower and an upper bound.
 func (c *Config) checkNumbers() error {
 	positive := func(name string, v int64, most int64) error {
 		if v < 1 || v > most {
@@ -113,7 +113,7 @@ func (c *Config) checkNames() error {
 	return nil
 }
 
-// checkAddresses checks what the configuration connects to.
+// checkAddresses checks the HTTP client, the endpoint, the proxy and the region.
 func (c *Config) checkAddresses() error {
 	if err := c.checkHTTPClient(); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (c *Config) checkAddresses() error {
 		}
 	}
 	if c.AWS.Region == "" && c.Endpoint == "" && c.AWS.BaseEndpoint == nil {
-		const reason = "it must be set, as there is no Endpoint either: load it with the SDK's config module"
+		const reason = "it must be set, because Endpoint is not set: load it with the SDK's config module"
 		return &ArgumentError{"Config.AWS.Region", "", reason}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Defaults of Config. Except for DefaultMaxItemSize they are those of the plug-ins' reference
-// configurations, where these have a default.
+// Defaults of Config fields. Where the reference configurations of the plug-ins have a default, it
+// is the same, except for DefaultMaxItemSize.
 const (
 	DefaultAttemptTimeout    = 4 * time.Second
 	DefaultBackoffBase       = time.Millisecond
@@ -36,7 +36,7 @@ const (
 	DefaultSnapshotTable     = "pekko-persistence-snapshot"
 )
 
-// complete fills in the defaults, and checks the configuration. Its error is an *ArgumentError.
+// complete fills in the defaults and checks the configuration. Its error is an *ArgumentError.
 func (c *Config) complete() error {
 	orDefault(&c.AttemptTimeout, DefaultAttemptTimeout)
 	orDefault(&c.BackoffBase, DefaultBackoffBase)
@@ -71,7 +71,7 @@ func (c *Config) complete() error {
 	return c.check()
 }
 
-// orDefault sets a field that is zero to its default.
+// orDefault sets a zero field to its default.
 func orDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {

@@ -9,31 +9,31 @@ import (
 // HTTPConfig configures connections. Zero fields keep the SDK's settings, unless the field
 // documents another default.
 type HTTPConfig struct {
-	// ConnectTimeout limits how long making a connection takes.
+	// ConnectTimeout limits the time to establish a connection.
 	//
 	// From 1 nanosecond to 10 years. Defaults to 10 seconds.
 	ConnectTimeout time.Duration
 
-	// IdleTimeout is how long an unused connection is kept.
+	// IdleTimeout is how long an unused connection stays open.
 	//
 	// Defaults to the SDK's setting, 90 seconds.
 	IdleTimeout time.Duration
 
-	// KeepAlive is the pause between TCP keep-alive probes. An error if AWS.HTTPClient has a dialer
-	// of its own.
+	// KeepAlive is the interval between TCP keep-alive probes. Setting it is an error if
+	// AWS.HTTPClient has a dialer of its own.
 	//
-	// Negative sends none. Defaults to the setting of package net, 15 seconds.
+	// With a negative value no probes are sent. Defaults to the setting of package net, 15 seconds.
 	KeepAlive time.Duration
 
-	// LocalAddress is the IP address to connect from. An error if AWS.HTTPClient has a dialer of
-	// its own.
+	// LocalAddress is the IP address to connect from. Setting it is an error if AWS.HTTPClient has
+	// a dialer of its own.
 	//
-	// Defaults to any.
+	// Defaults to any address.
 	LocalAddress string
 
-	// Proxy is the URL of an HTTP proxy, with the user and the password if it needs them.
+	// Proxy is the URL of an HTTP proxy, with user and password if the proxy requires them.
 	//
-	// Defaults to the environment's (HTTPS_PROXY and so on).
+	// Defaults to the environment variables, such as HTTPS_PROXY.
 	Proxy string
 
 	// ReadBuffer is the size of a connection's read buffer in bytes.
@@ -41,21 +41,21 @@ type HTTPConfig struct {
 	// From 1 to 67,108,864 (64 MiB). Defaults to the setting of net/http, 4,096.
 	ReadBuffer int
 
-	// ResponseTimeout limits how long the journal waits for the headers of a response. The
-	// AttemptTimeout applies besides.
+	// ResponseTimeout limits how long the journal waits for the headers of a response.
+	// AttemptTimeout also applies.
 	//
 	// Defaults to no limit.
 	ResponseTimeout time.Duration
 
 	// WriteBuffer is the size of a connection's write buffer in bytes. A request that fits into it
-	// is sent by one write, also one that many writers share.
+	// is sent with a single write, even if many writers share the request.
 	//
 	// From 1 to 67,108,864 (64 MiB). Defaults to 32,768 (32 KiB).
 	WriteBuffer int
 }
 
-// checkHTTPClient refuses settings of connections that an HTTP client of the caller would not get.
-// Clients of other types, such as the embedded engine's, need not make connections.
+// checkHTTPClient refuses connection settings that would have no effect on the caller's
+// *http.Client. Clients of other types, such as the embedded engine's, need not make connections.
 func (c *Config) checkHTTPClient() error {
 	unused := c.HTTP
 	if unused.ConnectTimeout == DefaultConnectTimeout {
@@ -68,7 +68,7 @@ func (c *Config) checkHTTPClient() error {
 	return nil
 }
 
-// transport changes the settings of a transport that are set in h.
+// transport applies the settings of h that are set to a transport.
 func (h HTTPConfig) transport(t *http.Transport) {
 	if h.Proxy != "" {
 		if u, err := url.Parse(h.Proxy); err == nil {

@@ -4,23 +4,23 @@ import (
 	"fmt"
 )
 
-// EventMetadata selects whether a journal stores the time of each event, and the metadata and tags
-// of [NewEvent]. They are attributes of the event's item, which a JVM plug-in ignores, and count in
-// its size: the time takes 13 bytes. They are read wherever they are stored.
+// EventMetadata selects whether a journal stores the time of each event and the metadata and tags
+// of [NewEvent]. They are attributes of the event's item, which a JVM plug-in ignores, and count
+// toward its size: the time takes 13 bytes. Wherever they are stored, readers return them.
 type EventMetadata int
 
 const (
-	// EventMetadataAuto stores them in a native journal, and not in one that is shared with a JVM,
-	// nor with Config.OldEventFormat.
+	// EventMetadataAuto stores them in a native journal. It does not store them in a journal that
+	// is shared with a JVM, or with Config.OldEventFormat.
 	EventMetadataAuto EventMetadata = iota
-	// EventMetadataOn stores them, also in a journal that is shared with a JVM. With
-	// Config.OldEventFormat it is an error, as that format has no place for them.
+	// EventMetadataOn stores them, even in a journal that is shared with a JVM. It is an error with
+	// Config.OldEventFormat, because that format has no place for them.
 	EventMetadataOn
-	// EventMetadataOff stores none. Events with metadata or tags are rejected.
+	// EventMetadataOff does not store them. Events with metadata or tags are rejected.
 	EventMetadataOff
 )
 
-// String returns auto, on or off, and another text for a value that is none of the constants.
+// String returns auto, on or off, or EventMetadata(n) for any other value n.
 func (m EventMetadata) String() string {
 	switch m {
 	case EventMetadataAuto:
@@ -46,8 +46,8 @@ func (c *Config) checkEventMetadata() error {
 	return nil
 }
 
-// metadataStored reports whether a journal stores metadata. shared reports whether a JVM may use
-// it.
+// metadataStored reports whether a journal stores metadata. shared says that a JVM may use the
+// journal.
 func (c *Config) metadataStored(shared bool) bool {
 	switch c.EventMetadata {
 	case EventMetadataOn:
@@ -60,20 +60,20 @@ func (c *Config) metadataStored(shared bool) bool {
 
 // GroupCommit selects whether writers of different persistence ids share requests when many write
 // at the same time, and whether an atomic write of several events is one request. Such requests are
-// PartiQL's BatchExecuteStatement. Capacity, fencing and what is stored are the same either way.
+// PartiQL's BatchExecuteStatement. Capacity, fencing and the stored items are the same either way.
 type GroupCommit int
 
 const (
 	// GroupCommitAuto shares requests unless the service refuses them, because it lacks PartiQL or
-	// denies access (dynamodb:PartiQLInsert). The journal then logs that, and continues with a
+	// denies access (dynamodb:PartiQLInsert). The journal then logs a warning, and continues with a
 	// PutItem for each event. If access was denied, it tries a shared request again after 1 minute,
-	// and then after longer pauses up to 1 hour.
+	// and then after longer pauses of up to 1 hour.
 	GroupCommitAuto GroupCommit = iota
 	// GroupCommitOff sends a PutItem for each event.
 	GroupCommitOff
 )
 
-// String returns auto or off, and another text for a value that is none of the constants.
+// String returns auto or off, or GroupCommit(n) for any other value n.
 func (g GroupCommit) String() string {
 	switch g {
 	case GroupCommitAuto:

@@ -1,32 +1,34 @@
-// Package dynajournal is event sourcing on DynamoDB: a journal of events for each entity, stored in
-// the format of the Akka and Pekko persistence plug-ins for DynamoDB, with guarantees that they
-// lack.
+// Package dynajournal implements event sourcing on DynamoDB. It stores a journal of events for each
+// entity, in the format of the Akka and Pekko persistence plug-ins for DynamoDB, and adds
+// guarantees that these plug-ins lack.
 //
 // # Use
 //
-// [Open] opens a [Journal], once for a process, on tables that [CreateTables] has made. Each entity
-// has a persistence id. To write, recover first: [Journal.Recover] replays the events of the past
-// to a function that rebuilds the state, and returns the [Writer], which appends and deletes.
-// [Journal.Events] reads without a writer.
+// [CreateTables] makes the tables, and [Open] opens a [Journal] on them, once in each process. Each
+// entity has a persistence id. To write, recover first: [Journal.Recover] replays the stored events
+// to a function that rebuilds the state, and returns the [Writer], which appends and deletes
+// events. [Journal.Events] reads without a writer.
 //
 // # Guarantees
 //
 // Fencing: two writers of a persistence id never both succeed for one sequence number. Each event
-// is put under the condition that nothing is stored at its key. The other writer gets
-// [ErrWriterConflict] and recovers again.
+// is put on the condition that nothing is stored at its key. The writer that comes second gets
+// [ErrWriterConflict] and must recover again.
 //
-// Durability: every reader finds an acknowledged event until it is deleted, and nothing appears
-// before it later. A recovery seals the missing numbers below the highest one.
+// Durability: every reader finds an acknowledged event until it is deleted, and no event appears
+// later at a lower sequence number. A recovery seals missing numbers below the highest number.
 //
-// Atomic writes: every reader finds all events of an atomic write or none, however many they are
-// and whatever part of the journal it reads.
+// Atomic writes: every reader finds all events of an atomic write or none. This is true for any
+// number of events, and for a reader of any part of the journal.
 //
-// Errors: after a rejected event or a failed request nothing is written; after [ErrOutcomeUnknown]
-// the events may be written, and the next recovery finds out. [MaybeApplied] reports the difference
-// for every operation.
+// Errors: after a rejected event or a failed request nothing is written. After [ErrOutcomeUnknown]
+// the events may be written, and the next recovery finds out. [MaybeApplied] reports which applies,
+// for every operation. Where a method documents request errors, these are [ErrThrottled],
+// [ErrUnavailable], [ErrDenied] and the errors declared with them, or the error of the context.
 //
 // # Costs
 //
-// To append an event takes one request, to recover a small entity two, which are sent at the same
-// time. Results have their [Cost] in requests and capacity units, and a [Hook] gets every request.
+// Appending an event takes one request. Recovering a small entity takes two requests, which are
+// sent at the same time. Results report their [Cost] in requests and capacity units, and a [Hook]
+// gets every request.
 package dynajournal

@@ -7,13 +7,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// EventMissingError names sequence numbers at which events are missing. It is an ErrEventMissing.
+// EventMissingError reports the sequence numbers at which events are missing. It matches
+// ErrEventMissing.
 type EventMissingError struct {
 	PersistenceID string
-	// First and Last are the first and the last of the missing numbers. There may be more after
-	// Last.
+	// First and Last are the first and the last missing number. There may be more missing numbers
+	// after Last.
 	First, Last int64
-	// Next is the number of an event that was written after them.
+	// Next is the number of an event that was written after the missing ones.
 	Next int64
 }
 
@@ -22,12 +23,12 @@ func (e *EventMissingError) Error() string { return (*protocol.EventMissingError
 // Is reports whether target is ErrEventMissing.
 func (e *EventMissingError) Is(target error) bool { return target == ErrEventMissing }
 
-// HoleError names the sequence numbers that are missing. It is an ErrHole.
+// HoleError reports the sequence numbers that are missing. It matches ErrHole.
 type HoleError struct {
 	PersistenceID string
-	// First and Last are the first and the last of the missing numbers.
+	// First and Last are the first and the last missing number.
 	First, Last int64
-	// HighMark and LowMark are the highest marks, 0 if there are none.
+	// HighMark and LowMark are the highest marks, or 0 without any.
 	HighMark, LowMark int64
 }
 
@@ -36,13 +37,13 @@ func (e *HoleError) Error() string { return (*protocol.HoleError)(e).Error() }
 // Is reports whether target is ErrHole.
 func (e *HoleError) Is(target error) bool { return target == ErrHole }
 
-// ConflictError names the writer that has taken a sequence number. It is an ErrWriterConflict.
+// ConflictError reports the writer that has taken a sequence number. It matches ErrWriterConflict.
 type ConflictError struct {
 	PersistenceID string
-	// SequenceNumber is the number that was to be written.
+	// SequenceNumber is the number at which the event should have been written.
 	SequenceNumber int64
-	// WriterUUID is the writer of the event that is stored there. It is empty if the number is
-	// deleted or sealed, or if the event names no writer, as in older layouts.
+	// WriterUUID is the UUID of the writer whose event is stored there. It is empty if the number
+	// is deleted or sealed, or if the event does not name its writer, as in older layouts.
 	WriterUUID string
 }
 
@@ -51,7 +52,7 @@ func (e *ConflictError) Error() string { return (*protocol.ConflictError)(e).Err
 // Is reports whether target is ErrWriterConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrWriterConflict }
 
-// OutcomeUnknownError names the events that may be written. It is an ErrOutcomeUnknown.
+// OutcomeUnknownError reports the events that may be written. It matches ErrOutcomeUnknown.
 type OutcomeUnknownError struct {
 	PersistenceID string
 	// First and Last are the sequence numbers of the first and the last event.
@@ -70,11 +71,11 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // MaybeApplied returns true. See the function MaybeApplied.
 func (*OutcomeUnknownError) MaybeApplied() bool { return true }
 
-// VersionError names the sequence number that the caller expected, and that of the last visible
-// event. It is an ErrVersion.
+// VersionError reports the sequence number that the caller expected, and the number of the last
+// visible event. It matches ErrVersion.
 type VersionError struct {
 	PersistenceID string
-	// Expected is the number that the caller gave, Last what Writer.Last returns.
+	// Expected is the number that the caller passed. Last is the number that Writer.Last returns.
 	Expected, Last int64
 }
 
@@ -83,13 +84,14 @@ func (e *VersionError) Error() string { return (*protocol.VersionError)(e).Error
 // Is reports whether target is ErrVersion.
 func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 
-// SnapshotMissingError names the event that a missing snapshot covers. It is an ErrSnapshotMissing.
+// SnapshotMissingError reports that events were deleted because a snapshot has their state, and
+// that the snapshot is missing. It matches ErrSnapshotMissing.
 type SnapshotMissingError struct {
 	PersistenceID string
-	// DeletedTo is the number of the last event that was deleted because a snapshot has its state:
-	// a snapshot at that number, or after it, must be there.
+	// DeletedTo is the number of the last event that was deleted because a snapshot has its state.
+	// A snapshot at that number or after it must exist.
 	DeletedTo int64
-	// Newest is the number of the newest snapshot that was found or given, or 0 if there is none.
+	// Newest is the number of the newest snapshot that was found or given, or 0 without any.
 	Newest int64
 }
 
@@ -98,11 +100,11 @@ func (e *SnapshotMissingError) Error() string { return (*protocol.SnapshotMissin
 // Is reports whether target is ErrSnapshotMissing.
 func (e *SnapshotMissingError) Is(target error) bool { return target == ErrSnapshotMissing }
 
-// PurgedError names the state from which a recovery would continue, and the purge that has removed
-// it. It is an ErrPurged.
+// PurgedError reports the state from which a recovery would continue, and the purge that has
+// removed that state. It matches ErrPurged.
 type PurgedError struct {
 	PersistenceID string
-	// Known is the number of the last event that the state has: that of the snapshot, or
+	// Known is the number of the last event in the state: the snapshot's number, or
 	// RecoverOptions.After.
 	Known int64
 	// Purged is the highest number that the purge has taken. The next events have higher numbers.
@@ -114,11 +116,12 @@ func (e *PurgedError) Error() string { return (*protocol.PurgedError)(e).Error()
 // Is reports whether target is ErrPurged.
 func (e *PurgedError) Is(target error) bool { return target == ErrPurged }
 
-// SnapshotAheadError names the numbers of a snapshot that is newer than the journal. It is an
+// SnapshotAheadError reports a snapshot that is newer than the journal. It matches
 // ErrSnapshotAhead.
 type SnapshotAheadError struct {
 	PersistenceID string
-	// Snapshot is the number of the snapshot. Highest is the highest number of the journal.
+	// Snapshot is the sequence number of the snapshot. Highest is the highest number of the
+	// journal.
 	Snapshot, Highest int64
 }
 
@@ -127,12 +130,13 @@ func (e *SnapshotAheadError) Error() string { return (*protocol.SnapshotAheadErr
 // Is reports whether target is ErrSnapshotAhead.
 func (e *SnapshotAheadError) Is(target error) bool { return target == ErrSnapshotAhead }
 
-// ClockError names the difference between the clocks. It is an ErrClock.
+// ClockError reports the difference between the clocks. It matches ErrClock.
 type ClockError struct {
-	// Local is the time of this machine's clock when the service's clock showed Service.
+	// Local is the time of this machine's clock at the moment when the service's clock showed
+	// Service.
 	Local, Service time.Time
-	// Offset is by how much the local clock is ahead. Limit is the largest offset that is allowed,
-	// a tenth of the fence window.
+	// Offset is the time by which the local clock is ahead. Limit is the largest allowed offset, a
+	// tenth of the fence window.
 	Offset, Limit time.Duration
 }
 
@@ -141,13 +145,13 @@ func (e *ClockError) Error() string { return (*protocol.ClockError)(e).Error() }
 // Is reports whether target is ErrClock.
 func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
-// RejectedError is the reason why events can't be stored. It is an ErrRejected.
+// RejectedError reports why events can't be stored. It matches ErrRejected.
 type RejectedError struct {
 	PersistenceID string
-	// Index is the index of the event among the arguments, -1 for the atomic write as a whole.
+	// Index is the index of the event among the arguments, or -1 for the atomic write as a whole.
 	Index int
-	// Size and Limit are in bytes, or in events if an atomic write has too many. Both are 0 if the
-	// size is not the reason.
+	// Size and Limit are in bytes, or in events if an atomic write has too many events. Both are 0
+	// if the size is not the reason.
 	Size, Limit int
 	// Err is the reason.
 	Err error
@@ -160,12 +164,12 @@ func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// ContentConflictError names the first sequence number at which the target of a copy holds other
-// content. It is an ErrContentConflict.
+// ContentConflictError reports the first sequence number at which the target of a copy has
+// different content. It matches ErrContentConflict.
 type ContentConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64
-	// Detail describes what is stored there.
+	// Detail describes the content of the target.
 	Detail string
 }
 
@@ -174,9 +178,9 @@ func (e *ContentConflictError) Error() string { return (*protocol.ContentConflic
 // Is reports whether target is ErrContentConflict.
 func (e *ContentConflictError) Is(target error) bool { return target == ErrContentConflict }
 
-// ArgumentError names the argument that is wrong. It is an ErrInvalidArgument.
+// ArgumentError reports an invalid argument or field. It matches ErrInvalidArgument.
 type ArgumentError struct {
-	// Argument is the name of the argument, or of the type and the field, such as Config.Endpoint.
+	// Argument is the name of the argument, or of a type and its field, such as Config.Endpoint.
 	Argument string
 	Value    any
 	Reason   string
@@ -187,7 +191,7 @@ func (e *ArgumentError) Error() string { return (*core.ArgumentError)(e).Error()
 // Is reports whether target is ErrInvalidArgument.
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// ItemError names the stored item that can't be read. It is an ErrCorruptItem.
+// ItemError reports a stored item that can't be read. It matches ErrCorruptItem.
 type ItemError struct {
 	Table string
 	// Par and Num are the item's key.
@@ -206,16 +210,17 @@ func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// DamagedSnapshotError names a stored snapshot that can't be read, as one of its items is missing
-// or damaged. It is an ErrCorruptItem.
+// DamagedSnapshotError reports a stored snapshot that can't be read because one of its items is
+// missing or damaged. It matches ErrCorruptItem.
 //
 // Restore the items from a backup. Or load an older snapshot, with
-// SnapshotCriteria.MaxSequenceNumber below the damaged one: that is right if Bounds.Lowest is at
-// most the older snapshot's number plus one. Then save a new snapshot, or delete the damaged one.
+// SnapshotCriteria.MaxSequenceNumber below the damaged one. The older snapshot can be used if
+// Bounds.Lowest is at most its number plus one. Then save a new snapshot, or delete the damaged
+// one.
 type DamagedSnapshotError struct {
 	PersistenceID  string
 	SequenceNumber int64
-	// Err is the reason; an *ItemError if an item can't be read.
+	// Err is the reason. It is an *ItemError if an item can't be read.
 	Err error
 }
 

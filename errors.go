@@ -12,17 +12,17 @@ import (
 )
 
 // Errors of a writer, for errors.Is. After ErrWriterConflict and ErrOutcomeUnknown the writer has
-// ended: recover again to learn what the journal holds. See also [MaybeApplied].
+// ended: recover again to find out what is stored. See also [MaybeApplied].
 var (
 	// ErrWriterConflict: another writer has taken the sequence number. The error is a
-	// *ConflictError. Nobody has read or will read any of the events, though some events of an
+	// *ConflictError. No reader has seen or will see any of the events, though some events of an
 	// atomic write may be stored.
 	ErrWriterConflict = protocol.ErrWriterConflict
 
 	// ErrOutcomeUnknown: the events may be written, or may still be written. Another process may
 	// even have read and deleted them. The error is an *OutcomeUnknownError. The next recovery
-	// reads the events, if they are stored by then; if not, they can still appear until the next
-	// event is written there.
+	// reads the events if they are stored by then. If they are not, they can still appear until the
+	// next event is written there.
 	ErrOutcomeUnknown = protocol.ErrOutcomeUnknown
 
 	// ErrWriterEnded: the writer had ended before the call. The error wraps the cause, which
@@ -41,21 +41,21 @@ var (
 	// error is a *VersionError. Nothing was written, and the writer continues.
 	ErrVersion = protocol.ErrVersion
 
-	// ErrSnapshotMissing: events were deleted because a snapshot has their state, and no snapshot
-	// that is as new is there. The snapshot table is the wrong one, was restored to an earlier time
+	// ErrSnapshotMissing: events were deleted because a snapshot has their state, and there is no
+	// snapshot that is as new. The snapshot table is the wrong one, was restored to an earlier time
 	// than the journal, or was not copied. Restore or copy it. If the snapshots are lost for good,
 	// purge the persistence id. The error is a *SnapshotMissingError. No event was written.
 	ErrSnapshotMissing = protocol.ErrSnapshotMissing
 
-	// ErrPurged: the persistence id was purged since the state was saved or read from which the
-	// recovery would continue. Recover without it, from the beginning. The error is a *PurgedError.
-	// No event was written.
+	// ErrPurged: the persistence id was purged after the state from which the recovery would
+	// continue was saved or read. Recover from the beginning, without that state. The error is a
+	// *PurgedError. No event was written.
 	ErrPurged = protocol.ErrPurged
 
 	// ErrSnapshotAhead: the snapshot is newer than the journal. Probably only the journal table was
 	// restored to an earlier time, or one of the tables is the wrong one. Restore the journal to
-	// the time of the snapshot, delete the snapshots after the highest number, or purge the
-	// persistence id. If the events are lost for good, recover once with
+	// the time of the snapshot, delete the snapshots that are above the journal's highest number,
+	// or purge the persistence id. If the events are lost for good, recover once with
 	// RecoverOptions.JournalLost. The error is a *SnapshotAheadError. No event was written.
 	ErrSnapshotAhead = protocol.ErrSnapshotAhead
 
@@ -63,29 +63,29 @@ var (
 	ErrSkipped = errors.New("not written, because an event before it failed")
 )
 
-// Errors of a request to DynamoDB, for errors.Is. Returned by Writer.Append they mean that nobody
-// will read any of the events. For other methods, [MaybeApplied] reports whether a part was done.
+// Errors of a request to DynamoDB, for errors.Is. From Writer.Append they mean that no reader will
+// see any of the events. For other methods, [MaybeApplied] reports whether a part was done.
 var (
 	// ErrThrottled: DynamoDB throttled the request until Config.OperationTimeout was over. The text
-	// names the limit and the table or index, where DynamoDB does; errors.As finds them in the
-	// SDK's *types.ThrottlingException or *types.ProvisionedThroughputExceededException. A key
-	// range is a hot key: spread the writes. Otherwise try later, or raise the table's capacity.
+	// names the limit and the table or index if DynamoDB does. errors.As finds them in the SDK's
+	// *types.ThrottlingException or *types.ProvisionedThroughputExceededException. A limit of a key
+	// range means a hot key: spread the writes. Otherwise try later, or raise the table's capacity.
 	ErrThrottled = dynamo.ErrThrottled
 
-	// ErrUnavailable: there was no response, or none of DynamoDB, until the retries were used up.
-	// Check the endpoint.
+	// ErrUnavailable: there was no response, or no response from DynamoDB, until the retries were
+	// used up. Check the endpoint.
 	ErrUnavailable = dynamo.ErrUnavailable
 
 	// ErrDenied: credentials are missing, wrong or expired, or the policy lacks the permission that
 	// the text of the error names.
 	ErrDenied = dynamo.ErrDenied
 
-	// ErrTableNotFound: the table does not exist in this region or at this endpoint. CreateTables
-	// makes it.
+	// ErrTableNotFound: the table does not exist in this region or at this endpoint. [CreateTables]
+	// creates it.
 	ErrTableNotFound = dynamo.ErrTableNotFound
 
-	// ErrInvalidRequest: DynamoDB refuses the request as invalid. The table belongs to something
-	// else, or this package has a bug.
+	// ErrInvalidRequest: DynamoDB refuses the request as invalid. The table is used by another
+	// program, or this package has a bug.
 	ErrInvalidRequest = dynamo.ErrInvalidRequest
 
 	// ErrCollectionFull: the items of the persistence id have reached 10 GB, the limit of tables
@@ -102,18 +102,18 @@ var (
 	// *ArgumentError. Nothing was sent.
 	ErrInvalidArgument = core.ErrInvalidArgument
 
-	// ErrTableSchema: the key of the table is not a journal's: par, a string, and num, a number.
-	// The table belongs to something else, or to an older layout.
+	// ErrTableSchema: the table does not have a journal's key, which is par (a string) and num (a
+	// number). It belongs to another program, or to an older layout.
 	ErrTableSchema = provision.ErrTableSchema
 
 	// ErrHeaderMismatch: the configuration contradicts the journal's header, this version does not
-	// understand the header, or the journal is a native one of an earlier version, which
-	// UpdateTables raises.
+	// understand the header, or an earlier version made this native journal. In the last case,
+	// [UpdateTables] raises its version.
 	ErrHeaderMismatch = provision.ErrHeaderMismatch
 
 	// ErrNoHeader: the table was made for native journals, and has no header of this one. Either
-	// CreateTables did not finish, or the table has only journals with other names. CreateTables
-	// finishes the journal, or adds it.
+	// CreateTables did not finish, or the table contains only journals with other names.
+	// [CreateTables] finishes the journal, or adds it.
 	ErrNoHeader = provision.ErrNoHeader
 
 	// ErrIndex: the index of persistence ids does not exist under the configured name, has another
@@ -124,67 +124,68 @@ var (
 	// and attribute, or a *DamagedSnapshotError. No event at or after the item was returned.
 	ErrCorruptItem = protocol.ErrCorruptItem
 
-	// ErrContentConflict: the target of a copy holds other content at a sequence number. The error
-	// is a *ContentConflictError. Nothing was overwritten. Copy to another journal, or purge the
-	// persistence id.
+	// ErrContentConflict: the target of a copy has different content at a sequence number. The
+	// error is a *ContentConflictError. Nothing was overwritten. Copy to another journal, or purge
+	// the persistence id.
 	ErrContentConflict = protocol.ErrContentConflict
 
 	// ErrTooLate: too much of the fence window has passed since the journal was read, for example
-	// while the machine was asleep, so the rest of the operation was not sent. Recover, or call the
-	// operation again.
+	// while the machine was asleep. The rest of the operation was therefore not sent. Recover, or
+	// call the operation again.
 	ErrTooLate = protocol.ErrTooLate
 
 	// ErrClock: the clocks of this machine and of the service differ too much for a deletion: its
 	// tombstones would expire too early or too late. The error is a *ClockError. Nothing was
-	// deleted. Correct the clock.
+	// deleted. Correct this machine's clock.
 	ErrClock = protocol.ErrClock
 
 	// ErrDeletedMeanwhile: events were deleted before the recovery had replayed them. Load the
 	// newest snapshot and recover again.
 	ErrDeletedMeanwhile = protocol.ErrDeletedMeanwhile
 
-	// ErrEventMissing: nothing is stored at a sequence number of a native journal, and an event of
-	// a later write shows that something was: an item was lost. The error is an *EventMissingError.
-	// No event after the missing ones was returned, and a recovery has sealed nothing. Verify says
-	// where to restore the items. To continue without them, repair the journal with
-	// VerifyOptions.SealMissing, or set SkipMissing of the call.
+	// ErrEventMissing: nothing is stored at a sequence number of a native journal, although an
+	// event of a later write shows that there was an event: an item was lost. The error is an
+	// *EventMissingError. No event after the missing ones was returned, and a recovery has sealed
+	// nothing. [Journal.Verify] reports where to restore the items. To continue without them,
+	// repair the journal with VerifyOptions.SealMissing, or set SkipMissing in the options of the
+	// call.
 	ErrEventMissing = protocol.ErrEventMissing
 
 	// ErrHole: more sequence numbers in a row are missing than a writer can leave, and a higher one
-	// is taken. The error is a *HoleError. No event after them was returned. An item was put there
-	// wrongly, or a JVM has lost its journal and gone on after a snapshot: see Verify. To continue,
-	// read from the number after the hole, or recover after a snapshot of the hole's last number
-	// or later.
+	// is taken. The error is a *HoleError. No event after them was returned. Either an item was put
+	// there by mistake, or a JVM has lost its journal and continued after a snapshot: see
+	// [Journal.Verify]. To continue, read from the number after the hole, or recover after a
+	// snapshot of the hole's last number or later.
 	ErrHole = protocol.ErrHole
 )
 
-// MaybeApplied reports whether the call that returned err may have changed what readers find: its
-// change, or a part of it, is stored, or may be, or may still come to be stored. A caller then
-// looks at what is stored before it repeats a change that is not idempotent. If MaybeApplied
-// returns false, the call has changed nothing that a reader finds, and may be repeated as it is.
+// MaybeApplied reports whether the call that returned err may have changed what readers find:
+// whether its change, or a part of it, is stored or may still be stored. If so, read what is stored
+// before you repeat a change that is not idempotent. If MaybeApplied returns false, the call has
+// changed nothing that a reader finds, and may be repeated as it is.
 //
 // A call that sends several writes at the same time, such as the parts of a snapshot, may report
-// true although all were refused: the first refusal cancels the others in flight.
+// true although all of them were refused: the first refusal cancels the other writes in flight.
 //
 // The methods and functions that change what is stored:
 //
-//   - [Writer.Append], [Writer.AppendAt]: true for [ErrOutcomeUnknown] alone. Recover the
-//     persistence id to find out. For all other errors, [ErrWriterConflict] and [ErrVersion] among
-//     them, nobody will ever read any of the events.
+//   - [Writer.Append], [Writer.AppendAt]: true only for [ErrOutcomeUnknown]. Recover the
+//     persistence id to find out. For all other errors, including [ErrWriterConflict] and
+//     [ErrVersion], no reader will ever see any of the events.
 //   - [Writer.AppendEach]: for the error of an [Outcome], as for Append. For the error of the call,
-//     true also if any of the events was written: append only those that were not.
+//     also true if any of the events was written: append only the events that were not.
 //   - [Writer.DeleteTo], [Writer.Purge], [Journal.DeleteSnapshots], [DeleteTables]: true if any
-//     request that deletes or marks was done or may have been. All may be repeated: they continue
+//     request that deletes or marks was or may have been done. All may be repeated: they continue
 //     where they stopped. After an error of Purge, recover first.
 //   - [Journal.SaveSnapshot], [Journal.CopySnapshot], [Journal.PutRecords],
 //     [Journal.UpgradeEvents], [Journal.Repair], [Journal.RepairAll], [CreateTables],
-//     [UpdateTables]: true if any request that writes was done or may have been. All are
+//     [UpdateTables]: true if any request that writes was or may have been done. All are
 //     idempotent.
-//   - [Journal.Recover] and the reading methods: false. What a recovery stores (seals and marks) is
-//     no change to a reader, and it may always be repeated.
+//   - [Journal.Recover] and the methods that read: false. The seals and marks that a recovery
+//     stores do not change what readers find, so it may always be repeated.
 //
-// The methods of package legacy that have the same name return errors with the same meaning. Of an
-// error of the caller's own code, such as a Recover handler, MaybeApplied reports what the errors
-// that it wraps report. [ErrWriterEnded], [ErrClosed], [ErrInvalidArgument], [ErrRejected] and
-// [ErrVersion] alone are false: nothing was sent.
+// The methods with the same names in package legacy return errors with the same meaning. For an
+// error of the caller's own code, such as a Recover handler, MaybeApplied reports the result for
+// the errors that it wraps. For [ErrWriterEnded], [ErrClosed], [ErrInvalidArgument], [ErrRejected]
+// and [ErrVersion] alone it reports false, because nothing was sent.
 func MaybeApplied(err error) bool { return errorform.MaybeApplied(err) }

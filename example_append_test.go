@@ -9,7 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// AppendAt writes an event only if the last one is still that by which the caller has decided.
+// AppendAt writes an event only if the last event is still the one on which the caller based its
+// decision.
 func ExampleWriter_AppendAt() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -20,7 +21,7 @@ func ExampleWriter_AppendAt() {
 	check(err)
 	fmt.Println("anna's edit is number", result.First)
 
-	_, err = writer.AppendAt(ctx, 2, "edited by bob") // he has not seen anna's edit
+	_, err = writer.AppendAt(ctx, 2, "edited by bob") // bob has not seen anna's edit
 	version, ok := errors.AsType[*dynajournal.VersionError](err)
 	fmt.Println(ok, "expected:", version.Expected, "last:", version.Last)
 	// Output:
@@ -28,8 +29,7 @@ func ExampleWriter_AppendAt() {
 	// true expected: 2 last: 3
 }
 
-// All events of one Append are one atomic write: every reader sees all of them or none, however
-// many they are.
+// All events of one Append call are one atomic write: every reader sees all of them or none.
 func ExampleWriter_Append() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -43,8 +43,8 @@ func ExampleWriter_Append() {
 	// Output: events 1 to 4, requests: 1
 }
 
-// AppendEach writes events on their own, in order. One that can't be stored is left out, and leaves
-// no hole.
+// AppendEach writes each event on its own, in order. An event that can't be stored is left out, and
+// leaves no gap in the sequence numbers.
 func ExampleWriter_AppendEach() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{MaxItemSize: 1000})
@@ -64,7 +64,7 @@ func ExampleWriter_AppendEach() {
 	// 2 true
 }
 
-// Metadata and tags are stored beside an event, and do not change its payload.
+// Metadata and tags are stored with an event, and do not change its payload.
 func ExampleNewEvent() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -88,8 +88,8 @@ func ExampleNewEvent() {
 	// deposited north [money] false
 }
 
-// After an error a program needs to know whether its events may be stored. Here the write is done,
-// and every response is lost.
+// After an error a program needs to know whether its events may be stored. In this example the
+// write is done, but every response is lost.
 func ExampleMaybeApplied() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()
@@ -102,7 +102,7 @@ func ExampleMaybeApplied() {
 	defer journal.Close()
 	writer := recoverExample(ctx, journal, "account-1", 1)
 
-	_, err = writer.Append(ctx, struct{}{}) // it has no serializer
+	_, err = writer.Append(ctx, struct{}{}) // the type has no serializer
 	fmt.Println("rejected, may be applied:", dynajournal.MaybeApplied(err))
 
 	remove, err := engine.Inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true, Operation: "PutItem"})
@@ -123,8 +123,8 @@ func ExampleMaybeApplied() {
 	// found 2
 }
 
-// A writer that finds another's event has ended. Recover again, decide again on the state of now,
-// and append to that.
+// A writer that finds another writer's event has ended. Recover again, decide again on the current
+// state, and append to it.
 func ExampleConflictError() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})

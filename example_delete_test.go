@@ -7,7 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A prefix that a snapshot has made unnecessary can be deleted. The highest sequence number stays.
+// Events that are no longer needed because of a snapshot can be deleted. The highest sequence
+// number stays.
 func ExampleWriter_DeleteTo() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -22,8 +23,8 @@ func ExampleWriter_DeleteTo() {
 	// Output: removed 3, events 4 to 5 are left
 }
 
-// Purging removes an entity. Within the fence window its numbers stay taken, so that a writer that
-// was paused can't bring it back; the id can be used again at once.
+// A purge removes an entity. Within the fence window its numbers stay taken, so that a writer that
+// was paused can't bring the entity back. The id can be used again at once.
 func ExampleWriter_Purge() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -39,12 +40,13 @@ func ExampleWriter_Purge() {
 	// Output: removed 5, the next event is number 7
 }
 
-// A snapshot saves the state at a sequence number. A recovery from it replays what came later.
+// A snapshot saves the state at a sequence number. A recovery from the snapshot replays the later
+// events.
 func ExampleJournal_SaveSnapshot() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
 	defer end()
-	recoverExample(ctx, journal, "counter-1", 5) // the state is how many events there are
+	recoverExample(ctx, journal, "counter-1", 5) // the state is the number of events
 
 	metadata := dynajournal.SnapshotMetadata{PersistenceID: "counter-1", SequenceNumber: 3}
 	_, err := journal.SaveSnapshot(ctx, metadata, int64(3))
@@ -71,7 +73,7 @@ func ExampleJournal_SaveSnapshot() {
 	// state: 5
 }
 
-// Criteria select snapshots by number and time. All of a number at most are deleted at once.
+// Criteria select snapshots by number and time. This example deletes all snapshots up to a number.
 func ExampleJournal_DeleteSnapshots() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})

@@ -17,8 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// exampleJournal opens a new journal on an engine of its own, with the fields of config that are
-// set. The examples use it; it does what the package's first example shows.
+// exampleJournal opens a new journal on its own engine, with the fields of config that are set. The
+// package's first example shows the same steps.
 func exampleJournal(ctx context.Context, config dynajournal.Config) (*dynajournal.Journal, func()) {
 	engine, err := embedded.OpenMemory()
 	check(err)
@@ -44,8 +44,8 @@ func recoverExample(ctx context.Context, journal *dynajournal.Journal, persisten
 	return writer
 }
 
-// An endpoint of one's own needs its URL and an access key. For AWS's, leave both empty and set AWS
-// to what the SDK's config module loads.
+// Another endpoint than AWS's needs its URL and an access key. For AWS, leave them empty and set
+// Config.AWS to the result of the SDK's config module.
 func ExampleConfig() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()
@@ -71,13 +71,14 @@ func ExampleConfig() {
 	// Output: native: true shards: 1
 }
 
-// operations is a hook that counts requests by operation. Hooks are called from many goroutines.
+// operations is a hook that records the operation of each request. Hooks are called from many
+// goroutines.
 type operations struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// OnRequest is the function of the hook.
+// OnRequest records a request. It is the function of the hook.
 func (o *operations) OnRequest(_ context.Context, request dynajournal.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,7 +94,8 @@ func (o *operations) reset() []string {
 	return names
 }
 
-// A hook sees every attempt of every request: here, what a recovery and an append send.
+// A hook sees every attempt of every request. This example prints the requests of a recovery and an
+// append.
 func ExampleHook() {
 	ctx := context.Background()
 	seen := &operations{}
@@ -113,17 +115,17 @@ func ExampleHook() {
 	// append: [PutItem]
 }
 
-// celsius is the type of the program. The journal has texts such as "20.5 C".
+// celsius is the program's type. The journal stores text such as "20.5 C".
 type celsius float64
 
 type celsiusAdapter struct{}
 
-// ToJournal is the form in which an event is stored, with a manifest.
+// ToJournal returns the stored form of an event, and its manifest.
 func (celsiusAdapter) ToJournal(event any) (stored any, manifest string, err error) {
 	return fmt.Sprintf("%g C", float64(event.(celsius))), "celsius", nil
 }
 
-// FromJournal returns the events for what is stored: here one, or none.
+// FromJournal returns the events for a stored value: here one, or none.
 func (celsiusAdapter) FromJournal(stored any, manifest string) ([]any, error) {
 	text, ok := strings.CutSuffix(stored.(string), " C")
 	if !ok || manifest != "celsius" {
@@ -134,7 +136,7 @@ func (celsiusAdapter) FromJournal(stored any, manifest string) ([]any, error) {
 	return []any{celsius(degrees)}, err
 }
 
-// An adapter keeps the types of the program apart from those that are stored.
+// An adapter separates the program's types from the stored types.
 func ExampleEventAdapter() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{Adapter: celsiusAdapter{}})
@@ -153,8 +155,9 @@ func ExampleEventAdapter() {
 	// Output: 20.5 C is stored, dynajournal_test.celsius 20.5 is read
 }
 
-// Records reads a history as it is stored, for a copy or an export: here to another journal.
-// Numbers, writers and deletions stay the same. The command has export and import for files.
+// Records reads a history as it is stored, for a copy or an export. This example copies it to
+// another journal. Numbers, writers and deletions stay the same. The command dynajournal has export
+// and import for files.
 func ExampleJournal_Records() {
 	ctx := context.Background()
 	source, end := exampleJournal(ctx, dynajournal.Config{})
@@ -180,7 +183,7 @@ func ExampleJournal_Records() {
 	// 5 true
 }
 
-// Verify checks what is stored. Here an item was removed by hand.
+// Verify checks the stored items. In this example an item was removed by hand.
 func ExampleJournal_Verify() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

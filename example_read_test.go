@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Recover passes the events of the past to a function, and returns the writer that continues.
+// Recover passes the stored events to a function, and returns the writer that continues after them.
 func ExampleJournal_Recover() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -29,7 +29,7 @@ func ExampleJournal_Recover() {
 	// Output: [e1 e2 e3] 3 2 requests
 }
 
-// A store that is given events and the version that its caller knows needs no replay.
+// A store that gets both the events and the expected version from its caller needs no replay.
 func ExampleRecoverOptions_latest() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -50,7 +50,8 @@ func ExampleRecoverOptions_latest() {
 	// another version: true
 }
 
-// A window of sequence numbers needs no writer and disturbs none. The zero Range is everything.
+// Reading a window of sequence numbers needs no writer and disturbs none. The zero Range selects
+// all events.
 func ExampleJournal_Events() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -70,7 +71,8 @@ func ExampleJournal_Events() {
 	// 6 e6
 }
 
-// The read journal has the queries of Akka and Pekko. This one ends with the last event there is.
+// The journal has the queries of the read journals of Akka and Pekko. This query ends with the last
+// stored event.
 func ExampleJournal_CurrentEventsByPersistenceID() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -89,7 +91,7 @@ func ExampleJournal_CurrentEventsByPersistenceID() {
 	// 4 e4
 }
 
-// A live query returns the events that are there, and then new ones as they are written.
+// A live query returns the stored events, and then new events as they are written.
 func ExampleJournal_EventsByPersistenceID() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -116,7 +118,7 @@ func ExampleJournal_EventsByPersistenceID() {
 	// 3 written meanwhile
 }
 
-// Persistence ids are listed in pages, here of two. A native journal lists them in their order.
+// Persistence ids are listed in pages, here of two. A native journal lists them in sorted order.
 func ExampleJournal_CurrentPersistenceIDs() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})
@@ -147,7 +149,7 @@ func ExampleJournal_CurrentPersistenceIDs() {
 	// ---
 }
 
-// PersistenceIDs lists the ids that there are, and then those of new entities.
+// PersistenceIDs lists the existing ids, and then the ids of new entities.
 func ExampleJournal_PersistenceIDs() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})

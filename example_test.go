@@ -40,7 +40,7 @@ func Example() {
 	check(err)
 	_, err = second.Append(ctx, Deposited{1})
 	check(err)
-	_, err = first.Append(ctx, Deposited{100}) // it does not know what the second has written
+	_, err = first.Append(ctx, Deposited{100}) // the second writer has appended meanwhile
 	fmt.Println(balance, errors.Is(err, dynajournal.ErrWriterConflict))
 	// Output: 12 true
 }

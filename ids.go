@@ -15,13 +15,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// IDsOptions are the options of listing persistence ids. The zero value lists all, by the journal's
-// index if it has one.
+// IDsOptions are the options for listing persistence ids. The zero value lists all ids, using the
+// journal's index if it has one.
 type IDsOptions struct {
-	// After lists the ids behind this one in the order of the listing. To continue with a listing,
-	// set it to the last id of the listing, and leave the other options as they were.
+	// After lists only the ids after this one, in the order of the listing. To continue a listing,
+	// set it to the last id of that listing, and leave the other options unchanged.
 	//
-	// Defaults to beginning with the first.
+	// Defaults to starting with the first id.
 	After string
 
 	// Limit is the largest number of ids to list.
@@ -29,31 +29,31 @@ type IDsOptions struct {
 	// Defaults to no limit.
 	Limit int
 
-	// Prefix lists only the ids that begin with it.
+	// Prefix lists only the ids that begin with this prefix.
 	//
-	// Defaults to all.
+	// Defaults to all ids.
 	Prefix string
 
-	// Scan reads the whole table instead of the index. It needs no index, and finds all ids that
-	// were written before the call; an index can lag behind the table for a moment.
+	// Scan reads the whole table instead of the index. A scan needs no index, and finds all ids
+	// that were written before the call, while an index can lag behind the table for a moment.
 	//
 	// Defaults to false. A journal without an index is scanned anyway.
 	Scan bool
 
-	// Segments is the number of parts of a scan that are read at the same time. More make the scan
-	// faster. A listing with several segments can't be continued by After, unless it is Sorted.
+	// Segments is the number of parts of a scan that are read at the same time. More segments make
+	// the scan faster. After can't be used with several segments, unless Sorted is set.
 	//
 	// From 0 to 1,000. Defaults to 1.
 	Segments int
 
-	// Sorted lists in the order of the ids' UTF-8 bytes. It holds all ids in memory, except when it
-	// lists by the index of a native journal, which has that order.
+	// Sorted lists the ids in the order of their UTF-8 bytes. It needs memory for all ids, except
+	// if it uses the index of a native journal, which has that order.
 	//
 	// Defaults to false.
 	Sorted bool
 }
 
-// maxScanSegments limits the goroutines and requests of a scan. DynamoDB allows more.
+// maxScanSegments limits the goroutines and requests of a scan. DynamoDB allows more segments.
 const maxScanSegments = 1000
 
 func (o IDsOptions) check() error {
@@ -64,20 +64,20 @@ func (o IDsOptions) check() error {
 		return &ArgumentError{"IDsOptions.Segments", o.Segments,
 			fmt.Sprintf("it must be from 0 to %d", maxScanSegments)}
 	case o.Segments > 1 && o.After != "" && !o.Sorted:
-		return &ArgumentError{"IDsOptions.After", o.After, "a scan in several segments has no order to go on in"}
+		return &ArgumentError{"IDsOptions.After", o.After, "a scan in several segments can't be continued: use one segment, or set Sorted"}
 	}
 	return nil
 }
 
-// CurrentPersistenceIDs lists the persistence ids that have or had events, each once. It lists ids
-// whose events are all deleted, and no purged ones. An id whose first event is written during the
-// listing may be missing.
+// CurrentPersistenceIDs lists the persistence ids that have or had events, each once. It includes
+// ids whose events are all deleted, but not purged ids. An id whose first event is written during
+// the listing may be missing.
 //
-// A native journal is listed by its sparse index, a shared one by the index of the plug-ins, and
-// one without an index by a scan. The memory does not depend on the number of ids, unless
+// It uses the sparse index of a native journal or the plug-ins' index of a shared journal. A
+// journal without an index is scanned. Memory use does not depend on the number of ids, unless
 // IDsOptions.Sorted is set.
 //
-// Errors: [ErrInvalidArgument], [ErrIndex], [ErrCorruptItem], [ErrClosed], and those of requests.
+// Errors: [ErrInvalidArgument], [ErrIndex], [ErrCorruptItem], [ErrClosed], and request errors.
 // After an error the sequence ends.
 func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -88,11 +88,10 @@ func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) it
 }
 
 // PersistenceIDs lists the persistence ids as [Journal.CurrentPersistenceIDs] does, and then new
-// ones as they appear, until the context ends or the loop is left. It polls: each poll costs a
-// listing. It takes 16 bytes of memory for each id that it has listed. Throttling and outages only
-// delay it.
+// ids as they appear, until the context ends or the loop is left. Each poll costs a whole listing.
+// It takes 16 bytes of memory for each id that it has listed. Throttling and outages only delay it.
 //
-// Errors: those of CurrentPersistenceIDs.
+// Errors are those documented on CurrentPersistenceIDs.
 func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		listed, left, ended := map[[16]byte]bool{}, opts.Limit, false

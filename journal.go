@@ -8,22 +8,22 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// Journal is an open journal. It is safe for concurrent use: a process needs one. Close it at the
-// end.
+// Journal is an open journal. It is safe for concurrent use, and a process needs only one. Close it
+// when it is no longer used.
 type Journal struct {
 	handle
 
 	core *core.Journal
 }
 
-// handle is how the other packages of this module reach the core.
+// handle gives the other packages of this module access to the core.
 type handle = core.Handle[Event]
 
 // Open opens a journal whose tables exist: see [CreateTables]. It reads the table's description and
 // the journal's header, and checks them against the configuration.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
-// [ErrNoHeader], and those of requests.
+// [ErrNoHeader], and request errors.
 func Open(ctx context.Context, config Config) (*Journal, error) {
 	client, err := config.connect()
 	if err != nil {
@@ -39,7 +39,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	return j, nil
 }
 
-// options returns what the core is opened with. The configuration is complete.
+// options returns the core's options. The configuration is complete.
 func (c *Config) options() *core.Options {
 	return &core.Options{
 		Journal:                   *c.provision(),
@@ -71,24 +71,24 @@ func (c *Config) options() *core.Options {
 	}
 }
 
-// Close closes the journal. It stops readings at once, and waits for appends that were sent, up to
-// Config.OperationTimeout. Calls return [ErrClosed] from then on. A second Close does nothing. The
+// Close closes the journal. It stops reads at once, and waits up to Config.OperationTimeout for
+// appends that were sent. From then on calls return [ErrClosed]. A second Close does nothing. The
 // error is always nil.
 //
 // Close does not wait for the caller's own code: the body of a loop over events, a Recover handler,
-// the records of PutRecords, a Pace function. It may be called from there; the loop or the call
-// ends with ErrClosed when that code returns. It must not be called from a Hook, a serializer or a
-// Logger: these are part of an operation, for which Close waits.
+// the iterator passed to PutRecords, a Pace function. That code may call Close: when it returns,
+// the loop or the call ends with ErrClosed. Close must not be called from a Hook, a serializer or a
+// Logger: they are part of an operation, and Close waits for operations.
 func (j *Journal) Close() error {
 	j.core.Close()
 	return nil
 }
 
-// Native reports whether the journal is native: made by CreateTables for this package alone.
-// Otherwise it is shared with a JVM.
+// Native reports whether the journal is native: created by [CreateTables] for this package alone. A
+// journal that is not native is shared with a JVM.
 func (j *Journal) Native() bool { return j.core.Native() }
 
-// SequenceShards returns the number of shards of the marks that is in use.
+// SequenceShards returns the number of shards of the journal's high and low marks.
 func (j *Journal) SequenceShards() int { return int(j.core.Header.Shards) }
 
 func (j *Journal) logConfig(ctx context.Context, c *Config) {
@@ -103,11 +103,11 @@ func (j *Journal) logConfig(ctx context.Context, c *Config) {
 		slog.Duration("fence_window", j.core.FenceWindow), slog.Duration("hole_wait", c.HoleWait))
 }
 
-// withoutPassword returns a URL for the log.
+// withoutPassword returns a URL without its password, or "" if text can't be parsed.
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "" // it may have a password
+		return "" // text may contain a password
 	}
 	return u.Redacted()
 }

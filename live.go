@@ -13,23 +13,23 @@ import (
 )
 
 // EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
-// new ones as they are written, until the context ends or the loop is left. If to is not 0, it ends
-// after that number, also if the number is sealed or deleted, or no longer waited for. It never
-// repeats an event, never returns a part of an atomic write, and never skips an event of a writer
-// of this package. Throttling and outages only delay it.
+// new events as they are written, until the context ends or the loop is left. If to is not 0, the
+// sequence ends after that number, even if the number is sealed, deleted, or no longer waited for.
+// It never repeats an event, never returns a part of an atomic write, and never skips an event that
+// a writer of this package has written. Throttling and outages only delay it.
 //
-// A JVM writes several events at the same time, so that an event can be stored before an earlier
-// one. In a journal that is shared with a JVM, the query therefore waits for a missing number, for
-// up to Config.HoleWait from when it found the number missing. Then it continues, and does not
-// return an event that is stored there later. It does not wait for numbers that are [LiveWindow] or
-// more below the highest. Hook.OnHole gets each wait.
+// A JVM writes several events at the same time, so an event can be stored before an earlier one. In
+// a journal that is shared with a JVM, the query therefore waits for a missing number, up to
+// Config.HoleWait after it found the number missing. Then it continues, and does not return an
+// event that is stored there later. It does not wait for numbers that are [LiveWindow] or more
+// below the highest number. Hook.OnHole reports each wait.
 //
-// While no events come, a poll is one request, of 1 read unit in a native journal and up to 3 in a
-// shared one. Every tenth poll reads marks instead of events, and can return an event one poll
+// While there are no new events, a poll is one request: 1 read unit in a native journal, up to 3 in
+// a shared one. Every tenth poll reads marks instead of events, so it can return an event one poll
 // later.
 //
-// Errors: those of [Journal.Events], and [ErrInvalidArgument] of poll. After an error the sequence
-// ends.
+// Errors are those documented on [Journal.Events], and [ErrInvalidArgument] for poll. After an
+// error the sequence ends.
 func (j *Journal) EventsByPersistenceID(
 	ctx context.Context, persistenceID string, from, to int64, poll Poll,
 ) iter.Seq2[EventEnvelope, error] {
@@ -49,9 +49,10 @@ func (j *Journal) EventsByPersistenceID(
 	}
 }
 
-// Poll is how often a live query looks for new events or ids. While there are any, it does not
-// pause. The first pause without any is Shortest; it doubles with each further one, up to Longest.
-// Shorter pauses return events sooner, longer ones cost fewer requests.
+// Poll configures how often a live query polls for new events or ids. While a query finds new ones,
+// it does not pause. The first pause after a poll without a result is Shortest. It doubles with
+// each further one, up to Longest. Shorter pauses return events sooner, longer pauses cost fewer
+// requests.
 type Poll struct {
 	// Longest is the longest pause. It must not be below Shortest.
 	//
@@ -70,7 +71,7 @@ const (
 	DefaultPollLongest  = 3 * time.Second
 )
 
-// pauses fills in the defaults, and checks the pauses.
+// pauses fills in the defaults and checks the pauses.
 func (p Poll) pauses() (backoff.Pauses, error) {
 	switch {
 	case p.Shortest < 0:

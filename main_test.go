@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain checks that no goroutine outlives what it belongs to.
+// TestMain checks that no goroutine is left when the tests are done.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,11 +6,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// public returns the public form of an error of the protocol. An error that wraps one keeps its
-// text and its chain.
+// public returns the public form of an error of the protocol. An error that wraps such an error
+// keeps its text and its chain.
 func public(err error) error { return errorform.Public(err, publicForm) }
 
-// publicForm returns the public form of an error, nil if that is the error itself.
+// publicForm returns the public form of an error, or nil if the error is public itself.
 func publicForm(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the chain is walked by errorform
 	case *protocol.ConflictError:

@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// TestErrorsOfTheProtocolHaveAPublicForm wraps errors of the protocol in several ways. Their text
-// stays, and callers find the public type.
-func TestErrorsOfTheProtocolHaveAPublicForm(t *testing.T) {
+// TestPublic_WrappedProtocolError wraps a protocol error in several ways. The public form
+// must have the same text, and callers must find the public type in it.
+func TestPublic_WrappedProtocolError(t *testing.T) {
 	t.Parallel()
 	conflict := &protocol.ConflictError{PersistenceID: "a", SequenceNumber: 3, WriterUUID: "w"}
 	for name, err := range map[string]error{
@@ -28,7 +28,7 @@ func TestErrorsOfTheProtocolHaveAPublicForm(t *testing.T) {
 	} {
 		form := public(fmt.Errorf("operation: %w", err))
 		if want := "operation: " + err.Error(); form.Error() != want {
-			t.Errorf("%s: the text is %q, want %q", name, form.Error(), want)
+			t.Errorf("%s: text %q, want %q", name, form.Error(), want)
 		}
 		found, ok := errors.AsType[*ConflictError](form)
 		if !ok || *found != (ConflictError{"a", 3, "w"}) || !errors.Is(form, ErrWriterConflict) {
@@ -37,8 +37,8 @@ func TestErrorsOfTheProtocolHaveAPublicForm(t *testing.T) {
 	}
 }
 
-// TestEveryErrorOfTheProtocolHasAPublicForm converts one error of each type.
-func TestEveryErrorOfTheProtocolHasAPublicForm(t *testing.T) {
+// TestPublic_EachProtocolError converts an error of each type.
+func TestPublic_EachProtocolError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error
@@ -71,13 +71,14 @@ func found[T error](err error) bool {
 	return ok
 }
 
-// several is an error of a type that can't be compared, as a caller's code may return one.
+// several is an error of a type that is not comparable, such as a caller's code may return.
 type several []string
 
 func (s several) Error() string { return fmt.Sprint([]string(s)) }
 
-// TestErrorsOfCallersStayAsTheyAre gives back errors that hold none of the protocol.
-func TestErrorsOfCallersStayAsTheyAre(t *testing.T) {
+// TestPublic_CallersError expects an error without protocol errors in it to stay
+// unchanged.
+func TestPublic_CallersError(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, several{"a"}, fmt.Errorf("handler: %w", several{"a"}), errors.Join(several{"a"}, several{"b"})} {
 		form := public(err)

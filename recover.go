@@ -9,37 +9,37 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// RecoverOptions are the options of Recover. The zero value replays everything.
+// RecoverOptions are the options of Recover. The zero value replays all events.
 type RecoverOptions struct {
-	// After is the sequence number after which replay begins, for a caller that has the events up
-	// to it. If it is above the journal's highest sequence number, Recover returns [ErrVersion],
-	// and writes nothing.
+	// After is the sequence number after which replay starts, for a caller that has the events up
+	// to it. If it is above the journal's highest sequence number, Recover returns [ErrVersion] and
+	// writes nothing.
 	//
 	// Defaults to the beginning.
 	After int64
 
 	// Snapshot is the sequence number of the snapshot from which the state was loaded. Replay
-	// begins after it, as with After. If it is above the journal's highest sequence number, Recover
-	// returns [ErrSnapshotAhead], and writes nothing. If events after the snapshot were deleted
-	// because of a newer one ([Writer.DeleteCovered]), Recover returns [ErrSnapshotMissing]. If
-	// After is also set, both must be the same.
+	// starts after it, as with After. If it is above the journal's highest sequence number, Recover
+	// returns [ErrSnapshotAhead] and writes nothing. If events after the snapshot were deleted
+	// because of a newer snapshot ([Writer.DeleteCovered]), Recover returns [ErrSnapshotMissing].
+	// If After is also set, both must be the same.
 	//
-	// In a journal that is shared with a JVM, only a stored event is a reason for
-	// [ErrSnapshotAhead]. Without one the writer continues after the snapshot.
+	// In a journal that is shared with a JVM, Recover returns [ErrSnapshotAhead] only if an event
+	// is stored. Without a stored event the writer continues after the snapshot.
 	//
 	// Defaults to no snapshot.
 	Snapshot int64
 
-	// JournalLost says that the events up to Snapshot are lost, and that the state of the snapshot
-	// counts. If Snapshot is above the journal's highest sequence number, the writer continues
-	// after the snapshot, the events that the journal still has are deleted, and a warning is
-	// logged.
+	// JournalLost states that the events up to Snapshot are lost, and that the state of the
+	// snapshot is valid. If Snapshot is above the journal's highest sequence number, the writer
+	// continues after the snapshot, the events that the journal still has are deleted, and a
+	// warning is logged.
 	//
 	// Defaults to false: Recover returns [ErrSnapshotAhead].
 	JournalLost bool
 
-	// SkipMissing says that events of a native journal that are missing are lost for good. Recover
-	// seals their numbers and logs a warning, where it would return [ErrEventMissing].
+	// SkipMissing states that the missing events of a native journal are lost for good. Recover
+	// seals their numbers and logs a warning, instead of returning [ErrEventMissing].
 	//
 	// Defaults to false.
 	SkipMissing bool
@@ -50,18 +50,19 @@ type RecoverOptions struct {
 	// Defaults to no limit.
 	Limit *int64
 
-	// Expect is the sequence number that the last visible event must have: what [Writer.Last] of
-	// the new writer would return. If it has another one, Recover returns [ErrVersion]. Then no
-	// writer exists, and nothing that a reader finds has changed.
+	// Expect is the sequence number that the last visible event must have, as [Writer.Last] of the
+	// new writer would return it. If the number differs, Recover returns [ErrVersion] and no
+	// writer, and has changed nothing that a reader finds.
 	//
-	// Defaults to any.
+	// Defaults to any number.
 	Expect *int64
 
-	// Latest replays nothing, and is for a caller that has the events from elsewhere or needs only
-	// [Writer.Last]: a store that saves events at a version, with Expect. In a native journal such
-	// a recovery reads only the marks and the newest event, however many events there are. If the
-	// newest item is not an event that counts, and in a shared journal, it reads as any recovery.
-	// After, Snapshot, Limit and To must not be set. The handler is not called.
+	// Latest replays nothing. It is for a caller that has the events from elsewhere or needs only
+	// [Writer.Last]. An example is a store that saves events at an expected version: see Expect. In
+	// a native journal, such a recovery reads only the marks and the newest event, however many
+	// events there are. In a shared journal, or if the newest item is not an event that readers
+	// find, it reads as any recovery. After, Snapshot, Limit and To must not be set. The handler is
+	// not called.
 	//
 	// Defaults to false.
 	Latest bool
@@ -69,27 +70,26 @@ type RecoverOptions struct {
 	// To is the last sequence number to replay. If it cuts an atomic write, replay ends before that
 	// write. To replay none, set Limit to 0.
 	//
-	// Defaults to the highest there is.
+	// Defaults to the highest sequence number.
 	To int64
 }
 
-// Recover replays the events of a persistence id to handler, in order, each once, and then returns
+// Recover replays the events of a persistence id to handler, in order, each once. Then it returns
 // the Writer that continues after them. A nil handler replays nothing.
 //
 // Before it returns, Recover seals every missing sequence number up to the highest, whatever part
-// was replayed. So no event of an earlier writer whose request is still in flight can appear below
-// the events of the new writer. A persistence id can have several writers; only one of them can
-// write, and the others get [ErrWriterConflict].
+// was replayed. So if a request of an earlier writer is still in flight, its event can't appear
+// below the events of the new writer. A persistence id can have several writers; only one of them
+// can write, and the others get [ErrWriterConflict].
 //
-// Many recoveries may run at the same time. Config.MaxConnections of them begin, and the others
-// wait, for as long as their context allows, with little memory. handler may use the journal, also
-// to recover other persistence ids.
+// Many recoveries may run at the same time. Up to Config.MaxConnections of them start; the others
+// wait, for as long as their context allows, and need little memory. handler may use the journal,
+// even to recover other persistence ids.
 //
-// Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
+// Recover stops at the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
 // [ErrVersion], [ErrSnapshotMissing], [ErrSnapshotAhead], [ErrPurged], [ErrCorruptItem],
-// [ErrEventMissing], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of
-// requests. After any error Recover
-// may be repeated.
+// [ErrEventMissing], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and request
+// errors. After any error Recover may be repeated.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {
@@ -106,8 +106,8 @@ func (j *Journal) Recover(
 	return &Writer{core.NewWriterHandle(w)}, nil
 }
 
-// recoverRequest checks the arguments of Recover, and returns what to read. handled reports whether
-// events are replayed to a handler.
+// recoverRequest checks the arguments of Recover and returns the request. handled reports whether
+// there is a handler for the events.
 func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool) (*protocol.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit, SkipMissing: opts.SkipMissing}
 	if !handled || opts.Latest {

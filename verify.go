@@ -12,16 +12,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/verify"
 )
 
-// FindingKind names what is wrong with stored data.
+// FindingKind is a kind of problem with stored data.
 type FindingKind string
 
-// The kinds of findings. docs/operations.md describes the cause of each, what readers see, and what
-// a repair does.
+// The kinds of findings. docs/operations.md describes the cause of each kind, the effect on
+// readers, and the repair.
 const (
 	// FindingMissingHighMark: the high mark that the highest sequence number needs is missing.
 	FindingMissingHighMark FindingKind = "missing-high-mark"
-	// FindingIncompleteBatch: events of an atomic write are missing, so that readers get none of
-	// the others.
+	// FindingIncompleteBatch: events of an atomic write are missing, so readers get none of its
+	// other events.
 	FindingIncompleteBatch FindingKind = "incomplete-batch"
 	// FindingHole: nothing is stored at sequence numbers below the highest, or a tombstone or a
 	// fence is stored above the low mark.
@@ -34,26 +34,26 @@ const (
 	// FindingForeignWriter: events of two writers alternate. Both wrote at the same time, and one
 	// may have overwritten events of the other.
 	FindingForeignWriter FindingKind = "foreign-writer"
-	// FindingUndecodable: an item can't be read, or the payload of an event can't be decoded. A
-	// payload whose serializer is not registered is only checked for being well formed.
+	// FindingUndecodable: an item can't be read, or the payload of an event can't be decoded. If
+	// the serializer of a payload is not registered, only the payload's syntax is checked.
 	FindingUndecodable FindingKind = "undecodable"
-	// FindingUnknownItem: an item among the events is no event, tombstone, seal or fence, or its
-	// number does not belong to its partition.
+	// FindingUnknownItem: an item among the events is not an event, tombstone, seal or fence, or
+	// its number does not belong to its partition.
 	FindingUnknownItem FindingKind = "unknown-item"
 	// FindingMarkBeyondEvents: a high mark is above the highest sequence number.
 	FindingMarkBeyondEvents FindingKind = "mark-beyond-events"
-	// FindingWrongShards: a mark is stored in a shard to which it does not belong. A process writes
-	// with another number of shards.
+	// FindingWrongShards: a mark is stored in the wrong shard. A process writes with another number
+	// of shards.
 	FindingWrongShards FindingKind = "wrong-shards"
 	// FindingSnapshotBeyondJournal: a snapshot contains events that the journal does not have.
 	FindingSnapshotBeyondJournal FindingKind = "snapshot-beyond-journal"
-	// FindingSnapshotMissing: events were deleted because a snapshot has their state, and no
-	// snapshot that is as new is there.
+	// FindingSnapshotMissing: events were deleted because a snapshot has their state, and there is
+	// no snapshot that is as new.
 	FindingSnapshotMissing FindingKind = "snapshot-missing"
-	// FindingDamagedSnapshot: a snapshot is stored, and an item of it is missing or damaged.
+	// FindingDamagedSnapshot: an item of a snapshot is missing or damaged.
 	FindingDamagedSnapshot FindingKind = "damaged-snapshot"
-	// FindingExpiredTombstone: a tombstone has expired, and is not removed, as the table's TTL is
-	// off.
+	// FindingExpiredTombstone: a tombstone has expired but is still stored, because the table's TTL
+	// is off.
 	FindingExpiredTombstone FindingKind = "expired-tombstone"
 	// FindingNotInIDsIndex: the index of persistence ids of a native journal does not list the id.
 	FindingNotInIDsIndex FindingKind = "not-in-ids-index"
@@ -61,48 +61,49 @@ const (
 	FindingUnchecked FindingKind = "unchecked"
 )
 
-// Severity is how bad a finding is.
+// Severity ranks a finding.
 type Severity string
 
-// The severities, the least first.
+// The severities, from the least to the most severe.
 const (
-	// SeverityLeftOver: something is stored that no reader shows and nobody was told is stored. A
-	// write that was refused or cut short has left it, or is still on its way. Nothing has to be
+	// SeverityLeftOver: an item is stored that no reader returns, and whose write was never
+	// acknowledged. The write was refused or cut short, or is still in flight. Nothing has to be
 	// done.
 	SeverityLeftOver Severity = "left-over"
-	// SeverityDamage: the stored items are not as they should be. The kind of the finding says what
-	// that means for readers.
+	// SeverityDamage: the stored items are inconsistent. The kind of the finding determines the
+	// effect on readers.
 	SeverityDamage Severity = "damage"
-	// SeverityDataLoss: events that a writer was told are stored are lost or hidden, or may be.
+	// SeverityDataLoss: acknowledged events are lost or hidden, or may be.
 	SeverityDataLoss Severity = "data-loss"
 )
 
-// Severities returns all severities, the least first.
+// Severities returns all severities, from the least to the most severe.
 func Severities() []Severity { return []Severity{SeverityLeftOver, SeverityDamage, SeverityDataLoss} }
 
-// AtLeast reports whether a severity is another one or worse than it.
+// AtLeast reports whether s is at least as severe as other.
 func (s Severity) AtLeast(other Severity) bool {
 	return slices.Index(Severities(), s) >= slices.Index(Severities(), other)
 }
 
-// Finding is something that is wrong with the stored data, or is left over there.
+// Finding is a problem with stored data, or a left-over item.
 type Finding struct {
 	PersistenceID string
 	Kind          FindingKind
 	Severity      Severity
-	// SequenceNumber is where it was found; the first of several numbers.
+	// SequenceNumber is the number at which the problem was found, or the first of several numbers.
 	SequenceNumber int64
-	// Detail describes what was found.
+	// Detail describes the problem.
 	Detail string
-	// Repairable is true if Repair can repair it with the given options, Repaired if it has.
+	// Repairable reports whether Repair can repair the finding with the given options. Repaired
+	// reports whether it has.
 	Repairable, Repaired bool
-	// Option is the option without which Repair does not repair the finding; empty if it needs
+	// Option is the option that Repair needs to repair the finding. It is empty if Repair needs
 	// none, or if the finding can't be repaired.
 	Option RepairOption
 }
 
-// RepairOption names a repair that is only made if the caller asks for it. Its text is the name of
-// the flag of `dynajournal repair`.
+// RepairOption names a repair that is made only on request. Its value is the name of the flag of
+// `dynajournal repair`.
 type RepairOption string
 
 // The options of a repair. VerifyOptions has a field for each.
@@ -119,7 +120,7 @@ const (
 	OptionSealMissing RepairOption = "seal-missing"
 )
 
-// RemovedItem is an item that Repair removes, as VerifyOptions.Archive gets it.
+// RemovedItem is an item that Repair is about to remove, as passed to VerifyOptions.Archive.
 type RemovedItem struct {
 	PersistenceID  string
 	Kind           FindingKind
@@ -130,29 +131,30 @@ type RemovedItem struct {
 	Item json.RawMessage
 }
 
-// VerifyOptions are the options of Verify, VerifyAll, Repair and RepairAll. The zero value does not
-// limit the capacity, and repairs only what changes nothing for readers.
+// VerifyOptions are the options of Verify, VerifyAll, Repair and RepairAll. With the zero value the
+// capacity is not limited, and only repairs are made that change nothing for readers.
 type VerifyOptions struct {
-	// Archive is called with each item before Repair removes it, one call at a time. An error of it
-	// ends the repair, which returns it, and the item stays. If the item has changed meanwhile it
-	// stays, too.
+	// Archive is called with each item before Repair removes it, one call at a time. If it returns
+	// an error, the item stays, and Repair stops and returns the error. If the item has changed
+	// since Repair read it, it also stays.
 	//
 	// RemoveDeleted, RemoveIncomplete and RemoveOrphans need it, unless DryRun is set.
 	Archive func(RemovedItem) error
 
-	// DryRun makes Repair and RepairAll return what they would repair, and change nothing.
+	// DryRun makes Repair and RepairAll return the repairs that they would make, and change
+	// nothing.
 	//
 	// Defaults to false. Verify and VerifyAll set it.
 	DryRun bool
 
-	// Parallelism is how many persistence ids VerifyAll and RepairAll check at the same time. It
-	// must not be negative.
+	// Parallelism is the number of persistence ids that VerifyAll and RepairAll check at the same
+	// time. It must not be negative.
 	//
 	// Defaults to Config.ReplayParallelism.
 	Parallelism int
 
-	// Progress is called after each persistence id that VerifyAll or RepairAll has checked, if it
-	// is set, one call at a time.
+	// Progress, if set, is called after each persistence id that VerifyAll or RepairAll has
+	// checked, one call at a time.
 	Progress func(persistenceID string)
 
 	// ReadUnitsPerSecond is the largest average read capacity to use. It must not be negative.
@@ -160,33 +162,33 @@ type VerifyOptions struct {
 	// Defaults to no limit.
 	ReadUnitsPerSecond float64
 
-	// RemoveDeleted makes Repair remove, in a journal that is shared with a JVM, what deletions of
-	// earlier versions have left where the JVM looks for the highest sequence number. Stop the
-	// entity on both sides first.
+	// RemoveDeleted applies to a journal that is shared with a JVM. It makes Repair remove the
+	// items that deletions of earlier versions have left where the JVM looks for the highest
+	// sequence number. Stop the entity on both sides first.
 	//
 	// Defaults to false.
 	RemoveDeleted bool
 
-	// RemoveIncomplete makes Repair turn the events of atomic writes that can't become complete
-	// into seals. Such a write may have been acknowledged, if another writer has overwritten a part
+	// RemoveIncomplete makes Repair replace the events of atomic writes that can't become complete
+	// with seals. Such a write may have been acknowledged, if another writer has overwritten a part
 	// of it.
 	//
 	// Defaults to false.
 	RemoveIncomplete bool
 
-	// RemoveOrphans makes Repair turn events below the low mark into tombstones. Make sure that the
-	// low mark is right: the events may have been acknowledged.
+	// RemoveOrphans makes Repair replace events below the low mark with tombstones. First make sure
+	// that the low mark is right: the events may have been acknowledged.
 	//
 	// Defaults to false.
 	RemoveOrphans bool
 
-	// RestoreHighMark makes Repair put a high mark without which readers do not find the events
-	// after a gap. They find them again.
+	// RestoreHighMark makes Repair put a missing high mark without which readers do not find the
+	// events after a gap. Readers then find these events again.
 	//
 	// Defaults to false.
 	RestoreHighMark bool
 
-	// SealMissing makes Repair seal the numbers at which events are missing that were stored: see
+	// SealMissing makes Repair seal the numbers at which stored events are missing: see
 	// [ErrEventMissing]. Readers, recoveries and projections then continue without these events. If
 	// there is a backup of the table, restore the items instead.
 	//
@@ -194,7 +196,7 @@ type VerifyOptions struct {
 	SealMissing bool
 }
 
-// asked reports whether the option is set; true for no option.
+// asked reports whether the option is set. It returns true for the empty option.
 func (o *VerifyOptions) asked(option RepairOption) bool {
 	switch option {
 	case "":
@@ -221,46 +223,48 @@ func (o VerifyOptions) check() error {
 		return &ArgumentError{"VerifyOptions.Parallelism", o.Parallelism, core.MustNotBeNegative}
 	}
 	if (o.RemoveOrphans || o.RemoveDeleted || o.RemoveIncomplete) && o.Archive == nil && !o.DryRun {
-		return &ArgumentError{"VerifyOptions.Archive", nil, "what is removed has to be archived first"}
+		return &ArgumentError{"VerifyOptions.Archive", nil, "it must be set, because removed items must be archived first"}
 	}
 	return nil
 }
 
-// Verify checks everything that is stored for a persistence id, and returns what is wrong. It needs
-// no writer and changes nothing. Events that are written meanwhile can look damaged: verify again.
+// Verify checks all stored items of a persistence id, and returns the problems it finds. It needs
+// no writer and changes nothing. Events that are written at the same time can look damaged: verify
+// again.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], and those of requests.
-// After an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], and request errors. After
+// an error the sequence ends.
 func (j *Journal) Verify(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
 // VerifyAll verifies every persistence id of the journal, several at the same time and in any
-// order. It finds the ids by a scan. An id that can't be verified is a [FindingUnchecked]. Errors
-// are those of [Journal.Verify].
+// order. It finds the ids with a scan. For an id that can't be verified it returns a
+// [FindingUnchecked]. Errors are those documented on [Journal.Verify].
 func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
 
-// Repair verifies a persistence id, and repairs what changes nothing for readers: missing high
-// marks without which readers find all events, expired tombstones if the table's TTL is off, and
-// missing entries of the index of persistence ids. Other repairs need an option. Repair verifies
-// again until there is nothing left to repair. It returns each finding once, those that remain at
-// the end.
+// Repair verifies a persistence id, and makes the repairs that change nothing for readers. It puts
+// missing high marks without which readers still find all events, removes expired tombstones if the
+// table's TTL is off, and adds missing entries to the index of persistence ids. Other repairs need
+// an option. Repair verifies again until there is nothing left to repair. It returns each finding
+// once: repaired findings as it repairs them, remaining findings at the end.
 //
 // Writers need not be stopped, except for VerifyOptions.RemoveDeleted.
 //
-// Errors: those of [Journal.Verify], [ErrClock], and those of VerifyOptions.Archive. After an error
-// repairs may be made ([MaybeApplied] reports whether). The call may be repeated.
+// Errors are those documented on [Journal.Verify], [ErrClock], and errors of VerifyOptions.Archive.
+// After an error some repairs may be made ([MaybeApplied] reports whether). The call may be
+// repeated.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// RepairAll repairs every persistence id of the journal, as [Journal.VerifyAll] verifies them. An
-// id that can be read but not written, as its keys would become too long, is a [FindingUnchecked].
-// Errors are those of [Journal.Repair].
+// RepairAll repairs every persistence id of the journal, as [Journal.VerifyAll] verifies them. For
+// an id that can be read but not written, because its keys would become too long, it returns a
+// [FindingUnchecked]. Errors are those documented on [Journal.Repair].
 func (j *Journal) RepairAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
@@ -276,7 +280,7 @@ func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 }
 
 // findings checks persistence ids, and repairs them unless opts.DryRun is set. If all is true, an
-// id that can't be checked is a finding, and does not end the checking of the others.
+// id that can't be checked becomes a finding, and the check of the other ids continues.
 func (j *Journal) findings(
 	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool,
 ) iter.Seq2[Finding, error] {

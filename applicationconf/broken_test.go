@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write the errors of the broken files anew")
 
-// TestBrokenFilesAreRefusedByFileAndLine reads the files of testdata/broken. Each has a file with
+// TestLoad_BrokenFiles reads the files of testdata/broken. Each has a file with
 // its expected error, one line.
-func TestBrokenFilesAreRefusedByFileAndLine(t *testing.T) {
+func TestLoad_BrokenFiles(t *testing.T) {
 	t.Chdir(filepath.Join("testdata", "broken"))
 	files, err := filepath.Glob("*.conf")
 	if err != nil || len(files) < 30 {

@@ -8,21 +8,21 @@ import (
 	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
-// file is a file with the files that it includes.
+// file is a file together with the files it includes.
 type file struct {
 	*hocon.Document
 	path string
-	// allowed are keys that are accepted although they are not known.
+	// allowed contains unknown keys that are accepted: see AllowKey.
 	allowed []string
 }
 
-// wrong returns an error about the value at a path of keys, with the file and the line, if it has a
-// line.
+// wrong returns an error about the value at a path of keys, with its file and line if it has a
+// position.
 func (f *file) wrong(path, format string, args ...any) error {
 	return f.wrongAt(f.At(path), path, format, args...)
 }
 
-// wrongAt returns an error about a key at a position. The key is empty if the error has none.
+// wrongAt returns an error about a key at a position. key may be empty.
 func (f *file) wrongAt(at hocon.Position, key, format string, args ...any) *Error {
 	wrong := &Error{File: at.File, Line: at.Line, Key: key, Err: fmt.Errorf(format, args...)}
 	if at.IsZero() {
@@ -31,7 +31,7 @@ func (f *file) wrongAt(at hocon.Position, key, format string, args ...any) *Erro
 	return wrong
 }
 
-// unknown returns an error about an unknown key. The nearest name is empty if none is similar.
+// unknown returns an error about an unknown key. nearest is the most similar known key, or empty.
 func (f *file) unknown(at hocon.Position, key, nearest string) error {
 	wrong := f.wrongAt(at, key, "%s %w%s", key, ErrUnknownKey, didYouMean(nearest))
 	wrong.Nearest = nearest
@@ -80,7 +80,7 @@ func (f *file) checkGroup(section, within string, known keys) error {
 }
 
 // notAnObject returns an error if a path has a single value instead of an object. A missing value
-// is no error.
+// is not an error.
 func (f *file) notAnObject(path string) error {
 	_, set, err := f.Text(path)
 	switch {
@@ -99,8 +99,8 @@ func didYouMean(name string) string {
 	return "; did you mean " + name + "?"
 }
 
-// nearestKey returns the known key that an unknown one below within is probably meant for: one in
-// the same group, otherwise one with a similar name elsewhere in the section.
+// nearestKey returns the known key that an unknown one below within is probably meant for: a
+// similar name in the same group, or else one elsewhere in the section.
 func nearestKey(within, name string, known keys) string {
 	var beside []string
 	elsewhere := map[string]string{}
@@ -124,8 +124,8 @@ func nearestKey(within, name string, known keys) string {
 	return elsewhere[nearest(name, names, 2)]
 }
 
-// nearest returns the candidate with the fewest edits, at most most. Of several it returns the
-// first in alphabetical order.
+// nearest returns the candidate with the fewest edits, at most most. Of several such candidates it
+// returns the first in alphabetical order.
 func nearest(name string, candidates []string, most int) string {
 	slices.Sort(candidates)
 	found := ""
@@ -137,7 +137,7 @@ func nearest(name string, candidates []string, most int) string {
 	return found
 }
 
-// longestName limits the names that are compared, in bytes.
+// longestName is the length, in bytes, of the longest name that is compared.
 const longestName = 100
 
 // edits returns the number of bytes to insert, remove or replace to turn a into b.

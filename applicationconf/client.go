@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// client reads the settings of the HTTP client that have a meaning here.
+// client reads the settings of the HTTP client that have an equivalent in Config.
 func (r *reader) client(c *dynajournal.Config) {
 	const prefix = clientConfig + "."
 	r.number(prefix+"max-connections", 1, dynajournal.MaxMaxConnections, &c.MaxConnections)

@@ -6,10 +6,11 @@
 //	config.AWS, err = awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(settings.Region))
 //	journal, err := dynajournal.Open(ctx, config)
 //
-// The file is HOCON or JSON. The sections are dynamodb-journal, dynamodb-snapshot-store and
-// dynamodb-read-journal, or those that the host's keys name, such as
-// pekko.persistence.journal.plugin. The rest of the file is ignored.
+// The file is HOCON or JSON. Load reads the sections dynamodb-journal, dynamodb-snapshot-store and
+// dynamodb-read-journal. If the file sets a key of the host, such as
+// pekko.persistence.journal.plugin, it reads the section that this key names instead. It ignores
+// the rest of the file.
 //
-// The command dynajournal loads its file of --config with this package. The page
-// docs/configuration.md has every key.
+// The command dynajournal loads the file of its flag --config with this package.
+// docs/configuration.md lists every key.
 package applicationconf

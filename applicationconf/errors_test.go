@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/applicationconf"
 )
 
-func TestErrorsTellTheLineTheKeyAndTheNearestName(t *testing.T) {
+func TestError_LineKeyNearest(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, key, nearest string
 		line               int
@@ -20,13 +20,13 @@ func TestErrorsTellTheLineTheKeyAndTheNearestName(t *testing.T) {
 		"an unknown key": {"dynamodb-journal {\n journal-tabel = a }", "dynamodb-journal.journal-tabel", "journal-table", 2, applicationconf.ErrUnknownKey},
 		"a key of another group": {"dynamodb-journal.max-connections = 5", "dynamodb-journal.max-connections",
 			"aws-client-config.max-connections", 1, applicationconf.ErrUnknownKey},
-		"an unknown key with no similar one": {"dynamodb-journal.zzzzzz = a", "dynamodb-journal.zzzzzz", "", 1, applicationconf.ErrUnknownKey},
-		"an unknown section":                 {"dynamodb-jurnal { }", "dynamodb-jurnal", "dynamodb-journal", 1, applicationconf.ErrUnknownKey},
-		"no section":                         {"a = 1", "", "", 0, applicationconf.ErrNoSection},
+		"an unknown key without a similar one": {"dynamodb-journal.zzzzzz = a", "dynamodb-journal.zzzzzz", "", 1, applicationconf.ErrUnknownKey},
+		"an unknown section":                   {"dynamodb-jurnal { }", "dynamodb-jurnal", "dynamodb-journal", 1, applicationconf.ErrUnknownKey},
+		"no section":                           {"a = 1", "", "", 0, applicationconf.ErrNoSection},
 		"a plug-in without a section": {"\npekko.persistence.journal.plugin = nowhere", "pekko.persistence.journal.plugin", "", 2,
 			applicationconf.ErrNoSection},
 		"a wrong value": {"\n\ndynamodb-journal.sequence-shards = many", "dynamodb-journal.sequence-shards", "", 3, nil},
-		"no HOCON":      {"\ndynamodb-journal {", "", "", 2, nil},
+		"not HOCON":     {"\ndynamodb-journal {", "", "", 2, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, c.text)
@@ -47,7 +47,7 @@ func TestErrorsTellTheLineTheKeyAndTheNearestName(t *testing.T) {
 	}
 }
 
-func TestErrorOfAnIncludedFileIsWrapped(t *testing.T) {
+func TestError_IncludedFile(t *testing.T) {
 	path := write(t, "\ninclude \"part\"\n")
 	part := filepath.Join(filepath.Dir(path), "part.conf")
 	if err := os.WriteFile(part, []byte("\n\n}"), 0o600); err != nil {
@@ -63,14 +63,14 @@ func TestErrorOfAnIncludedFileIsWrapped(t *testing.T) {
 	}
 }
 
-func TestMissingFileIsTheErrorOfTheSystem(t *testing.T) {
+func TestLoad_MissingFile(t *testing.T) {
 	settings, err := applicationconf.Load(filepath.Join(t.TempDir(), "application.conf"))
 	if !errors.Is(err, fs.ErrNotExist) || settings.Config.JournalTable != "" {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestErrorsHaveNoSecrets(t *testing.T) {
+func TestError_ContainsNoSecrets(t *testing.T) {
 	const secret = "hunter2"
 	for _, text := range []string{
 		"dynamodb-journal.aws-secret-access-key = hunter2",

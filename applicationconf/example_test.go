@@ -19,8 +19,8 @@ func check(err error) {
 	}
 }
 
-// A service opens the journal of the service on the JVM. On AWS, set Config.AWS to what the config
-// module of the SDK loads for Settings.Region.
+// A service opens the journal of a service on the JVM. On AWS, load an aws.Config for
+// Settings.Region with the SDK's config module, and set Config.AWS to it.
 func ExampleLoad() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// FuzzLoad checks that a file is read as a configuration that a journal accepts, or is refused with
-// one line that names the file.
+// FuzzLoad checks that each file either results in a configuration that a journal accepts, or is
+// refused with a single line that names the file.
 func FuzzLoad(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "broken", "*.conf"))
 	if err != nil || len(seeds) == 0 {

@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// Sections that the plug-ins read if the host's configuration names none.
+// Sections that the plug-ins read if the host's configuration does not name others.
 const (
 	usualJournal   = "dynamodb-journal"
 	usualSnapshots = "dynamodb-snapshot-store"
 	usualRead      = "dynamodb-read-journal"
 )
 
-// product is the product whose plug-in a file configures. The two differ in the names of classes
-// and tables.
+// product is the product whose plug-in a file configures: Akka or Pekko. Their class names and
+// table names differ.
 type product struct {
-	// host is the section of the host.
+	// host is the name of the host's section.
 	host string
-	// classes is the package of the plug-in, tables the prefix of its tables' names.
+	// classes is the package prefix of the plug-in's classes. tables is the prefix of its table
+	// names.
 	classes, tables string
 }
 
@@ -28,16 +29,17 @@ var (
 	akka  = product{"akka", "akka.persistence.dynamodb.", "akka-persistence"}
 )
 
-// keys has the keys of a section by their paths, each with its default in HOCON.
+// keys maps the paths of the keys of a section to their defaults in HOCON.
 type keys map[string]string
 
-// Values of keys without a default of the plug-ins: no default, and that of the JVM's SDK.
+// Values of keys for which the plug-ins have no default: none means unset, bySDK the default of the
+// JVM's SDK.
 const (
 	none  = "null"
 	bySDK = "default"
 )
 
-// open is the value of an object with arbitrary keys.
+// open is the value of an object that may have any keys.
 const open = "{}"
 
 // clientKeys are the keys of aws-client-config.
@@ -79,7 +81,7 @@ func hostKeys() keys {
 	}
 }
 
-// journalKeys returns the keys of the journal: the plug-ins' keys, the host's, and those of earlier
+// journalKeys returns the keys of the journal: keys of the plug-ins, of the host, and of earlier
 // versions.
 func (p product) journalKeys() keys {
 	all := sharedKeys()
@@ -119,7 +121,7 @@ func (p product) readKeys() keys {
 	return all
 }
 
-// defaults returns the settings of the plug-ins' own files, to which an application's file can
+// defaults returns the settings in the plug-ins' reference.conf, to which an application's file can
 // refer.
 func (p product) defaults() string {
 	var text strings.Builder

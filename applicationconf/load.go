@@ -9,56 +9,59 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Settings are what a file sets.
+// Settings are the settings of a file.
 type Settings struct {
-	// Config has the fields that the file sets, and Akka's names of tables if the file is for Akka.
-	// All others are zero, which is their default. A value that the file sets is in its bounds.
+	// Config contains the fields that the file sets, and Akka's table names if the file is for
+	// Akka. All other fields are zero, which means their default. Every value is within its bounds.
 	//
-	// AWS is never set: it is what the config module of the AWS SDK loads. Logger is not set
-	// either: see Debug.
+	// AWS is never set: load it with the config module of the AWS SDK. Logger is not set either:
+	// see Debug.
 	Config dynajournal.Config
 
-	// Debug reports whether the file sets log-config or tracing. Set Config.Logger to a logger that
-	// takes level debug then.
+	// Debug reports whether the file turns on log-config or tracing. If so, set Config.Logger to a
+	// logger with level debug enabled.
 	Debug bool
 
 	// Region is the region of the journal, for the config module of the AWS SDK. It is empty if the
-	// file sets none, as those of the plug-ins' early versions.
+	// file does not set it, as in files for early versions of the plug-ins.
 	Region string
 
-	// Origins are where the file sets these fields, by their names: that of Config's field, such as
-	// "JournalTable" or "HTTP.Proxy", or "Region". What the file does not set has none.
+	// Origins maps names of fields to the positions at which the file sets them. A name is a field
+	// of Config, such as "JournalTable" or "HTTP.Proxy", or "Region". Fields that the file does not
+	// set are not in the map.
 	Origins map[string]Origin
 
-	// Notes are the settings that a JVM takes from elsewhere than Go does, a line each, with the
-	// file, the line and what to write in the file. Log them.
+	// Notes describes settings that a JVM takes from another section than Go does. Each note is one
+	// line, with the file, the line, and the text to add to the file. Log them.
 	Notes []string
 }
 
-// Option changes what Load accepts.
+// Option configures [Load].
 type Option func(*file)
 
-// AllowKey makes Load accept a key that it does not know, because an extension of the plug-ins
+// AllowKey makes [Load] accept a key that it does not know, because an extension of the plug-ins
 // reads it. The key has no effect. It is a path such as "app-journal.stream-endpoint", as in the
-// text of [ErrUnknownKey], or the part of it below a section. All keys below it are accepted too.
+// text of [ErrUnknownKey], or the part of that path after the section. All keys below it are also
+// accepted.
 func AllowKey(key string) Option {
 	return func(f *file) { f.allowed = append(f.allowed, key) }
 }
 
-// Load loads a file, and the files that it includes, which are searched next to it. References are
-// looked up in the file, then in the environment: ${?JOURNAL_TABLE} is the value of the variable.
+// Load loads a file and the files that it includes, which are searched next to it. References are
+// resolved from the file, then from the environment: ${?JOURNAL_TABLE} is the value of the
+// variable.
 //
-// Every key in the plug-ins' sections has to be one of theirs or of their host's, unless
+// Every key in the plug-ins' sections must be a key of the plug-ins or of their host, unless
 // [AllowKey] allows it. Keys without a meaning here, such as dispatchers, have no effect. The
-// snapshot store and the read journal use the journal's settings where the file sets none.
+// snapshot store and the read journal use the journal's settings where the file sets none for them.
 //
-// A file that is wrong is an [*Error]. A file that can't be read is an error that wraps that of
-// package os, such as fs.ErrNotExist. One of more than 1 MiB, with what it includes, is not read.
-// Load may be called by several goroutines at the same time.
+// For a file with wrong content the error is an [*Error]. For a file that can't be read it wraps
+// the error of package os, such as fs.ErrNotExist. Load refuses a file of more than 1 MiB,
+// including the files it includes. Load may be called by several goroutines at the same time.
 func Load(path string, options ...Option) (Settings, error) {
 	s, akkas, err := readAs(path, pekko, options)
 	if err == nil && akkas {
-		s, _, err = readAs(path, akka, options) // again, with the defaults that it can refer to
+		s, _, err = readAs(path, akka, options) // with Akka's defaults, to which the file can refer
 	}
 	if err != nil {
 		return Settings{}, err
@@ -66,7 +69,8 @@ func Load(path string, options ...Option) (Settings, error) {
 	return s, nil
 }
 
-// readAs reads a file with the defaults of a product, and reports whether it is for Akka.
+// readAs reads a file with the defaults of a product. It reports whether the file is for Akka; if
+// that is not the product, the settings are empty.
 func readAs(path string, p product, options []Option) (Settings, bool, error) {
 	document, err := hocon.Load(path, p.defaults())
 	if err != nil {
@@ -139,13 +143,13 @@ func (f *file) read(from sections) (Settings, error) {
 	return s, nil
 }
 
-// shared returns the settings that the journal, the snapshot store and the read journal have in
-// common here, because one client serves all of them.
+// shared returns the keys that must be the same for the journal, the snapshot store and the read
+// journal, because one client serves all of them.
 func shared() []string {
 	return slices.Sorted(maps.Keys(sharedKeys().without("tracing").without("client-dispatcher")))
 }
 
-// check checks the keys of all sections, including those that others only refer to.
+// check checks the keys of all sections, including sections to which others only refer.
 func (f *file) check(from sections) error {
 	p := from.product
 	for _, section := range []struct {

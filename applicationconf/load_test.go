@@ -21,7 +21,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-func TestLoadTakesThePlugInsKeys(t *testing.T) {
+func TestLoad_PluginKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want applicationconf.Settings
@@ -70,10 +70,10 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 			applicationconf.Settings{}},
 		"a journal called default": {
 			"dynamodb-journal.journal-name = default", applicationconf.Settings{Config: dynajournal.Config{JournalName: "default"}}},
-		"names that are made of the plug-in's defaults": {
+		"table names built from the plug-in's defaults": {
 			"dynamodb-journal.journal-table = ${dynamodb-journal.journal-table}-x",
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "pekko-persistence-x"}}},
-		"names that are made of Akka's defaults": {`
+		"table names built from Akka's defaults": {`
 			akka.persistence.journal.plugin = dynamodb-journal
 			dynamodb-journal.journal-table = ${dynamodb-journal.journal-table}-x`,
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "akka-persistence-x", SnapshotTable: "akka-persistence-snapshot"}}},
@@ -89,10 +89,10 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 		"sections twice": {
 			"dynamodb-journal { journal-table = a, journal-name = n }\ndynamodb-journal { journal-table = b }",
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "b", JournalName: "n"}}},
-		"a second journal beside the one that counts": {
+		"a second journal that is not selected": {
 			"dynamodb-journal.journal-table = a\ndynamodb-journal-2 = ${dynamodb-journal} { journal-table = b }",
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "a"}}},
-		"a snapshot store with its own settings that are the journal's": {`
+		"a snapshot store that repeats the journal's settings": {`
 			dynamodb-journal { endpoint = "http://a", aws-client-config.max-connections = 5 }
 			dynamodb-snapshot-store { endpoint = "http://a", aws-client-config.max-connections = 5, tracing = on }`,
 			applicationconf.Settings{Debug: true, Config: dynajournal.Config{Endpoint: "http://a", MaxConnections: 5}}},
@@ -101,7 +101,7 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 			pekko.persistence.snapshot-store.plugin = pekko.persistence.snapshot-store.local
 			bank = ${dynamodb-journal} { journal-name = bank }`,
 			applicationconf.Settings{Config: dynajournal.Config{JournalName: "bank"}}},
-		"values of the environment, one of which is not set": {`
+		"environment variables that are not set": {`
 			dynamodb-journal { journal-table = events, journal-table = ${?APPLICATIONCONF_UNSET}, aws-access-key-id = ${?APPLICATIONCONF_UNSET} }`,
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "events"}}},
 		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0",
@@ -124,10 +124,10 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 		"an endpoint without a scheme, and a protocol": {
 			`dynamodb-journal { endpoint = "localhost:8000", aws-client-config.protocol = HTTP }`,
 			applicationconf.Settings{Config: dynajournal.Config{Endpoint: "http://localhost:8000"}}},
-		"what refers to an application's class path": {
+		"a reference to a default on the class path": {
 			"app.port = ${akka.http.port}\ndynamodb-journal.journal-table = t",
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "t"}}},
-		"the oldest generation's time-out": {
+		"operation-timeout of the oldest versions": {
 			"dynamodb-journal { operation-timeout = 10 seconds }",
 			applicationconf.Settings{Config: dynajournal.Config{OperationTimeout: 10 * time.Second}}},
 	} {
@@ -136,7 +136,7 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.Origins = nil // TestLoadSaysWhereAFieldIsSet has them
+			got.Origins = nil // TestLoad_Origins has them
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
@@ -144,24 +144,24 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoad_WrongValues(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a number that is none": {"dynamodb-journal.sequence-shards = many",
+		"not a number": {"dynamodb-journal.sequence-shards = many",
 			`sequence-shards is "many", not a whole number`},
-		"a flag that is none": {"dynamodb-journal.tracing = perhaps",
+		"not a flag": {"dynamodb-journal.tracing = perhaps",
 			`tracing is "perhaps", not on or off`},
-		"a time that is none": {"dynamodb-journal.operation-timeout = 3 fortnights",
+		"not a duration": {"dynamodb-journal.operation-timeout = 3 fortnights",
 			"not a length of time"},
-		"a time before now": {"dynamodb-journal.operation-timeout = -3s", "not a length of time"},
+		"a negative duration": {"dynamodb-journal.operation-timeout = -3s", "not a length of time"},
 		"one buffer size": {"dynamodb-journal.aws-client-config.socket-buffer-size-hints = [1]",
 			"two sizes"},
 		"a plug-in without a section": {"pekko.persistence.journal.plugin = nowhere",
 			"no section of that name"},
-		"a snapshot store at another place": {`dynamodb-snapshot-store.endpoint = "http://other"`,
+		"a snapshot store at another endpoint": {`dynamodb-snapshot-store.endpoint = "http://other"`,
 			"both must be the same"},
 		"a snapshot store of another journal": {"dynamodb-snapshot-store.journal-name = other",
 			"both must be the same"},
-		"a file that makes no sense": {"dynamodb-journal {", "a } is missing"},
+		"a missing brace": {"dynamodb-journal {", "a } is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := applicationconf.Load(write(t, c.text))
@@ -172,7 +172,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-func TestLoadSaysWhereAFieldIsSet(t *testing.T) {
+func TestLoad_Origins(t *testing.T) {
 	path := write(t, `akka.persistence.journal.plugin = dynamodb-journal
 include "more.conf"
 dynamodb-journal {
@@ -209,8 +209,8 @@ dynamodb-journal {
 	}
 }
 
-// What has a value has an origin.
-func TestLoadSaysWhereEachFieldIsSet(t *testing.T) {
+// Every field with a value has an origin.
+func TestLoad_OriginOfEachField(t *testing.T) {
 	s, err := applicationconf.Load(filepath.Join("testdata", "every_key.conf"))
 	if err != nil {
 		t.Fatal(err)

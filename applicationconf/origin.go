@@ -6,25 +6,25 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Origin is where a file sets a field.
+// Origin is the position at which a file sets a field.
 type Origin struct {
-	// File is the file with the value: the one that was loaded, or one that it includes.
+	// File is the file that contains the value: the loaded file, or a file that it includes.
 	File string
-	// Line is the line of the value, at least 1. It is 0 if no line sets it, but the file as a
-	// whole, as the names of tables in a file for Akka.
+	// Line is the line of the value, starting at 1. It is 0 if the whole file determines the value,
+	// not one line, as for the table names in a file for Akka.
 	Line int
-	// Key is the key, such as dynamodb-journal.journal-table. It is empty where Line is 0.
+	// Key is the key, such as dynamodb-journal.journal-table. It is empty if Line is 0.
 	Key string
 }
 
-// note takes note of the key that sets a field of the settings.
+// note records the key that sets a field of the settings.
 func (r *reader) note(field any, key string) {
 	path := r.section + "." + key
 	at := r.At(path)
 	r.origins[field] = Origin{File: at.File, Line: at.Line, Key: path}
 }
 
-// named returns the origins of the fields that were set, by the names of the fields.
+// named returns the origins of the fields that were set, by field name.
 func (r *reader) named(s *Settings) map[string]Origin {
 	names := map[string]Origin{}
 	var add func(prefix string, fields reflect.Value)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kindOf is what a plug-in does: its section and its class differ by it.
+// kindOf is the kind of a plug-in, on which its section and its class depend.
 type kindOf int
 
 const (
@@ -14,8 +14,8 @@ const (
 	ofReading
 )
 
-// classesOf returns the classes of the plug-in of a product, the current one first. The others are
-// the names in earlier versions.
+// classesOf returns the class names of a plug-in of the product, the current name first. The others
+// are names in earlier versions.
 func (p product) classesOf(kind kindOf) []string {
 	switch kind {
 	case ofSnapshots:
@@ -27,23 +27,23 @@ func (p product) classesOf(kind kindOf) []string {
 	}
 }
 
-// otherPlugins are the beginnings of the names of sections in the reference.conf of other plug-ins
-// and of the hosts. Version 2 of Akka's plug-in, akka.persistence.dynamodb, has the same class as
-// version 1, but other tables.
+// otherPlugins contains prefixes of section names in the reference.conf of other plug-ins and of
+// the hosts. Version 2 of Akka's plug-in, akka.persistence.dynamodb, has the same class as version
+// 1, but other tables.
 var otherPlugins = []string{
 	"akka.persistence.", "pekko.persistence.", "j5ik2o.", "jdbc-", "cassandra-", "couchbase-", "inmemory-",
 	"akka-contrib-mongodb-", "pekko-contrib-mongodb-",
 }
 
-// ofVersion2 is the beginning of the sections of Akka's plug-in 2.x below the host's.
+// ofVersion2 is the prefix, after the host's name, of the sections of Akka's plug-in 2.x.
 const ofVersion2 = ".persistence.dynamodb"
 
-// checkPlugin checks that a section is one of the DynamoDB plug-ins, by its class, or by its name
-// if the file sets no class. The error is at the position of key, which names the section, if the
-// section has no class.
+// checkPlugin checks that a section configures a DynamoDB plug-in: by its class, or by its name if
+// the file sets no class. key names the section. An error is at the position of the class if the
+// class is wrong, and otherwise of key.
 func (f *file) checkPlugin(p product, kind kindOf, section, key string) error {
 	classes := p.classesOf(kind)
-	supported := "only Akka's plug-in until 1.x and Pekko's are, with the class " + classes[0]
+	supported := "only Akka's plug-in up to 1.x and Pekko's are, with the class " + classes[0]
 	if strings.HasPrefix(section, akka.host+ofVersion2) || strings.HasPrefix(section, pekko.host+ofVersion2) {
 		return f.wrong(key, "%s is %q, which is Akka's plug-in 2.x: its tables have another layout: it %w, %s",
 			key, section, ErrNotSupported, supported)
@@ -54,15 +54,15 @@ func (f *file) checkPlugin(p product, kind kindOf, section, key string) error {
 	case err != nil:
 		return f.wrong(path, "%w", err)
 	case set && !f.At(path).IsZero() && !slices.Contains(classes, class):
-		return f.wrong(path, "%s is %q, which is not the DynamoDB plug-in's: it %w, %s", path, class, ErrNotSupported, supported)
+		return f.wrong(path, "%s is %q, which is not the DynamoDB plug-in's class: it %w, %s", path, class, ErrNotSupported, supported)
 	case !set && slices.ContainsFunc(otherPlugins, func(other string) bool { return strings.HasPrefix(section, other) }):
 		return f.wrong(key, "%s is %q, which is another plug-in: it %w, %s", key, section, ErrNotSupported, supported)
 	}
 	return nil
 }
 
-// classless notes that a section with a name of its own has no class, so that a JVM does not find
-// the plug-in.
+// classless adds a note if a section with its own name has no class, because a JVM then does not
+// find the plug-in.
 func (r *reader) classless(section, usual string) {
 	if section == usual {
 		return

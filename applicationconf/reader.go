@@ -13,11 +13,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// reader reads the keys of a section, and keeps the first error.
+// reader reads the keys of a section. After its first error it reads nothing more.
 type reader struct {
 	*file
 	section string
-	// origins are where the fields are set, by the pointers to them.
+	// origins maps pointers to fields to the positions at which they are set.
 	origins map[any]Origin
 	notes   []string
 	err     error
@@ -107,7 +107,7 @@ func (r *reader) journalName(to *string) {
 	}
 }
 
-// scheme returns the scheme of an endpoint without one.
+// scheme returns the scheme for an endpoint without one.
 func (r *reader) scheme() string {
 	const key = clientConfig + ".protocol"
 	text, set := r.get(key)
@@ -121,7 +121,7 @@ func (r *reader) scheme() string {
 	return scheme
 }
 
-// absolute adds a scheme to an endpoint, which the JVM's SDK does not need.
+// absolute adds a scheme to an endpoint without one, which the JVM's SDK accepts.
 func (r *reader) absolute(scheme string, endpoint *string) {
 	if r.err != nil || *endpoint == "" {
 		return
@@ -152,7 +152,7 @@ var units = map[string]time.Duration{
 // longest is the longest duration that a configuration can have.
 const longest = 10 * 365 * 24 * time.Hour
 
-// duration reads a number of milliseconds, or one with a unit. 0 leaves the default.
+// duration reads a number of milliseconds, or a number with a unit. 0 leaves the default.
 func (r *reader) duration(key string, to *time.Duration) {
 	text, set := r.get(key)
 	if !set {
@@ -175,10 +175,10 @@ func (r *reader) add(section, format string, args ...any) {
 	r.notes = append(r.notes, r.wrong(section, format, args...).Error())
 }
 
-// same checks that the keys that the section sets are the journal's. Keys that it leaves out are
-// the journal's here. In the JVM they are those of dynamodb-journal, because the plug-ins'
-// reference.conf refers to that section, so there is a note where the two differ. Neither the error
-// nor the note contains values, which can be secret.
+// same checks that the keys that the section sets have the same values as in the journal's section.
+// In Go, a key that the section leaves out has the journal's value. In the JVM, it has the value in
+// dynamodb-journal, because the plug-ins' reference.conf refers to that section; if the two differ,
+// same adds a note. Neither the error nor the note contains values, which can be secret.
 func (r *reader) same(journal string, names ...string) {
 	var differ []string
 	for _, key := range names {
@@ -198,15 +198,15 @@ func (r *reader) same(journal string, names ...string) {
 		r.err = r.wrongAt(at, here, "%s and %s are different: both must be the same, as one client serves both", here, there)
 	}
 	if r.err == nil && len(differ) > 0 {
-		r.add(r.section, "%s does not set %s: here %s sets it, in the JVM %s; for the same in the JVM write %s.%s = ${%s.%s}%s",
+		r.add(r.section, "%s does not set %s: Go uses the values of %s, a JVM those of %s; to make the JVM use the same, write %s.%s = ${%s.%s}%s",
 			r.section, strings.Join(differ, ", "), journal, usualJournal, r.section, differ[0], journal, differ[0],
 			map[bool]string{true: ", and so on"}[len(differ) > 1])
 	}
 }
 
-// sameSnapshots checks that a snapshot store that the file sets anything of has the journal's name,
-// also if it leaves the name out: a JVM stores its snapshots under the other name, where Go does
-// not find them.
+// sameSnapshots checks that a snapshot store for which the file sets any key has the journal's
+// name, even if the file leaves out the name: otherwise a JVM stores snapshots under the other
+// name, where Go does not find them.
 func (r *reader) sameSnapshots(journal string) {
 	const key = "journal-name"
 	here, there := r.section+"."+key, journal+"."+key
@@ -226,7 +226,7 @@ func (r *reader) setsAny(section string) bool {
 	return err != nil || slices.ContainsFunc(found, func(k hocon.Key) bool { return !k.At.IsZero() })
 }
 
-// setting returns the value at a path in a form that can be compared.
+// setting returns the value at a path in a comparable form.
 func (r *reader) setting(path string) string {
 	if items, set, err := r.List(path); err == nil && set {
 		return fmt.Sprintf("%q", items)

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/applicationconf"
 )
 
-// readme returns the blocks of the plug-ins' README files for a host, as a user fills them in. The
-// snapshot store leaves out the credentials, and the read journal sets nothing.
+// readme returns the configuration blocks of the plug-ins' README files for a host, as a user
+// completes them. The snapshot store leaves out the credentials, and the read journal sets nothing.
 func readme(host string) string {
 	return strings.ReplaceAll(`
 HOST.persistence.journal.plugin = "my-dynamodb-journal"
@@ -39,7 +39,7 @@ dynamodb-read-journal {
 `, "HOST", host)
 }
 
-func TestREADMEBlocksAreRead(t *testing.T) {
+func TestLoad_READMEBlocks(t *testing.T) {
 	for _, host := range []string{"akka", "pekko"} {
 		t.Run(host, func(t *testing.T) {
 			path := write(t, readme(host))
@@ -54,12 +54,12 @@ func TestREADMEBlocksAreRead(t *testing.T) {
 			}
 			want := []string{
 				path + ":23: dynamodb-read-journal does not set aws-access-key-id, aws-client-config.max-connections, " +
-					"aws-secret-access-key, endpoint, journal-name, journal-table: here my-dynamodb-journal sets it, in the JVM " +
-					"dynamodb-journal; for the same in the JVM write " +
+					"aws-secret-access-key, endpoint, journal-name, journal-table: Go uses the values of my-dynamodb-journal, " +
+					"a JVM those of dynamodb-journal; to make the JVM use the same, write " +
 					"dynamodb-read-journal.aws-access-key-id = ${my-dynamodb-journal.aws-access-key-id}, and so on",
 				path + ":17: my-dynamodb-snapshot-store does not set aws-access-key-id, aws-client-config.max-connections, " +
-					"aws-secret-access-key: here my-dynamodb-journal sets it, in the JVM dynamodb-journal; for the same in the JVM " +
-					"write my-dynamodb-snapshot-store.aws-access-key-id = ${my-dynamodb-journal.aws-access-key-id}, and so on",
+					"aws-secret-access-key: Go uses the values of my-dynamodb-journal, a JVM those of dynamodb-journal; to make " +
+					"the JVM use the same, write my-dynamodb-snapshot-store.aws-access-key-id = ${my-dynamodb-journal.aws-access-key-id}, and so on",
 			}
 			if got := strings.Join(s.Notes, "\n"); got != strings.Join(want, "\n") {
 				t.Errorf("notes\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -68,8 +68,8 @@ func TestREADMEBlocksAreRead(t *testing.T) {
 	}
 }
 
-// What a note advises makes a JVM and Go agree, so the note is gone.
-func TestNoteIsGoneWithItsAdvice(t *testing.T) {
+// If the file follows the advice of a note, a JVM and Go agree, and the note is gone.
+func TestNotes_AdviceFollowed(t *testing.T) {
 	for _, text := range []string{
 		"dynamodb-journal { endpoint = \"http://a\", journal-table = t }\ndynamodb-snapshot-store {}\ndynamodb-read-journal {}",
 		`pekko.persistence.journal.plugin = bank
@@ -83,7 +83,7 @@ func TestNoteIsGoneWithItsAdvice(t *testing.T) {
 	}
 }
 
-func TestSectionThatSetsNothingChangesNothing(t *testing.T) {
+func TestLoad_EmptySection(t *testing.T) {
 	const journal = `pekko.persistence.journal.plugin = bank
 		bank = ${dynamodb-journal} { endpoint = "http://a", journal-name = bank, journal-table = t }
 		`
@@ -100,7 +100,7 @@ func TestSectionThatSetsNothingChangesNothing(t *testing.T) {
 	}
 }
 
-func TestSectionWithoutAClassIsNoted(t *testing.T) {
+func TestNotes_SectionWithoutClass(t *testing.T) {
 	path := write(t, "pekko.persistence.journal.plugin = bank\nbank { journal-table = t }")
 	s, err := applicationconf.Load(path)
 	want := path + ":2: bank has no class, without which a JVM does not find the plug-in: write bank = ${dynamodb-journal} { … }"
@@ -109,8 +109,8 @@ func TestSectionWithoutAClassIsNoted(t *testing.T) {
 	}
 }
 
-// Other plug-ins are refused before any other fault of their sections.
-func TestOtherPluginIsNotSupported(t *testing.T) {
+// Sections of other plug-ins are refused before any other error in them.
+func TestLoad_OtherPlugin(t *testing.T) {
 	for name, c := range map[string]struct{ text, key string }{
 		"a class whose name contains Akka's": {`
 			akka.persistence.journal.plugin = "vendor.dynamo-db-journal"
@@ -118,18 +118,18 @@ func TestOtherPluginIsNotSupported(t *testing.T) {
 			"vendor.dynamo-db-journal.class"},
 		"a class of another store": {`
 			pekko.persistence.journal.plugin = "other", other { class = "com.example.JdbcJournal", endpoint = [] }`, "other.class"},
-		"a snapshot store of another": {`
+		"a snapshot store of another plug-in": {`
 			dynamodb-journal { journal-table = t }
 			akka.persistence.snapshot-store.plugin = "s", s { class = "com.example.dynamodb.DynamoDBSnapshotStore" }`, "s.class"},
-		"a read journal of another": {`dynamodb-read-journal { class = "com.example.dynamodb.Reader" }`, "dynamodb-read-journal.class"},
-		"the usual section's class": {`dynamodb-journal { class = "com.example.DynamoDBJournal", tabel = x }`, "dynamodb-journal.class"},
-		"Akka's version 2":          {`akka.persistence.journal.plugin = "akka.persistence.dynamodb.journal"`, "akka.persistence.journal.plugin"},
-		"a host's own":              {`akka.persistence.journal.plugin = "akka.persistence.journal.leveldb"`, "akka.persistence.journal.plugin"},
-		"another DynamoDB plug-in":  {`akka.persistence.journal.plugin = "j5ik2o.dynamo-db-journal"`, "akka.persistence.journal.plugin"},
-		"another store":             {`pekko.persistence.journal.plugin = "jdbc-journal"`, "pekko.persistence.journal.plugin"},
-		"another's snapshots by name": {`dynamodb-journal {}
+		"a read journal of another plug-in": {`dynamodb-read-journal { class = "com.example.dynamodb.Reader" }`, "dynamodb-read-journal.class"},
+		"the usual section's class":         {`dynamodb-journal { class = "com.example.DynamoDBJournal", tabel = x }`, "dynamodb-journal.class"},
+		"Akka's version 2":                  {`akka.persistence.journal.plugin = "akka.persistence.dynamodb.journal"`, "akka.persistence.journal.plugin"},
+		"a plug-in of the host":             {`akka.persistence.journal.plugin = "akka.persistence.journal.leveldb"`, "akka.persistence.journal.plugin"},
+		"another DynamoDB plug-in":          {`akka.persistence.journal.plugin = "j5ik2o.dynamo-db-journal"`, "akka.persistence.journal.plugin"},
+		"another store":                     {`pekko.persistence.journal.plugin = "jdbc-journal"`, "pekko.persistence.journal.plugin"},
+		"snapshots of another plug-in, by name": {`dynamodb-journal {}
 			akka.persistence.snapshot-store.plugin = "j5ik2o.dynamo-db-snapshot"`, "akka.persistence.snapshot-store.plugin"},
-		"a section of another without a class": {`
+		"a section of another plug-in, without a class": {`
 			akka.persistence.journal.plugin = "j5ik2o.dynamo-db-journal", j5ik2o.dynamo-db-journal { table-name = t }`, "akka.persistence.journal.plugin"},
 		"version 2 with a class": {`
 			akka.persistence.journal.plugin = "akka.persistence.dynamodb.journal"
@@ -139,14 +139,14 @@ func TestOtherPluginIsNotSupported(t *testing.T) {
 			_, err := applicationconf.Load(write(t, c.text))
 			wrong, ok := errors.AsType[*applicationconf.Error](err)
 			if !errors.Is(err, applicationconf.ErrNotSupported) || !ok || wrong.Key != c.key || wrong.Line == 0 ||
-				!strings.Contains(err.Error(), "only Akka's plug-in until 1.x and Pekko's are") {
+				!strings.Contains(err.Error(), "only Akka's plug-in up to 1.x and Pekko's are") {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 }
 
-func TestClassesOfThePluginAreRead(t *testing.T) {
+func TestLoad_PluginClasses(t *testing.T) {
 	for _, text := range []string{
 		`dynamodb-journal { class = "akka.persistence.journal.dynamodb.DynamoDBJournal" }`,
 		`dynamodb-journal { class = "akka.persistence.dynamodb.journal.DynamoDBJournal" }
@@ -192,7 +192,7 @@ app-journal { journal-table = "orders", stream-endpoint = "http://localhost:8000
 	}
 }
 
-func TestCyclicSectionIsNotSuggested(t *testing.T) {
+func TestNearest_CyclicSection(t *testing.T) {
 	for _, text := range []string{
 		"pekko.persistence.journal.plugin = bank\nbank = ${bank}",
 		"pekko.persistence.journal.plugin = bank\nbank = ${other}\nother = ${bank}",

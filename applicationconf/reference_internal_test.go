@@ -13,9 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
-// releases are the plug-ins whose reference.conf the keys are compared with, each with the host
-// that it runs in. Their jars are read from the Maven repository, where the tests of interop put
-// them.
+// releases contains the plug-ins whose reference.conf is compared with the known keys, each with
+// its host. Their jars are read from the local Maven repository, where the interop tests put them.
 var releases = map[string]struct {
 	product      product
 	plugin, host string
@@ -34,14 +33,15 @@ var releases = map[string]struct {
 	},
 }
 
-// unreferenced are the keys that none of these files has: they have no default, or belong to
-// earlier versions of the plug-ins or to later ones of the hosts.
+// unreferenced contains the keys that are in none of these files: keys without a default, of
+// earlier versions of the plug-ins, or of later versions of the hosts.
 var unreferenced = []string{
 	"region", "operation-timeout", "blocking-dispatcher", "event-adapters", "event-adapter-bindings",
 	"only-one-snapshot",
 }
 
-// referenceOf reads the reference.conf in the jars that match a pattern, the last by name.
+// referenceOf reads the reference.conf in the jar that matches a pattern. Of several jars it reads
+// the last by name.
 func referenceOf(t *testing.T, pattern string) string {
 	t.Helper()
 	home, err := os.UserHomeDir()
@@ -50,7 +50,7 @@ func referenceOf(t *testing.T, pattern string) string {
 	}
 	found, err := filepath.Glob(filepath.Join(home, ".m2", "repository", pattern))
 	if err != nil || len(found) == 0 {
-		t.Skipf("Maven has no %s here (%v): the tests of interop fetch it", pattern, err)
+		t.Skipf("the local Maven repository does not have %s (%v): the interop tests fetch it", pattern, err)
 	}
 	jar, err := zip.OpenReader(slices.Max(found))
 	if err != nil {
@@ -78,8 +78,9 @@ func writeFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestReferencesOfThePlugInsAreRead reads them as a file, and as the base of an application.
-func TestReferencesOfThePlugInsAreRead(t *testing.T) {
+// TestReferenceConf_Loads reads each reference.conf as a file, and as the base of an
+// application.
+func TestReferenceConf_Loads(t *testing.T) {
 	for name, release := range releases {
 		t.Run(name, func(t *testing.T) {
 			plugin, host := referenceOf(t, release.plugin), referenceOf(t, release.host)
@@ -107,8 +108,9 @@ func TestReferencesOfThePlugInsAreRead(t *testing.T) {
 	}
 }
 
-// TestKeysAreThoseOfTheReferences compares the keys, and the defaults that a file can refer to.
-func TestKeysAreThoseOfTheReferences(t *testing.T) {
+// TestReferenceConf_Keys compares the keys with each reference.conf, and the defaults to
+// which a file can refer.
+func TestReferenceConf_Keys(t *testing.T) {
 	for name, release := range releases {
 		t.Run(name, func(t *testing.T) {
 			p := release.product

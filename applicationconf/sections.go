@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
-// sections are the sections that configure the plug-ins.
+// sections contains the sections that configure the plug-ins.
 type sections struct {
 	product            product
 	journal, snapshots string
@@ -20,12 +20,12 @@ type sections struct {
 type plugin struct {
 	product product
 	key     string
-	// section is empty if none is named.
+	// section is the named section, or empty.
 	section string
 }
 
-// find finds the sections. A file without any is an error, because the user names a file in order
-// to use it.
+// find finds the sections. A file without any is an error, because a user who names a file wants it
+// to have an effect.
 func (f *file) find() (sections, error) {
 	s := sections{product: pekko, journal: usualJournal, snapshots: usualSnapshots}
 	journal, err := f.plugin("journal")
@@ -37,7 +37,7 @@ func (f *file) find() (sections, error) {
 		return s, err
 	}
 	if journal.section != "" && store.section != "" && journal.product != store.product {
-		return s, f.wrong(store.key, "%s is set, but the journal is of %s: both must be the same host's",
+		return s, f.wrong(store.key, "%s is set, but the journal plug-in belongs to %s: both plug-ins must belong to the same host",
 			store.key, journal.product.host)
 	}
 	if journal.section != "" {
@@ -66,8 +66,8 @@ func (f *file) find() (sections, error) {
 	return s, nil
 }
 
-// checkPlugins checks that the sections in use are those of the DynamoDB plug-ins. The keys are the
-// host's, empty where none names a section.
+// checkPlugins checks that the sections in use configure DynamoDB plug-ins. journal and store are
+// the host's keys that name the sections, or empty.
 func (f *file) checkPlugins(s sections, journal, store string) error {
 	if err := f.checkPlugin(s.product, ofJournal, s.journal, journal); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (f *file) checkPlugins(s sections, journal, store string) error {
 	return nil
 }
 
-// plugin reads the section that a host's key names. It is an error if the file sets both Akka's and
-// Pekko's key.
+// plugin reads the name of a section from the host's key. If the file sets both Akka's and Pekko's
+// key, it returns an error.
 func (f *file) plugin(kind string) (plugin, error) {
 	var found plugin
 	for _, p := range []product{pekko, akka} {
@@ -96,7 +96,7 @@ func (f *file) plugin(kind string) (plugin, error) {
 		case !set || section == "":
 			continue
 		case found.section != "":
-			return found, f.wrong(key, "%s is set, and so is %s: only one can say where the plug-in is", key, found.key)
+			return found, f.wrong(key, "both %s and %s are set: set only one of them", key, found.key)
 		}
 		if found = (plugin{p, key, section}); ofHost(found) && kind == "snapshot-store" || f.Has(section) {
 			continue
@@ -106,7 +106,7 @@ func (f *file) plugin(kind string) (plugin, error) {
 	return found, nil
 }
 
-// notFound returns the error of a plug-in whose section is not in the file.
+// notFound returns the error for a plug-in whose section is not in the file.
 func (f *file) notFound(kind string, p plugin) error {
 	if err := f.notAnObject(p.section); err != nil {
 		return err
@@ -127,22 +127,24 @@ func (f *file) notFound(kind string, p plugin) error {
 	names = slices.DeleteFunc(names, func(name string) bool { return name == p.section })
 	help := didYouMean(nearest(p.section, names, len(p.section)/3))
 	if help == "" {
-		help = ": if it is another plug-in's, it is not supported: only Akka's until 1.x and Pekko's are"
+		help = ": if it configures another plug-in, that is not supported: only Akka's plug-in up to 1.x and Pekko's are"
 	}
 	return f.wrong(p.key, "%s is %q, but %w of that name%s", p.key, p.section, ErrNoSection, help)
 }
 
-// ofHost reports whether a snapshot store is one of the host: none at all, or not DynamoDB.
+// ofHost reports whether a snapshot store belongs to the host: either no store, or one without
+// DynamoDB.
 func ofHost(p plugin) bool {
 	name, _ := strings.CutPrefix(p.section, p.product.host+".persistence.")
 	return slices.Contains([]string{"no-snapshot-store", "snapshot-store.local", "snapshot-store.proxy"}, name)
 }
 
-// farSection limits the edits between the name of a section and one that it is taken for.
+// farSection is the largest number of edits between the name of a section and the name it is
+// probably meant for.
 const farSection = 4
 
-// checkMisspelt checks that no top-level section has a name similar to a plug-in's. A section with
-// a class is a plug-in of its own.
+// checkMisspelt checks that no top-level section has a name similar to a plug-in's section. A
+// section with a class is a plug-in of its own, and is not checked.
 func (f *file) checkMisspelt(s sections) error {
 	top, err := f.Keys("")
 	if err != nil {
@@ -165,7 +167,7 @@ func (f *file) checkMisspelt(s sections) error {
 	return nil
 }
 
-// noSection returns the error of a file that does not configure the plug-ins.
+// noSection returns the error for a file that does not configure the plug-ins.
 func (f *file) noSection() error {
 	missing := ""
 	if skipped := f.Skipped(); len(skipped) > 0 {

@@ -29,11 +29,11 @@ import (
 )
 
 // asServer is the environment variable that makes this program a server, so that the processor time
-// of the clients does not include that of the server.
+// of the clients does not include the server's.
 const asServer = "DYNAJOURNAL_BENCH_SERVE"
 
 // farAway is the environment variable with a delay that the server adds to every response, for
-// example 3ms, as of a remote server.
+// example 3ms, to simulate a remote server.
 const farAway = "DYNAJOURNAL_BENCH_DELAY"
 
 func TestMain(m *testing.M) {
@@ -71,7 +71,7 @@ func serveMemory(ctx context.Context) error {
 	return engine.Serve(ctx, listener)
 }
 
-// aside is the configuration of an engine that is served by another process.
+// aside returns the configuration of an engine that another process serves.
 func aside(b *testing.B) aws.Config {
 	b.Helper()
 	server := exec.Command(os.Args[0])
@@ -101,12 +101,12 @@ func aside(b *testing.B) aws.Config {
 	}
 }
 
-// persister is an implementation that persists events, and its measurements.
+// persister is an implementation that persists events, with its measurements.
 type persister struct {
 	name string
-	// write makes the function that persists the next events of an entity.
+	// write returns a function that persists the next events of an entity.
 	write func(entity int) func(context.Context) error
-	// events is how many one call persists.
+	// events is the number of events that one call persists.
 	events int
 
 	entities  []func(context.Context) error
@@ -117,7 +117,8 @@ type persister struct {
 	allocs    uint64
 }
 
-// run has each entity persist, one call after the other, until a number of calls is done together.
+// run divides a number of calls among the entities. Each entity makes its calls one after the
+// other.
 func (p *persister) run(b *testing.B, calls int) {
 	b.Helper()
 	each := max(calls/len(p.entities), 1)
@@ -148,7 +149,7 @@ func (p *persister) run(b *testing.B, calls int) {
 	p.latencies = append(p.latencies, slices.Concat(latencies...)...)
 }
 
-// clientCPU is the processor time that this process has taken, which is not the server's.
+// clientCPU returns the processor time of this process, which does not include the server's.
 func clientCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -179,7 +180,7 @@ func compare(b *testing.B, entities int, all ...*persister) {
 		for i := range entities {
 			p.entities = append(p.entities, p.write(i))
 		}
-		p.run(b, 2*entities) // connections are made, statements are parsed
+		p.run(b, 2*entities) // opens connections, and lets the server parse statements
 		*p = persister{name: p.name, events: p.events, entities: p.entities}
 	}
 	perRound := max(2*entities, 500/all[0].events)
@@ -201,7 +202,7 @@ var eventBytes = []byte(strings.Repeat("e", 512))
 
 const benchConnections = 50
 
-// bare puts events as the journal does, under the same condition, by nothing but the SDK.
+// bare puts events under the same condition as the journal, with only the SDK.
 func bare(b *testing.B, config aws.Config) *persister {
 	b.Helper()
 	transport := awshttp.NewBuildableClient().GetTransport()
@@ -273,8 +274,8 @@ func persistTables(b *testing.B) aws.Config {
 }
 
 // BenchmarkAppend compares single events of 512 bytes with the SDK's own conditional PutItem: one
-// write in flight for each entity, over loopback, the server in another process. A unit of b.N is a
-// call of each.
+// write in flight for each entity, over loopback, the server in another process. A unit of b.N is
+// one call of each.
 func BenchmarkAppend(b *testing.B) {
 	for _, entities := range []int{1, 8, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("entities=%d", entities), func(b *testing.B) {
@@ -287,7 +288,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendBatch compares atomic writes of ten events with bare puts of as many single ones.
+// BenchmarkAppendBatch compares atomic writes of ten events with bare puts of ten single events.
 func BenchmarkAppendBatch(b *testing.B) {
 	for _, entities := range []int{1, 64} {
 		b.Run(fmt.Sprintf("entities=%d", entities), func(b *testing.B) {

@@ -12,9 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// bareClient returns a client of the SDK with its defaults, except two that would make the base
-// slow and the ratio to it look good: it keeps an idle connection for each caller, and closes no
-// connection because a request body was closed early.
+// bareClient returns a client of the SDK with its defaults, except for two that would slow down the
+// base and make the ratio look good: it retains an idle connection for each caller, and does not
+// close a connection because a request body was closed early.
 func bareClient(config dynajournal.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(bareConfig(config))
 }
@@ -46,9 +46,9 @@ func bareConfig(config dynajournal.Config) aws.Config {
 }
 
 // plainBodies hides the method WriteTo of request bodies from the transport. The SDK closes a body
-// as soon as it has the response header. If WriteTo fails because of that, the transport takes the
-// request for truncated and closes the connection during the response, and the SDK retries after up
-// to seconds. Responses over loopback are fast enough for this.
+// as soon as it has the response header. If WriteTo fails because of that, the transport considers
+// the request truncated and closes the connection during the response, and the SDK retries after a
+// pause of up to seconds. Responses over loopback are fast enough for this.
 type plainBodies struct{ inner aws.HTTPClient }
 
 // Do sends a request.

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statements is how many INSERTs one BatchExecuteStatement holds.
+// statements is the number of INSERTs in one BatchExecuteStatement.
 const statements = 25
 
 func insertBatch(client *dynamodb.Client) func(context.Context, int64) error {
@@ -18,7 +18,8 @@ func insertBatch(client *dynamodb.Client) func(context.Context, int64) error {
 	return func(ctx context.Context, n int64) error {
 		batch := make([]types.BatchStatementRequest, statements)
 		for i := range batch {
-			// These are other items than PutItem writes, as an INSERT wants new ones.
+			// These items differ from the items that PutItem writes, because an INSERT needs new
+			// items.
 			fresh := item(1<<40 + n*statements + int64(i))
 			batch[i] = types.BatchStatementRequest{Statement: text,
 				Parameters: []types.AttributeValue{fresh["pk"], fresh["sk"], fresh["payload"]}}

@@ -1,8 +1,8 @@
 // Package bench measures a journal. Every figure has a base: the figure of the bare AWS SDK for the
 // same work, or, when layouts are compared, the figure of a native journal. Both are measured on
 // the same endpoint in the same run. The candidates alternate for several rounds, so that other
-// load on the machine slows all of them. A figure is the median of the rounds. A percentile is that
-// of all operations of all rounds.
+// load on the machine slows all of them. A figure is the median of the rounds. A percentile covers
+// all operations of all rounds.
 package bench
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Figure is one result. Ratio is Value / Base, or, where the candidates alternate in slices, the
-// median of the ratios of the slices.
+// Figure is one result. Ratio is Value / Base or, if the candidates alternate in slices, the median
+// of the ratios of the slices.
 type Figure struct {
-	// Name is the name of the workload, a slash and the name of the figure.
+	// Name is the name of the workload, a slash, and the name of the figure.
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Base is the figure of the bare SDK in the same unit, in the workload layouts that of a native
-	// journal. It is 0 where the bare SDK needs nothing.
+	// Base is the figure of the bare SDK in the same unit, or, in the workload layouts, of a native
+	// journal. It is 0 if the bare SDK needs nothing.
 	Base  float64 `json:"base"`
 	Ratio float64 `json:"ratio"`
 }
@@ -35,29 +35,29 @@ type Figure struct {
 type Step struct {
 	// Workload is the workload that is being measured.
 	Workload string
-	// Done of Total rounds are over. A round is that of one candidate.
+	// Done is the number of finished rounds of Total. Each round measures one candidate.
 	Done, Total int
 }
 
-// Options select what to measure, and where.
+// Options select the workloads, their sizes and the endpoint.
 type Options struct {
-	// Config is the configuration of the journal. Its table names are ignored: a run makes tables
-	// of its own and deletes them.
+	// Config is the configuration of the journal. Its table names are ignored: a run creates and
+	// deletes its own tables.
 	Config dynajournal.Config
-	// Only has names of workloads, or prefixes of names. Defaults to all workloads that are not for
-	// a service that is far away, with Traffic to those that are.
+	// Only lists names of workloads, or prefixes of names. It defaults to all workloads for a
+	// nearby service or, if Traffic is set, to the workloads for a distant service.
 	Only []string
-	// Quick measures for a shorter time, and with less data where the name of the workload does not
-	// include its size.
+	// Quick measures for a shorter time. It also uses less data in workloads whose names do not
+	// include the size.
 	Quick bool
-	// Events is the largest number of stored events of the workload scale-events, Entities the
-	// largest number of entities of scale-entities. They default to DefaultEvents and
-	// DefaultEntities, with Quick to a tenth of them.
+	// Events is the largest number of stored events in the workload scale-events. Entities is the
+	// largest number of entities in scale-entities. They default to DefaultEvents and
+	// DefaultEntities, or to a tenth of them with Quick.
 	Events, Entities int
-	// Traffic, if set, returns what was carried so far by a network between the client and the
-	// service. It reports requests and connections of the workloads for a service that is far away.
+	// Traffic, if set, returns the traffic so far of a network between the client and the service.
+	// The workloads for a distant service use it to report requests and connections.
 	Traffic func() (Traffic, error)
-	// Report is called with each figure of a workload when the workload is done. Required.
+	// Report is called with each figure of a workload when the workload is done. It is required.
 	Report func(Figure) error
 	// Progress, if set, is called after every round.
 	Progress func(Step)
@@ -69,13 +69,13 @@ const (
 	DefaultEntities = 10_000
 )
 
-// ErrUnknownWorkload is returned if Options.Only has a name that no workload begins with.
+// ErrUnknownWorkload is returned if no workload's name begins with a name in Options.Only.
 var ErrUnknownWorkload = errors.New("there is no such workload")
 
 // workload is a comparison of candidates.
 type workload struct {
 	name string
-	// candidates is the number of candidates, all of which a round measures.
+	// candidates is the number of candidates. A round measures all of them.
 	candidates int
 	run        func(ctx context.Context, s *session) error
 }
@@ -133,11 +133,11 @@ func (o Options) selected() ([]workload, error) {
 	return slices.DeleteFunc(all, func(w workload) bool { return !chosen[w.name] }), nil
 }
 
-// Run measures the workloads. It makes tables with unique names, and deletes them at the end, also
-// after a failure and when ctx ends.
+// Run measures the workloads. It creates tables with unique names, and deletes them at the end,
+// even after a failure or if ctx ends.
 //
-// Errors: [ErrUnknownWorkload], [dynajournal.ErrInvalidArgument], those of Report and those of any
-// request.
+// Errors: [ErrUnknownWorkload], [dynajournal.ErrInvalidArgument], the errors of Options.Report, and
+// the error of any request.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Events < 1 || o.Entities < 1 {
@@ -172,8 +172,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// How many rounds are measured, and the shortest time of a candidate's round. The first warmUps
-// rounds do not count.
+// The number of measured rounds, and the shortest duration of a candidate's round. The first
+// warmUps rounds do not count.
 const (
 	warmUps        = 1
 	fullRounds     = 7
@@ -190,7 +190,7 @@ type session struct {
 
 	tables *tables
 	bare   *dynamodb.Client
-	// journal has the configuration of the options. ungrouped has no group commit.
+	// journal has the configuration of the options. ungrouped has group commit switched off.
 	journal, ungrouped *dynajournal.Journal
 	// measured counts the requests of the journal.
 	measured *requestCount

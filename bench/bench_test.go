@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// figures measures workloads quickly on an engine, and returns what was reported.
+// figures measures workloads quickly on an engine, and returns the reported figures.
 func figures(
 	ctx context.Context, t *testing.T, config dynajournal.Config, only ...string,
 ) (map[string]bench.Figure, error) {
@@ -31,7 +31,7 @@ func figures(
 	return found, err
 }
 
-// tables are the names of all tables of an engine.
+// tables returns the names of all tables of an engine.
 func tables(t *testing.T, config aws.Config) string {
 	t.Helper()
 	out, err := dynamodb.NewFromConfig(config).ListTables(t.Context(), &dynamodb.ListTablesInput{})
@@ -47,11 +47,11 @@ func TestFiguresHaveABase(t *testing.T) {
 		checkFigures(t, func(inner aws.HTTPClient) aws.HTTPClient { return inner })
 		return
 	}
-	// A round takes as long, but in the time of the bubble: only responses take any.
+	// A round takes the same time, but in the bubble's clock, which only responses advance.
 	synctest.Test(t, func(t *testing.T) {
 		checkFigures(t, func(inner aws.HTTPClient) aws.HTTPClient {
 			return client(func(r *http.Request) (*http.Response, error) {
-				// In the bubble: the time that a remote service takes.
+				// The latency of a remote service, in the bubble's clock.
 				time.Sleep(10 * time.Millisecond)
 				return inner.Do(r)
 			})
@@ -59,7 +59,7 @@ func TestFiguresHaveABase(t *testing.T) {
 	})
 }
 
-// checkFigures measures some workloads on an engine, with another client than the engine's.
+// checkFigures measures some workloads on an engine. change wraps the engine's client.
 func checkFigures(t *testing.T, change func(aws.HTTPClient) aws.HTTPClient) {
 	t.Helper()
 	engine := openTable(t, memory)
@@ -78,7 +78,7 @@ func checkFigures(t *testing.T, change func(aws.HTTPClient) aws.HTTPClient) {
 			t.Errorf("%+v", f)
 		}
 	}
-	// What is counted is exact.
+	// Counted figures are exact.
 	for name, want := range map[string][2]float64{
 		"recover-5/requests":             {2, 1},
 		"recover-5/read-units":           {3, 1},
@@ -88,7 +88,7 @@ func checkFigures(t *testing.T, change func(aws.HTTPClient) aws.HTTPClient) {
 		"scale-entities/100/write-units": {1, 1},
 	} {
 		got, reported := found[name]
-		// A high mark in 100 events.
+		// One event in 100 writes a high mark.
 		if !reported || got.Value < want[0] || got.Value > want[0]*1.02 || got.Base != want[1] {
 			t.Errorf("%s: %+v (reported: %v), want about %v", name, got, reported, want)
 		}

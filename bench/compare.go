@@ -14,41 +14,41 @@ import (
 // candidate is one of the implementations that a workload compares.
 type candidate struct {
 	name string
-	// do does one operation and returns its number of items. Each caller does one operation at a
+	// do runs one operation and returns its number of items. Each caller runs one operation at a
 	// time.
 	do func(ctx context.Context, caller int) (items int, err error)
 
 	mu sync.Mutex
-	// latency has the operations of the rounds that count, in nanoseconds.
+	// latency has the latencies of the counted rounds, in nanoseconds.
 	latency *hdrhistogram.Histogram
-	// rates has the items per second of each round that counts, cpu the processor time of this
-	// process for an item, in microseconds.
+	// rates has the items per second of each counted round. cpu has this process's processor time
+	// per item, in microseconds.
 	rates, cpu []float64
-	// operations counts the operations of all rounds, also of those that do not count.
+	// operations counts the operations of all rounds, including the warm-ups.
 	operations int64
-	// traffic is what the network carried in the rounds that count.
+	// traffic is the network traffic of the counted rounds.
 	traffic Traffic
 }
 
-// The range and precision of the latencies: up to a minute, with three digits.
+// Range and precision of the latencies: up to a minute, with three digits.
 const (
 	longestLatency = int64(time.Minute)
 	latencyDigits  = 3
 )
 
 // compare runs the candidates one after the other, round by round, each with the same number of
-// concurrent callers. Each round begins with another candidate. A candidate's round ends after
-// s.roundTime, or after that many operations; 0 is no limit.
+// concurrent callers. Each round starts with another candidate. A candidate's round ends after
+// s.roundTime, or after the given number of operations; 0 means no limit.
 func (s *session) compare(ctx context.Context, callers, operations int, candidates ...*candidate) error {
 	return s.alternate(ctx, callers, operations, 1, candidates)
 }
 
-// slicesOfRound is how many slices compareInSlices makes of a round.
+// slicesOfRound is the number of slices into which compareInSlices divides a round.
 const slicesOfRound = 10
 
-// compareInSlices is compare with rounds that are cut into slices, so that the candidates alternate
-// more often. It is for figures that are close to each other: what else the machine does changes
-// within a round. Its figures are reported by reportPairs.
+// compareInSlices is like compare, but divides rounds into slices, so that the candidates alternate
+// more often. It is for figures that are close to each other, because other load on the machine
+// changes within a round. Its figures are reported by reportPairs.
 func (s *session) compareInSlices(ctx context.Context, callers int, candidates ...*candidate) error {
 	return s.alternate(ctx, callers, 0, slicesOfRound, candidates)
 }
@@ -73,7 +73,7 @@ func (s *session) alternate(ctx context.Context, callers, operations, slices int
 	return nil
 }
 
-// round runs operations of all callers, at least one of each.
+// round runs operations of all callers, at least one for each caller.
 func (c *candidate) round(ctx context.Context, callers, operations int, length time.Duration, counts bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var begun, items atomic.Int64
@@ -114,11 +114,11 @@ func (c *candidate) record(latency time.Duration, counts bool) {
 	defer c.mu.Unlock()
 	c.operations++
 	if counts {
-		_ = c.latency.RecordValue(min(int64(latency), longestLatency)) // which is within its bounds
+		_ = c.latency.RecordValue(min(int64(latency), longestLatency)) // within the bounds
 	}
 }
 
-// nanoseconds returns the time of an item in each round that counts.
+// nanoseconds returns the time per item in each counted round.
 func (c *candidate) nanoseconds() []float64 {
 	times := make([]float64, len(c.rates))
 	for i, rate := range c.rates {

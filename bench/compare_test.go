@@ -1,6 +1,5 @@
 // Package bench_test measures the embedded engine in comparison with the AWS SDK. Each benchmark
-// alternates two candidates, so that other load on the machine slows both, and reports how they
-// compare.
+// alternates two candidates, so that other load on the machine slows both, and reports their ratio.
 package bench_test
 
 import (
@@ -12,12 +11,12 @@ import (
 	"time"
 )
 
-// candidate is one of two ways to do the same.
+// candidate is one of two ways to do the same operation.
 type candidate struct {
 	name string
-	// do does operation number n. It is called from many goroutines.
+	// do runs operation number n. It is called from many goroutines.
 	do func(ctx context.Context, n int64) error
-	// items is how many items one operation is about.
+	// items is the number of items of one operation.
 	items int
 
 	done  int64
@@ -26,15 +25,15 @@ type candidate struct {
 	rounds []float64
 }
 
-// A candidate has at least fewestPerRound operations in a round, and at most mostRounds rounds.
+// A candidate runs at least fewestPerRound operations in a round, and at most mostRounds rounds.
 const (
 	fewestPerRound = 200
 	mostRounds     = 21
 )
 
 // compareTwo gives both candidates b.N operations with the same number of concurrent callers, in
-// pairs of rounds. It reports the items per second of each, and those of the first in percent of
-// the second's: the median of the pairs, and the range that has the middle half of them.
+// pairs of rounds. It reports the items per second of each, and the first candidate's rate in
+// percent of the second's: the median of the pairs, and the range of the middle half of them.
 func compareTwo(b *testing.B, callers int, first, second *candidate) {
 	b.Helper()
 	perRound := max(fewestPerRound, (b.N+mostRounds-1)/mostRounds)
@@ -65,7 +64,7 @@ func (c *candidate) rate() float64 {
 	return float64(c.done) * float64(c.items) / c.spent.Seconds()
 }
 
-// run does n operations.
+// run runs n operations.
 func (c *candidate) run(b *testing.B, callers, n int) {
 	b.Helper()
 	var group sync.WaitGroup

@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// processorTime is not known here: figures of it are 0.
+// processorTime returns 0, because the processor time is not known on this system.
 func processorTime() time.Duration { return 0 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// processorTime is the time that this process has had of all processors, its own and the system's
-// for it.
+// processorTime returns the processor time of this process on all processors, in user and system
+// mode.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

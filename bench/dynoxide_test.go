@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynoxide"
 )
 
-// The bodies of the requests are put together as text, as the SDK would take longer than the
+// The bodies of the requests are assembled as text, because the SDK would take longer than the
 // engines.
 
 func appendKey(dst []byte, pk, sk int64) []byte {
@@ -60,13 +60,13 @@ func appendInserts(dst []byte, n, pk, sk int64) []byte {
 }
 
 const (
-	// partitions is how many partition keys are written and read.
+	// partitions is the number of partition keys that are written and read.
 	partitions = 1000
-	// transacted is how many items one TransactWriteItems puts.
+	// transacted is the number of items that one TransactWriteItems puts.
 	transacted = 10
 )
 
-// The sort keys of what each operation writes begin at different numbers, so that all is new.
+// The sort keys of each operation start at a different number, so that all written items are new.
 const (
 	putsFrom = (iota + 1) << 32
 	batchesFrom
@@ -74,12 +74,12 @@ const (
 	insertsFrom
 )
 
-// operations are those that are compared.
+// operations lists the operations that are compared.
 var operations = []struct {
 	name string
 	// body appends the body of request number n.
 	body func(dst []byte, n int64) []byte
-	// right reports whether the response to a request is right.
+	// right reports whether the response to a request is correct.
 	right func([]byte) bool
 }{
 	{"PutItem", func(dst []byte, n int64) []byte {
@@ -125,16 +125,16 @@ func (w *wire) fill(b *testing.B) {
 	}
 }
 
-// BenchmarkBesideDynoxide compares the engine with dynoxide. Both are in memory and in processes of
-// their own, and get the same requests on as many connections.
+// BenchmarkBesideDynoxide compares the engine with dynoxide. Both are in memory and in separate
+// processes, and get the same requests on the same number of connections.
 func BenchmarkBesideDynoxide(b *testing.B) {
 	binary := dynoxide.Find(b)
 	ours, theirs := connectWire(b, aws.ToString(aside(b).BaseEndpoint)), connectWire(b, dynoxide.Serve(b, binary))
 	ours.fill(b)
 	theirs.fill(b)
 	for _, op := range operations {
-		// The requests continue from those of the benchmarks before, so that what they write is
-		// new.
+		// The numbers continue after the requests of the benchmarks before, so that all written
+		// items are new.
 		next := map[*wire]int64{}
 		do := func(w *wire) func(context.Context, int64) error {
 			return func(ctx context.Context, n int64) error {

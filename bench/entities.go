@@ -14,16 +14,16 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// entityCallers is how many callers send commands.
+// entityCallers is the number of callers that send commands.
 const entityCallers = 64
 
-// distance is how far away the service of a hot entity is: the time that each request takes longer.
+// distance is the delay of each request to the service of a hot entity.
 const distance = 3 * time.Millisecond
 
-// inMemoryCalls is how many calls that need no request are measured as one operation.
+// inMemoryCalls is the number of calls without a request that are measured as one operation.
 const inMemoryCalls = 1000
 
-// entityWorkloads compare entities with what they are made of.
+// entityWorkloads compare entities with the parts that they are built from.
 func entityWorkloads(o Options) []workload {
 	const two, three, idle = 2, 3, 10
 	return []workload{
@@ -35,7 +35,7 @@ func entityWorkloads(o Options) []workload {
 	}
 }
 
-// counter is the state of the measured entities: how many events there are.
+// counter hosts the measured entities. Their state is the number of events.
 type counter = entity.Entities[int, []byte]
 
 func openCounter(j *dynajournal.Journal, name string) (*counter, error) {
@@ -52,10 +52,10 @@ func count(tx *entity.Tx[int, []byte]) error {
 }
 
 // hotEntity compares the commands of many callers on one entity with one command at a time, as an
-// actor does them. Both see a service that is some milliseconds away.
+// actor would run them. For both, the service is some milliseconds away.
 func hotEntity(ctx context.Context, s *session) (err error) {
 	config := s.tables.config
-	if s.options.Traffic == nil { // behind a network it is far away already
+	if s.options.Traffic == nil { // behind a network it is already far away
 		config.AWS.HTTPClient = distant{config.AWS.HTTPClient}
 	}
 	j, err := dynajournal.Open(ctx, config)
@@ -97,7 +97,7 @@ func (d distant) Do(r *http.Request) (*http.Response, error) {
 	return d.inner.Do(r)
 }
 
-// manyEntities compares commands on many entities with appends to as many writers.
+// manyEntities compares commands on many entities with appends of the same number of writers.
 func manyEntities(ctx context.Context, s *session, entities int) (err error) {
 	hosted, writers, err := counterBesideWriters(ctx, s, entities)
 	if err != nil {
@@ -122,7 +122,7 @@ func manyEntities(ctx context.Context, s *session, entities int) (err error) {
 		s.reportPairs("cpu", microsecond, ours.cpu, base.cpu))
 }
 
-// counterBesideWriters returns entities that are in memory, and as many writers.
+// counterBesideWriters returns entities that are in memory, and the same number of writers.
 func counterBesideWriters(ctx context.Context, s *session, entities int) (*counter, []*dynajournal.Writer, error) {
 	writers, err := recoverWriters(ctx, s.journal, s.workload+"-writer", entities)
 	if err != nil {
@@ -149,8 +149,7 @@ func loadedCounter(ctx context.Context, s *session, entities int) (*counter, err
 	return hosted, nil
 }
 
-// inMemory compares calls that need no request with a read of a map below a mutex and an indirect
-// call.
+// inMemory compares calls that need no request with a map read under a mutex and an indirect call.
 func inMemory(ctx context.Context, s *session, entities int) (err error) {
 	hosted, err := loadedCounter(ctx, s, entities)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// replicas is how many processes contend for an entity.
+// replicas is the number of processes that contend for an entity.
 const replicas = 2
 
-// replica is an entity host with a journal of its own, whose requests are counted.
+// replica is an entity host with its own journal, whose requests are counted.
 type replica struct {
 	hosted *counter
 	cost   requestCount
@@ -34,7 +34,7 @@ func (s *session) openReplica(ctx context.Context) (*replica, error) {
 	return r, nil
 }
 
-// count runs a command until it is done, however often another replica is faster.
+// count runs a command until it succeeds, however often another replica is faster.
 func (r *replica) count(ctx context.Context, id string) error {
 	for {
 		_, err := r.hosted.Update(ctx, id, count)

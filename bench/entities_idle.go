@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// idleEntities measures the memory of loaded entities that are idle, and what it costs to recover
-// them after they were dropped. The base are as many writers of the journal, and their recoveries.
+// idleEntities measures the memory of idle loaded entities, and the cost of recovering them after
+// they were dropped. The base is the same number of writers of the journal, and their recoveries.
 func idleEntities(ctx context.Context, s *session, entities int) (err error) {
 	ids := names("entity", entities)
 	hosted, err := openCounter(s.journal, s.workload)
@@ -53,10 +53,10 @@ func idleEntities(ctx context.Context, s *session, entities int) (err error) {
 		s.report("recovery-read-units", readUnits, recovered.reads, base.reads))
 }
 
-// share is what one of many has taken.
+// share is the consumption of one of many entities or writers.
 type share struct{ bytes, requests, reads float64 }
 
-// measureEach calls do for each of n, and returns what each has left in memory and has cost.
+// measureEach calls do n times, and returns the retained memory and the cost of one call.
 func (s *session) measureEach(ctx context.Context, n int, do func(ctx context.Context, i int) error) (share, error) {
 	held, cost := heldBytes(), s.measured.cost()
 	if err := each(ctx, n, do); err != nil {
@@ -69,7 +69,7 @@ func (s *session) measureEach(ctx context.Context, n int, do func(ctx context.Co
 	}, nil
 }
 
-// each calls do for each of n, some at the same time.
+// each calls do with the numbers from 0 to n-1, some of them concurrently.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(preparing)
@@ -79,9 +79,9 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return group.Wait()
 }
 
-// heldBytes returns the bytes of all objects in memory that are in use.
+// heldBytes returns the size of all live objects on the heap.
 func heldBytes() float64 {
-	const collections = 2 // the second one frees what the first one has emptied from pools
+	const collections = 2 // the second one frees objects that the first one removed from pools
 	for range collections {
 		runtime.GC()
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// gate is a client that holds back requests while it is shut, and counts those that it sends.
+// gate is an HTTP client that delays requests while it is shut, and counts the requests that it
+// sends.
 type gate struct {
 	inner aws.HTTPClient
 	sent  atomic.Int64
@@ -17,7 +18,7 @@ type gate struct {
 	mu sync.Mutex
 	// passable is closed while the gate is open.
 	passable chan struct{}
-	// under are the requests that have no response yet.
+	// under counts the requests without a response.
 	under sync.WaitGroup
 }
 
@@ -57,7 +58,7 @@ func (g *gate) enter(ctx context.Context) error {
 	}
 }
 
-// shut holds back what comes from now on. When it returns no request is under way.
+// shut delays all further requests. When it returns, no request is in flight.
 func (g *gate) shut() {
 	g.mu.Lock()
 	select {

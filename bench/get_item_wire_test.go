@@ -7,8 +7,8 @@ import (
 )
 
 // BenchmarkGetItemOverHTTP measures one caller of GetItem, with the server in the same process. The
-// client allocates next to nothing, so with -benchmem the allocations are those of the server,
-// net/http included.
+// client allocates almost nothing, so -benchmem shows the allocations of the server, including
+// net/http.
 func BenchmarkGetItemOverHTTP(b *testing.B) {
 	engine := openTable(b, memory)
 	listener, err := (&net.ListenConfig{}).Listen(b.Context(), "tcp", "127.0.0.1:0")

@@ -23,8 +23,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// hotKeyWriter is the environment variable with the name of the file that TestHotKeys writes its
-// figures to. Without it the figures for few entities are compared with those in the repository.
+// hotKeyWriter is the environment variable with the name of the file to which TestHotKeys writes
+// its figures. Without it, the test compares the figures for few entities with the figures in the
+// repository.
 const hotKeyWriter = "DYNAJOURNAL_BENCH_HOTKEYS"
 
 // The load: entities that write one event after the other, as fast as responses arrive. An event
@@ -37,24 +38,24 @@ const (
 	// eventsEach and foundedEach are the number of events of each caller. The first quarter of all
 	// events uses the burst capacity of the keys, and in the last quarter some callers are done
 	// before others. The events in between are measured. For a busy entity of the current layout
-	// they are those of two partitions.
+	// they fill two partitions.
 	eventsEach, foundedEach = 400, 100
 )
 
-// late delays every request by answerTime, in the time of a bubble.
+// late delays every request by answerTime, in a bubble's clock.
 type late struct{ inner aws.HTTPClient }
 
 // Do sends a request.
 func (l late) Do(r *http.Request) (*http.Response, error) {
-	time.Sleep(answerTime) // in the bubble: the time that a remote service takes
+	time.Sleep(answerTime) // the latency of a remote service, in the bubble's clock
 	return l.inner.Do(r)
 }
 
-// hotKeyCaller begins the work of a caller, and returns the function that writes its next event.
+// hotKeyCaller prepares a caller, and returns the function that writes its next event.
 type hotKeyCaller func(ctx context.Context, j store, caller int) (write func(context.Context) error, err error)
 
-// throttledRate returns the events per second where a partition key allows 1,000 write units per
-// second, with the given number of callers and of events of each.
+// throttledRate returns the events per second on an engine that allows 1,000 write units per second
+// for a partition key, with the given number of callers and of events of each caller.
 func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCaller) float64 {
 	t.Helper()
 	var rate float64
@@ -65,7 +66,7 @@ func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCall
 		}
 		config := dynajournal.Config{AWS: engine.AWSConfig(), JournalTable: "journal"}
 		config.AWS.HTTPClient = late{config.AWS.HTTPClient}
-		// So that none waits for a connection.
+		// So that no caller waits for a connection.
 		config.MaxConnections = 4 * mostHotKeys
 		config.Retries, config.OperationTimeout = 1000, time.Hour // and never gives up
 		// The units of an event are available again after this time.
@@ -78,7 +79,7 @@ func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCall
 			t.Fatal(err)
 		}
 		var all errgroup.Group
-		// All recover before the time begins.
+		// All callers recover before the measurement starts.
 		writes := make([]func(context.Context) error, callers)
 		for i := range callers {
 			all.Go(func() (err error) {
@@ -90,7 +91,7 @@ func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCall
 			t.Fatal(err)
 		}
 		var mu sync.Mutex
-		var done []time.Time // in order, as time does not go back
+		var done []time.Time // in order
 		for _, write := range writes {
 			all.Go(func() error {
 				for range each {
@@ -125,7 +126,7 @@ func busy(ctx context.Context, j store, caller int) (func(context.Context) error
 	}, err
 }
 
-// founder is a caller that writes the first small event of ever new entities.
+// founder is a caller that writes the first, small event of one new entity after the other.
 func founder(_ context.Context, j store, caller int) (func(context.Context) error, error) {
 	founded := 0
 	return func(ctx context.Context) error {
@@ -138,7 +139,7 @@ func founder(_ context.Context, j store, caller int) (func(context.Context) erro
 	}, nil
 }
 
-// mostHotKeys is how many entities write at once at most.
+// mostHotKeys is the largest number of entities that write at once.
 const mostHotKeys = 64
 
 // hotKeyLayouts returns the layouts that differ in the events that share a key. hash-key-unprefixed
@@ -178,16 +179,16 @@ func hotKeyFigures(t *testing.T, entities []int, founders bool) []Figure {
 	return figures
 }
 
-// hotKeyFile has the figures that are kept.
+// hotKeyFile has the figures in the repository.
 const hotKeyFile = "figures/hot-key.jsonl"
 
 // TestHotKeys measures the effect of a shared partition key. In the naive layout all events of an
-// entity share one, so a busy entity gets the 50 events per second that 1,000 units allow. In the
-// current layout a hundred events share one, and each further key has the burst capacity of a
-// second, which doubles the rate. In the hash-key layouts every event has its own, and an entity
-// writes as fast as responses arrive, two for each event. Entities never share a key, so many
-// entities have the same rate each. The figures in docs/layouts.md are measured again, within the
-// variation that the random pauses of the retries cause.
+// entity share a key, so a busy entity gets the 50 events per second that 1,000 units allow. In the
+// current layout a hundred events share a key, and each further key has the burst capacity of a
+// second, which doubles the rate. In the hash-key layouts every event has its own key, and an
+// entity writes as fast as responses arrive, two for each event. Entities never share a key, so
+// each of many entities has the same rate. The figures in docs/formats.md are measured again,
+// within the variation that the random pauses of the retries cause.
 func TestHotKeys(t *testing.T) {
 	if file := os.Getenv(hotKeyWriter); file != "" {
 		writeFigures(t, file, hotKeyFigures(t, []int{1, 2, 4, 8, 16, 32, mostHotKeys}, true))

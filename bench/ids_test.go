@@ -23,7 +23,7 @@ const (
 	nativeShards = 8
 )
 
-// readUnits adds up the cost of the requests, as a hook.
+// readUnits is a hook that adds up the read units of requests.
 type readUnits struct {
 	mu    sync.Mutex
 	units float64
@@ -41,9 +41,9 @@ func (r *readUnits) add(units float64) {
 }
 
 // BenchmarkIDs lists 10,000 persistence ids, alternately with the library and with plain Queries of
-// the same pages, all keys of the index at once. It reports how many ids are listed per second, how
-// many read units a thousand ids cost, both also for the Queries, and the ratio of the speeds,
-// which should be at least 0.8.
+// the same pages, all keys of the index at once. It reports the listed ids per second and the read
+// units per thousand ids, both also for the Queries, and the ratio of the speeds, which should be
+// at least 0.8.
 func BenchmarkIDs(b *testing.B) {
 	for name, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		b.Run(name, func(b *testing.B) {
@@ -71,7 +71,7 @@ func BenchmarkIDs(b *testing.B) {
 			}
 			const thousand = 1000
 			listed := float64(b.N) * idsListed
-			b.ReportMetric(0, "ns/op") // the time of both together has no meaning
+			b.ReportMetric(0, "ns/op") // the total time of both is meaningless
 			b.ReportMetric(listed/took.Seconds(), "ids/s")
 			b.ReportMetric(listed/bareTook.Seconds(), "bare-ids/s")
 			b.ReportMetric(bareTook.Seconds()/took.Seconds(), "ratio")
@@ -132,7 +132,7 @@ func readAll(b *testing.B, client *dynamodb.Client, options dynajournal.TableOpt
 	}
 }
 
-// filled makes a journal of persistence ids with one event each.
+// filled creates a journal with persistence ids of one event each.
 func filled(b *testing.B, options dynajournal.TableOptions) dynajournal.Config {
 	b.Helper()
 	engine, err := embedded.OpenMemory()

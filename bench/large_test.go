@@ -22,12 +22,12 @@ const (
 	// largeVariable names the environment variable with the number of items of
 	// BenchmarkManyItemsInAFolder.
 	largeVariable = "DYNAJOURNAL_BENCH_ITEMS"
-	// largeMemory is how much memory it may take.
+	// largeMemory is the memory limit of BenchmarkManyItemsInAFolder.
 	largeMemory = 1 << 30
 )
 
 // BenchmarkManyItemsInAFolder loads items into an engine in a folder and scans them, and fails if
-// the process had more than 1 GiB of resident memory at any time. It is run by hand, with
+// the process used more than 1 GiB of resident memory at any time. It is run by hand, with
 // -benchtime 1x.
 func BenchmarkManyItemsInAFolder(b *testing.B) {
 	items, err := strconv.ParseInt(os.Getenv(largeVariable), 10, 64)
@@ -101,7 +101,7 @@ func scanAll(b *testing.B, client *dynamodb.Client) int64 {
 	return total
 }
 
-// peakMemory is the most resident memory that this process had, in bytes.
+// peakMemory returns the peak resident memory of this process, in bytes.
 func peakMemory(b *testing.B) int64 {
 	b.Helper()
 	file, err := os.Open("/proc/self/status")

@@ -10,15 +10,15 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// layoutWorkload is the comparison of layouts. Its base is not the bare SDK, but a native journal
-// of today's layout.
+// layoutWorkload is the name of the comparison of layouts. Its base is not the bare SDK, but a
+// native journal in the current layout.
 const layoutWorkload = "layouts"
 
 func layouts() []workload {
 	return []workload{{layoutWorkload, len(storages()), compareLayouts}}
 }
 
-// The works of each layout, and how many events they have.
+// The work that is measured in each layout, and the number of its events.
 const (
 	fewEvents, manyEvents = 10, 1000
 
@@ -28,12 +28,12 @@ const (
 	workDelete      = "delete-1000"
 )
 
-// layoutWorks are in the order in which they are reported.
+// layoutWorks lists the work in the order of the report.
 var layoutWorks = []string{workWrite, workRecoverFew, workRecoverMany, workDelete}
 
-// work does all works with new entities, each of them inside measure: single events one after the
-// other, recoveries, and the permanent deletion of all events, or of all but the last if that
-// cannot be deleted.
+// work does all work with new entities, each part inside measure: it appends single events one
+// after the other, recovers, and permanently deletes all events, or all but the last if that cannot
+// be deleted.
 func (l *storage) work(
 	ctx context.Context, j store, pid string, measure func(work string, do func() error) error,
 ) error {
@@ -91,13 +91,13 @@ type layoutCandidate struct {
 	store   store
 	counted *requestCount
 	config  dynajournal.Config
-	// times has the duration of each work in each round that counts, in milliseconds. costs has the
+	// times has the duration of each work in each counted round, in milliseconds. costs has the
 	// cost of each work in the last round.
 	times map[string][]float64
 	costs map[string]dynajournal.Cost
 }
 
-// compareLayouts runs the same works in every layout, alternately, in a table of its own each.
+// compareLayouts runs the same work in every layout, alternately. Each layout has its own table.
 func compareLayouts(ctx context.Context, s *session) (err error) {
 	var all []*layoutCandidate
 	defer func() {

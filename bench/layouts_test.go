@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// layoutCosts has the cost of the works of docs/layouts.md in each layout.
+// layoutCosts has the cost of each work of docs/formats.md in each layout.
 var layoutCosts = map[string]map[string]dynajournal.Cost{
 	"native": costs([3]float64{1010, 0, 1011}, [3]float64{2, 4, 0}, [3]float64{12, 163, 0},
 		[3]float64{44, 2, 1004}),
@@ -31,7 +31,8 @@ var layoutCosts = map[string]map[string]dynajournal.Cost{
 		[3]float64{43, 157, 1000}),
 }
 
-// costs are requests, read units and write units of each work, in the order of layoutWorks.
+// costs returns the cost of each work. The arguments are requests, read units and write units, in
+// the order of layoutWorks.
 func costs(works ...[3]float64) map[string]dynajournal.Cost {
 	all := map[string]dynajournal.Cost{}
 	for i, c := range works {
@@ -40,7 +41,7 @@ func costs(works ...[3]float64) map[string]dynajournal.Cost {
 	return all
 }
 
-// TestCostsOfLayouts counts on the engine what each layout costs.
+// TestCostsOfLayouts counts the cost of each layout on the engine.
 func TestCostsOfLayouts(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "it measures each layout")
@@ -86,7 +87,7 @@ func TestCostsOfLayouts(t *testing.T) {
 	}
 }
 
-// counted is all that an engine has counted.
+// counted returns the total cost that an engine has counted.
 func counted(engine *embedded.Engine) dynajournal.Cost {
 	var sum dynajournal.Cost
 	counters := engine.Counters()
@@ -101,7 +102,8 @@ func counted(engine *embedded.Engine) dynajournal.Cost {
 }
 
 // TestLayoutsAreComparedWithTheNativeOne runs the workload. The counts of the journals' hooks must
-// be those of the engine. The check for a JVM after a pause is off, as a busy machine can make one.
+// equal the engine's. The check for a JVM after a pause is off, because a busy machine can cause a
+// pause.
 func TestLayoutsAreComparedWithTheNativeOne(t *testing.T) {
 	testsize.NeedsLong(t, "it writes some ten thousand events")
 	if testing.Short() {
@@ -135,8 +137,8 @@ func TestLayoutsAreComparedWithTheNativeOne(t *testing.T) {
 	}
 }
 
-// TestKeptFiguresOfLayouts compares the figures of docs/layouts.md with the current counts.
-func TestKeptFiguresOfLayouts(t *testing.T) {
+// TestLayoutFigures_EqualCounts compares the figures of docs/formats.md with the current counts.
+func TestLayoutFigures_EqualCounts(t *testing.T) {
 	t.Parallel()
 	found := map[string]Figure{}
 	for _, f := range readFigures(t, "figures/layouts.jsonl") {

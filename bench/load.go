@@ -12,12 +12,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// loadBatch is how many items a BatchWriteItem takes.
+// loadBatch is the largest number of items in a BatchWriteItem.
 const loadBatch = 25
 
-// load stores entities of n events each in the form of a journal, faster than a journal can: there
-// are no other writers, so nothing has to be fenced. The journal itself writes the first event,
-// which adds the entity to the index, and the recovery at the end puts the marks.
+// load stores entities of n events each in the layout of a journal, faster than a journal can:
+// without other writers it needs no fences. The journal itself writes the first event, which adds
+// the entity to the index. The recovery at the end writes the marks.
 func (s *session) load(ctx context.Context, pids []string, n int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(preparing)
@@ -59,13 +59,13 @@ func (s *session) loadRest(ctx context.Context, pid string, n int64) error {
 }
 
 const (
-	// bytesSerializer is the serializer of bytes, of Akka and Pekko.
+	// bytesSerializer is the id of the serializer of bytes in Akka and Pekko.
 	bytesSerializer = 4
 	// loader is the writer UUID of loaded events.
 	loader = "00000000-0000-4000-8000-000000000000"
 )
 
-// putAll puts items until none is left over.
+// putAll puts items until none is unprocessed.
 func (s *session) putAll(ctx context.Context, table string, puts []types.WriteRequest) error {
 	left := map[string][]types.WriteRequest{table: puts}
 	for len(left) > 0 {
@@ -78,7 +78,7 @@ func (s *session) putAll(ctx context.Context, table string, puts []types.WriteRe
 	return nil
 }
 
-// names are persistence ids of entities.
+// names returns n persistence ids with a prefix.
 func names(prefix string, n int) []string {
 	all := make([]string, n)
 	for i := range all {

@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// Traffic is what a network between the client and the service has carried.
+// Traffic is the traffic of a network between the client and the service.
 type Traffic struct {
-	// Connections is how many connections were made, Requests how many requests were answered.
+	// Connections is the number of opened connections. Requests is the number of answered requests.
 	Connections, Requests int64
 }
 
-// openEntities is how many entities an open loop has.
+// openEntities is the number of entities in an open loop.
 const openEntities = 400
 
-// networkPrefix begins the names of the workloads for a service that is far away.
+// networkPrefix is the prefix of the names of the workloads for a distant service.
 const networkPrefix = "network-"
 
 // networkWorkloads compare single events, with and without group commit, with PutItems. In a closed
-// loop each entity writes again when its write is done. In an open loop events arrive at a rate.
+// loop, each entity writes again when its write is done. In an open loop, events arrive at a fixed
+// rate.
 func networkWorkloads(o Options) []workload {
 	const two, three, four = 2, 3, 4
 	var all []workload
@@ -46,7 +47,7 @@ func networkWorkloads(o Options) []workload {
 		}})
 }
 
-// behindNetwork reports whether a workload is measured by default behind a network.
+// behindNetwork reports whether a workload is measured by default if Options.Traffic is set.
 func behindNetwork(w workload) bool {
 	return slices.ContainsFunc([]string{networkPrefix, "recover-", "replay-10000", "entities-hot", "projections-lag"},
 		func(prefix string) bool { return strings.HasPrefix(w.name, prefix) })
@@ -65,7 +66,7 @@ func (s *session) networkWrites(ctx context.Context, entities int, compare func(
 	return errors.Join(s.reportNetwork("", ours, base), s.reportNetwork(ungrouped, alone, base))
 }
 
-// reportNetwork reports a candidate beside its base.
+// reportNetwork reports a candidate's figures with its base.
 func (s *session) reportNetwork(suffix string, ours, base *candidate) error {
 	const tail = 99.9
 	return errors.Join(s.reportWrites(suffix, ours, base),
@@ -73,8 +74,8 @@ func (s *session) reportNetwork(suffix string, ours, base *candidate) error {
 		s.reportTraffic(suffix, ours, base))
 }
 
-// reportTraffic reports what was carried for an operation, and the connections made in all rounds
-// that count. It is known only behind a network.
+// reportTraffic reports the requests per operation and the connections opened in all counted
+// rounds. It does nothing without Options.Traffic.
 func (s *session) reportTraffic(suffix string, ours, base *candidate) error {
 	if s.options.Traffic == nil {
 		return nil
@@ -85,7 +86,8 @@ func (s *session) reportTraffic(suffix string, ours, base *candidate) error {
 		s.report("connections"+suffix, connections, float64(ours.traffic.Connections), float64(base.traffic.Connections)))
 }
 
-// observe adds what the network carries during a round to the candidate's traffic, if it counts.
+// observe runs a round, and adds its network traffic to the candidate's traffic if the round
+// counts.
 func (s *session) observe(c *candidate, counts bool, round func() error) error {
 	if s.options.Traffic == nil || !counts {
 		return round()

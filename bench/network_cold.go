@@ -10,20 +10,21 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// coldWrites is how many first events a cold start has, each of an entity of its own.
+// coldWrites is the number of entities that write their first event in a cold start.
 const coldWrites = 100
 
-// connected is the suffix of the names of figures of a journal that makes its connections ahead.
+// connected is the suffix of figures of a journal that opens its connections ahead.
 const connected = "-connected"
 
-// client is what a cold start opens: do recovers an entity and stores its first event.
+// client is the journal or SDK client that a cold start opens. do recovers an entity and stores its
+// first event.
 type client struct {
 	do    func(ctx context.Context, caller int) (int, error)
 	close func() error
 }
 
-// coldStart compares the first events after Open, all at the same time, with the first PutItems of
-// a client of the SDK, each after a Query as the recovery needs it.
+// coldStart compares the first events after Open, all concurrent, with the first PutItems of an SDK
+// client, each after a Query like the one of a recovery.
 func coldStart(ctx context.Context, s *session) error {
 	ours, alone, base := &candidate{name: "journal"}, &candidate{name: "journal without group commit"}, &candidate{name: "PutItem"}
 	prepared := &candidate{name: "journal with connections made ahead"}
@@ -76,7 +77,7 @@ func (s *session) coldRound(
 	})
 }
 
-// coldJournal opens a journal whose entities have the names of a prefix.
+// coldJournal opens a journal. The names of its entities begin with prefix.
 func (s *session) coldJournal(
 	ctx context.Context, prefix string, change func(*dynajournal.Config),
 ) (client, error) {

@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// openRate is how many commands arrive in a second at the entities of an open loop.
+// openRate is the number of commands per second that arrive at the entities of an open loop.
 const openRate = 1000
 
-// openLoopEntities compares commands that arrive at a rate at many entities in memory with appends
-// of as many writers, and with PutItems.
+// openLoopEntities compares commands that arrive at a fixed rate at many entities in memory with
+// appends of the same number of writers, and with PutItems.
 func openLoopEntities(ctx context.Context, s *session, entities int) (err error) {
 	hosted, writers, err := counterBesideWriters(ctx, s, entities)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// recoveredAtOnce is how many entities are recovered at the same time.
+// recoveredAtOnce is the number of entities that are recovered at the same time.
 const recoveredAtOnce = 1000
 
-// recoverAtOnce compares the recoveries of many small entities at the same time, as after a start,
-// with as many Queries of the same events. An operation is one recovery.
+// recoverAtOnce compares concurrent recoveries of many small entities, as after a start, with the
+// same number of Queries for the same events. An operation is one recovery.
 func recoverAtOnce(ctx context.Context, s *session) error {
 	const events = 5
 	pids := names(s.workload, recoveredAtOnce)

@@ -13,10 +13,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// compareOpen runs the candidates one after the other, round by round, with operations that arrive
-// at a rate, in operations a second, whether those before them are done or not. The operations of
-// a caller wait for each other, and its latencies count from the arrivals, so that they include
-// the wait.
+// compareOpen runs the candidates one after the other, round by round. Operations arrive at a rate
+// in operations per second, whether earlier operations are done or not. The operations of one
+// caller wait for each other. Latencies are measured from the arrival, so they include this wait.
 func (s *session) compareOpen(ctx context.Context, callers, rate int, candidates ...*candidate) error {
 	for _, c := range candidates {
 		c.latency = hdrhistogram.New(1, longestLatency, latencyDigits)
@@ -34,21 +33,21 @@ func (s *session) compareOpen(ctx context.Context, callers, rate int, candidates
 	return nil
 }
 
-// openRounds is how many times longer a round of an open loop is: at a low rate it has few
-// operations.
+// openRounds is the factor by which a round of an open loop is longer, because at a low rate it has
+// few operations.
 const openRounds = 3
 
 // arrivals are Poisson arrivals of a number of callers, each with its share of the rate. All
-// candidates of a round get the same.
+// candidates of a round get the same arrivals.
 type arrivals struct {
 	callers int
-	// rate is the number of arrivals a second of all callers.
+	// rate is the number of arrivals per second of all callers together.
 	rate   float64
 	length time.Duration
 	seed   uint64
 }
 
-// of returns a function that returns the times of a caller's arrivals since the begin of the round,
+// of returns a function that returns the times of a caller's arrivals since the start of the round,
 // one after the other, and false at the end.
 func (a arrivals) of(caller int) func() (time.Duration, bool) {
 	random := rand.New(rand.NewPCG(a.seed, uint64(caller))) //nolint:gosec // no secret
@@ -60,7 +59,7 @@ func (a arrivals) of(caller int) func() (time.Duration, bool) {
 	}
 }
 
-// openRound does an operation for each arrival, and waits for all of them.
+// openRound runs an operation for each arrival, and waits for all operations.
 func (c *candidate) openRound(ctx context.Context, a arrivals, counts bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var items atomic.Int64
@@ -92,7 +91,7 @@ func (c *candidate) openRound(ctx context.Context, a arrivals, counts bool) erro
 	return nil
 }
 
-// sleep waits for a time, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

@@ -10,8 +10,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A service that stalls once delays all operations that arrive meanwhile. Counted from the arrival,
-// each of them shows its wait; counted from its own begin, only one would.
+// A service that stalls once delays all operations that arrive meanwhile. Measured from the
+// arrival, the latency of each includes its wait. Measured from the start of the operation, only
+// one latency would show the stall.
 func TestOpenLoopCountsFromTheArrival(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

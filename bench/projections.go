@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// projectionWorkloads compare projections with what they are made of, and with other ways to follow
-// all events.
+// projectionWorkloads compare projections with the parts that they are built from, and with other
+// ways to follow all events.
 func projectionWorkloads(o Options) []workload {
 	const two = 2
 	swept := 10 * o.Entities
@@ -31,12 +31,12 @@ func projectionWorkloads(o Options) []workload {
 	}
 }
 
-// patient is a lease timeout within which a measurement ends, so that no lease is renewed
+// patient is a lease timeout that is longer than any measurement, so that no lease is renewed
 // meanwhile.
 const patient = time.Hour
 
-// pollOften is the pause of projections after an answer without records where its length does not
-// matter.
+// pollOften is the pause of projections after a response without records, in measurements that the
+// pause does not affect.
 const pollOften = 10 * time.Millisecond
 
 // following returns the configuration of a group that reads the stream.
@@ -46,17 +46,18 @@ func (d *streamed) following(name string) projection.Config {
 	})}
 }
 
-// handling is a way to handle events whose cost is counted.
+// handling is a way to handle events, for which the cost is measured.
 type handling struct {
 	name string
 	view types.StreamViewType
-	// ids have each events new ones, which are in one answer of the stream.
+	// ids is the number of persistence ids. events is the number of new events of each. All of them
+	// are in one response of the stream.
 	ids, events int
-	// once reports whether each event has an effect in one transaction with the offset.
+	// once says whether each event's effect is in one transaction with the offset.
 	once bool
 }
 
-// handlings are the ways whose costs are counted. Each persistence id has had an event before.
+// handlings returns the ways whose costs are measured. Each persistence id already has an event.
 func handlings() []handling {
 	const few, many, manyIDs = 1, 100, 20
 	var all []handling
@@ -77,9 +78,9 @@ func handlings() []handling {
 	return all
 }
 
-// projectionCosts counts what a projection costs the writer, and what an event costs that is
-// handled. The base of a transaction is the bare one of the effect alone. At least once has no
-// base: the records of a stream cost no capacity.
+// projectionCosts measures the cost of a projection for the writer, and the cost of handling an
+// event. The base of a transaction is a bare transaction with the effect alone. At least once has
+// no base, because the records of a stream do not consume capacity.
 func projectionCosts(ctx context.Context, s *session) (err error) {
 	stores := map[types.StreamViewType]*streamed{}
 	defer func() {
@@ -102,7 +103,7 @@ func projectionCosts(ctx context.Context, s *session) (err error) {
 	return s.costOfWriting(ctx, stores[types.StreamViewTypeNewImage])
 }
 
-// costOfHandling counts what it costs to handle an event.
+// costOfHandling measures the cost of handling an event.
 func (s *session) costOfHandling(ctx context.Context, d *streamed, h handling) (err error) {
 	writers, err := recoverWriters(ctx, d.writer, h.name, h.ids)
 	if err != nil {
@@ -133,7 +134,8 @@ func (s *session) costOfHandling(ctx context.Context, d *streamed, h handling) (
 	return s.reportCost(h.name, cost, base, h.ids*h.events)
 }
 
-// costOf returns what it costs to handle n events that are written while the stream is held back.
+// costOf returns the cost of handling n events that are written while the gate to the stream is
+// shut.
 func (f *following) costOf(ctx context.Context, n int64, write func() error) (dynajournal.Cost, error) {
 	if err := f.settled(ctx); err != nil {
 		return dynajournal.Cost{}, err
@@ -157,7 +159,7 @@ func (f *following) costOf(ctx context.Context, n int64, write func() error) (dy
 	return f.cost().Sub(before), nil
 }
 
-// reportCost reports the cost of each of n.
+// reportCost reports the cost per item of n items.
 func (s *session) reportCost(name string, cost, base dynajournal.Cost, n int) error {
 	each := float64(n)
 	return errors.Join(
@@ -166,7 +168,7 @@ func (s *session) reportCost(name string, cost, base dynajournal.Cost, n int) er
 		s.report(name+"/write-units", writeUnits, cost.WriteUnits/each, base.WriteUnits))
 }
 
-// costOfWriting counts what an event costs its writer while a projection follows. The base is a
+// costOfWriting measures the writer's cost of an event while a projection follows. The base is a
 // journal without a stream.
 func (s *session) costOfWriting(ctx context.Context, d *streamed) (err error) {
 	const events = 100

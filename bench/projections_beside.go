@@ -11,12 +11,13 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// besideEvents is how many events of an id are followed, in each way. No mark is among them.
+// besideEvents is the number of an id's events that each way follows. None of them writes a mark.
 const besideEvents = 90
 
-// besideOthers counts what an event costs that is written and handled, with a projection and in
-// other ways, and which events these never show. The base is a live query of the persistence id, in
-// the figures to slices a model of an index by slice and time.
+// besideOthers measures the cost of writing and handling an event with a projection and in other
+// ways, and counts the events that the other ways never show. The base is a live query of the
+// persistence id. In the figures that end in -to-slices, it is a model of an index by slice and
+// time.
 func besideOthers(ctx context.Context, s *session) (err error) {
 	d, err := s.openStreamed(ctx, "beside", types.StreamViewTypeNewImage)
 	if err != nil {
@@ -54,7 +55,7 @@ func besideOthers(ctx context.Context, s *session) (err error) {
 	return s.reportBeside(ctx, f, written, ours, polled)
 }
 
-// polled returns what a live query costs that finds the events of an id after the first one.
+// polled returns the cost of a live query that finds the events of an id after the first one.
 func (d *streamed) polled(ctx context.Context, pid string) (cost dynajournal.Cost, err error) {
 	var count requestCount
 	j, err := d.open(ctx, count.OnRequest)
@@ -72,7 +73,7 @@ func (d *streamed) polled(ctx context.Context, pid string) (cost dynajournal.Cos
 	return count.cost().Sub(before), expectEvents(n, besideEvents)
 }
 
-// reportBeside follows as many events by an index of slices, and reports all.
+// reportBeside follows the same number of events by an index of slices, and reports all figures.
 func (s *session) reportBeside(
 	ctx context.Context, f *following, written, ours, polled dynajournal.Cost,
 ) (err error) {
@@ -87,7 +88,7 @@ func (s *session) reportBeside(
 		}
 	}
 	indexed := x.cost
-	// Each event is read by a query and by a backtracking one.
+	// Each event is read by a query and by a backtracking query.
 	for range 2 {
 		found, err := x.query(ctx, 0, 0, besideEvents)
 		if err != nil {
@@ -117,8 +118,8 @@ func (s *session) reportBeside(
 		s.report("missed-to-slices", missedEvents, float64(notHandled), float64(missed)))
 }
 
-// late writes events of many ids while the stream is held back, and returns how many of them are
-// not handled when it no longer is.
+// late writes events of many ids while the gate to the stream is shut. It returns the number of
+// events that are not handled after the gate is opened.
 func (f *following) late(ctx context.Context, events int) (int, error) {
 	f.gate.shut()
 	defer f.gate.open()

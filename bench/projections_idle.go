@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// polledIDs is how many persistence ids are there, none of which has new events.
+	// polledIDs is the number of persistence ids. None of them gets new events.
 	polledIDs = 100
-	// slowPoll is the longest pause of a live query by default.
+	// slowPoll is the default of a live query's longest pause.
 	slowPoll = dynajournal.DefaultPollLongest
 )
 
-// idleProjections counts what a projection costs in a minute while nothing happens, with the
-// defaults. The base is a live query of each of 100 persistence ids, in the figures to slices the
-// documented queries of an index by slice and time.
+// idleProjections measures the cost per minute of an idle projection with default settings. The
+// base is a live query of each of 100 persistence ids. In the figures that end in -to-slices, it is
+// the documented queries of an index by slice and time.
 func idleProjections(ctx context.Context, s *session) (err error) {
 	d, err := s.openStreamed(ctx, "idle", types.StreamViewTypeNewImage)
 	if err != nil {
@@ -57,7 +57,8 @@ func idleProjections(ctx context.Context, s *session) (err error) {
 	return s.reportIdle(ctx, f, &polled)
 }
 
-// reportIdle counts for a while.
+// reportIdle measures for a minute, or for 15 seconds with Options.Quick, and reports the figures
+// per minute.
 func (s *session) reportIdle(ctx context.Context, f *following, polled *requestCount) error {
 	length := time.Minute
 	if s.options.Quick {
@@ -87,8 +88,7 @@ func (s *session) reportIdle(ctx context.Context, f *following, polled *requestC
 		s.report("read-units-to-slices", readUnits, all.ReadUnits*minute, slices.ReadUnits))
 }
 
-// poll follows the persistence ids behind their first event by a live query each, until stop is
-// called.
+// poll follows each persistence id after its first event with a live query, until stop is called.
 func poll(ctx context.Context, j *dynajournal.Journal, pids []string) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -109,7 +109,7 @@ func poll(ctx context.Context, j *dynajournal.Journal, pids []string) (stop func
 	}
 }
 
-// idleSlices returns what a minute of queries of all slices costs that find nothing, without the
+// idleSlices returns the cost of a minute of queries of all slices that find nothing, without the
 // backtracking queries.
 func (s *session) idleSlices(ctx context.Context) (cost dynajournal.Cost, err error) {
 	x, err := s.openSliceIndex(ctx)

@@ -15,16 +15,17 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// The writes whose lag is measured: of how many persistence ids, and how far apart.
+// Settings of the writes whose lag is measured: the number of persistence ids, and the pause
+// between writes.
 const (
 	lagIDs   = 64
 	lagPause = 5 * time.Millisecond
-	// defaultPoll is the default pause of projections after an answer without records.
+	// defaultPoll is the default pause of projections after a response without records.
 	defaultPoll = 250 * time.Millisecond
 )
 
-// handlingLag measures the time from the call of Append to that of the handler, with the defaults
-// of a projection. The base is its pause after an answer without records.
+// handlingLag measures the time from the call of Append to the call of the handler, with the
+// defaults of a projection. The base is the projection's pause after a response without records.
 func handlingLag(ctx context.Context, s *session) (err error) {
 	d, err := s.openStreamed(ctx, "lag", types.StreamViewTypeNewImage)
 	if err != nil {
@@ -79,10 +80,10 @@ func handlingLag(ctx context.Context, s *session) (err error) {
 	return nil
 }
 
-// appendNow appends events that have the time of their call, for the time of all rounds, and
+// appendNow appends events that contain the time of their call, for the duration of all rounds. It
 // returns their number.
 func (s *session) appendNow(ctx context.Context, writers []*dynajournal.Writer) (int64, error) {
-	const shortest = 3 * time.Second // of several pauses
+	const shortest = 3 * time.Second // longer than several pauses
 	length := max(time.Duration(s.rounds)*s.roundTime, shortest)
 	pause := time.NewTicker(lagPause)
 	defer pause.Stop()
@@ -101,7 +102,8 @@ func (s *session) appendNow(ctx context.Context, writers []*dynajournal.Writer) 
 	return sent, nil
 }
 
-// sentAt returns the time that appendNow has put into an event, the zero time if it is another one.
+// sentAt returns the time that appendNow has stored in an event, or the zero time for any other
+// event.
 func sentAt(ctx context.Context, e dynajournal.Event) (time.Time, error) {
 	stored, err := e.Payload(ctx)
 	if err != nil {

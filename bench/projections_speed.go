@@ -19,15 +19,16 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// turnsOfRound is how often the candidates of projections alternate in a round: each turn handles
-// all of some new events.
+// turnsOfRound is the number of turns of each candidate in a round. In each turn, a candidate
+// handles the same new events.
 const turnsOfRound = 3
 
-// turn is the part of a candidate: it handles what was just written.
+// turn is one turn of a candidate: it handles the events that were just written.
 type turn func(ctx context.Context) error
 
-// takeTurns lets two candidates handle the same n new events one after the other, again and again,
-// each first in every other turn, and reports the events a second.
+// takeTurns repeatedly writes n new events and lets both candidates handle them one after the
+// other. The candidates alternate in being first. It reports the events per second and the
+// processor time per event.
 func (s *session) takeTurns(ctx context.Context, name string, n int, write, ours, base turn) error {
 	var rates, cpu [2][]float64
 	for i := range (warmUps + s.rounds) * turnsOfRound {
@@ -55,10 +56,10 @@ func (s *session) takeTurns(ctx context.Context, name string, n int, write, ours
 		s.reportPairs(name+"/cpu", microsecond, cpu[0], cpu[1]))
 }
 
-// speed is how many persistence ids have how many new events each in a turn.
+// speed is the size of a turn: the number of persistence ids, and the number of new events of each.
 type speed struct{ ids, events int }
 
-// speeds are those of handling at least once.
+// speeds returns the sizes for at-least-once handling.
 func speeds(o Options) []speed {
 	all := []speed{{1000, 1}, {200, 10}, {64, 50}, {16, 200}}
 	if !o.Quick {
@@ -111,8 +112,8 @@ func handlingSpeed(ctx context.Context, s *session) (err error) {
 	return nil
 }
 
-// turn returns the part of projections: from when the stream is no longer held back until the
-// offsets after n events are stored.
+// turn returns a turn of the projections. It lasts from the opening of the gate to the stream until
+// the offsets after n events are stored.
 func (f *following) turn(n int) turn {
 	return func(ctx context.Context) error {
 		want := f.handled.Load() + int64(n)
@@ -129,7 +130,7 @@ type recordLoop struct {
 	iterators []*string
 }
 
-// begin begins behind what the stream of a table has now.
+// begin positions the loop at the current end of a table's stream.
 func (l *recordLoop) begin(ctx context.Context, table string) error {
 	streams, err := l.client.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{TableName: &table})
 	if err != nil {
@@ -178,14 +179,14 @@ func (l *recordLoop) read(ctx context.Context, n int) error {
 	return nil
 }
 
-// ofEvent reports whether a record is that of a new event.
+// ofEvent reports whether a record is the insertion of an event.
 func ofEvent(record *streamtypes.Record) bool {
 	par, ok := record.Dynamodb.Keys[layout.AttrPar].(*streamtypes.AttributeValueMemberS)
 	return ok && record.EventName == streamtypes.OperationTypeInsert && strings.Contains(par.Value, "-P-")
 }
 
-// onceSpeed compares a projection whose events have their effect once with bare transactions of the
-// same items, as many at the same time.
+// onceSpeed compares a transactional projection with bare transactions of the same items. Both run
+// the same number of transactions concurrently.
 func onceSpeed(ctx context.Context, s *session) (err error) {
 	d, err := s.openStreamed(ctx, "once", types.StreamViewTypeNewImage)
 	if err != nil {
@@ -219,12 +220,12 @@ func onceSpeed(ctx context.Context, s *session) (err error) {
 	})
 }
 
-// transactions is how many transactions there are at the same time: as many as a group has handlers
-// by default.
+// transactions is the number of concurrent transactions. It equals the default number of concurrent
+// handlers of a group.
 const transactions = 16
 
-// transact writes n effects of each id, one after the other, each with an offset that moves behind
-// from, as a projection does.
+// transact writes n effects of each id one after the other. Each transaction also moves the offset,
+// which starts at from, as a projection does.
 func (s *session) transact(ctx context.Context, pids []string, from, n int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(transactions)
@@ -246,7 +247,8 @@ func (s *session) transact(ctx context.Context, pids []string, from, n int) erro
 	return group.Wait()
 }
 
-// offsetAfter moves the offset of a persistence id by one, under the condition that it is there.
+// offsetAfter moves the offset of a persistence id from seq to the next number, on condition that
+// it is seq.
 func offsetAfter(table, pid string, seq int) types.TransactWriteItem {
 	number := func(n int) types.AttributeValue { return &types.AttributeValueMemberN{Value: strconv.Itoa(n)} }
 	condition := "seq = :oldseq AND writer = :oldwriter"

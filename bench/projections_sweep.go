@@ -18,9 +18,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// sweeps measures a sweep of a new projection over persistence ids of an event each, and one that
-// finds nothing new. The base is a consistent Query of each id by the bare SDK, as many at the same
-// time.
+// sweeps measures a new projection's sweep over persistence ids with one event each, and a second
+// sweep that finds nothing new. The base is a consistent Query of each id by the bare SDK, with the
+// same concurrency.
 func sweeps(ctx context.Context, s *session, n int) (err error) {
 	d, err := s.openStreamed(ctx, "sweep", types.StreamViewTypeNewImage)
 	if err != nil {
@@ -53,7 +53,7 @@ func sweeps(ctx context.Context, s *session, n int) (err error) {
 	return nil
 }
 
-// sweep runs a sweep of n ids, and returns what it has cost and how long it took.
+// sweep runs a sweep of n ids, and returns its cost and duration.
 func (d *streamed) sweep(
 	ctx context.Context, handled *atomic.Int64, n int,
 ) (cost dynajournal.Cost, took time.Duration, err error) {
@@ -75,11 +75,11 @@ func (d *streamed) sweep(
 	return d.cost().Sub(before), took, errors.Join(err, f.end())
 }
 
-// idsShards is how many shards the index of ids of a new journal has.
+// idsShards is the number of shards of a new journal's ids index.
 const idsShards = 8
 
-// loadFirst stores the first event of each id, which enters it into the index of ids, faster than
-// a journal can.
+// loadFirst stores the first event of each id, which adds the id to the ids index. It is faster
+// than a journal.
 func (s *session) loadFirst(ctx context.Context, table string, pids []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(preparing)
@@ -99,7 +99,8 @@ func (s *session) loadFirst(ctx context.Context, table string, pids []string) er
 	return group.Wait()
 }
 
-// queryEach queries the first partition of each id consistently, and returns what one has cost.
+// queryEach queries the first partition of each id consistently, and returns the mean cost of a
+// query.
 func (s *session) queryEach(ctx context.Context, table string, pids []string) (dynajournal.Cost, error) {
 	var halves atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)

@@ -10,11 +10,11 @@ import (
 )
 
 // projectionsWriter is the environment variable with which TestTableOfProjections writes the table
-// of docs/benchmarks.md, instead of comparing it with the figures.
+// of bench/RESULTS.md, instead of comparing it with the figures.
 const projectionsWriter = "DYNAJOURNAL_BENCH_PROJECTIONS"
 
-// projectionRows are the rows of the table: a text, a figure without the workload's family, what
-// its base is, and the goal.
+// projectionRows are the rows of the table: a text, a figure without the prefix "projections-", its
+// base, and the goal.
 var projectionRows = [][4]string{
 	{"an append, while a projection follows: requests", "cost/writer/requests", "a table without a stream", "the same"},
 	{"the same: write units", "cost/writer/write-units", "the same", "the same"},
@@ -61,7 +61,7 @@ var projectionRows = [][4]string{
 	{"the same: read units an id", "sweep/again/read-units", "the same", ""},
 }
 
-// TestTableOfProjections compares the table of docs/benchmarks.md with the kept figures.
+// TestTableOfProjections compares the table of bench/RESULTS.md with the figures in the repository.
 func TestTableOfProjections(t *testing.T) {
 	t.Parallel()
 	found := map[string]Figure{}
@@ -84,7 +84,7 @@ func TestTableOfProjections(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s |\n", row[0], shown(f.Value, f.Unit), row[2], base, ratio, row[3])
 	}
-	const path = "../docs/benchmarks.md"
+	const path = "../bench/RESULTS.md"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestTableOfProjections(t *testing.T) {
 	}
 }
 
-// shown is a figure with as many digits as mean something, and its unit.
+// shown formats a figure with its significant digits and its unit.
 func shown(v float64, unit string) string {
 	digits := 3
 	if v >= 1000 {

@@ -16,8 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// costsOfHandling has for each figure of projections-cost the requests, read units and write units
-// of an event that is handled, and those of the base.
+// costsOfHandling has, for each way of handling in projections-cost, the requests, read units and
+// write units of a handled event, followed by the same numbers of the base.
 var costsOfHandling = map[string][2][3]float64{
 	"at-least-once-image-1":   {{2, 0, 2}},
 	"at-least-once-image-100": {{0.02, 0, 0.02}},
@@ -29,16 +29,16 @@ var costsOfHandling = map[string][2][3]float64{
 	"transactional-keys-100":  {{1.05, 0.23, 4}, {1, 0, 2}},
 }
 
-// counts are the figures that are exact: value and base.
+// counts returns the exact figures: value and base.
 func counts() map[string][2]float64 {
 	all := map[string][2]float64{
-		// A writer pays nothing for projections. The mark at 100 is the last percent.
+		// Projections cost the writer nothing. The high mark at event 100 adds the last percent.
 		"projections-cost/writer/requests":    {1.01, 1.01},
 		"projections-cost/writer/write-units": {1.02, 1.02},
 	}
 	maps.Copy(all, map[string][2]float64{
-		// Of 90 events of a persistence id, beside a live query of it and an index of slices. The
-		// index shows 15 events 3 minutes after they were written.
+		// 90 events of a persistence id, compared with a live query of the id and with an index of
+		// slices. The index shows 15 of its events 3 minutes after they were written.
 		"projections-beside/requests":                      {2. / 90, 2. / 90},
 		"projections-beside/read-units":                    {0, 17. / 90},
 		"projections-beside/write-units":                   {2. / 90, 0},
@@ -46,7 +46,7 @@ func counts() map[string][2]float64 {
 		"projections-beside/requests-to-slices":            {2. / 90, 2. / 90},
 		"projections-beside/read-units-to-slices":          {0, 15. / 90},
 		"projections-beside/missed-to-slices":              {0, 15},
-		// In a minute, beside live queries of 100 persistence ids.
+		// A minute, compared with live queries of 100 persistence ids.
 		"projections-idle/journal-read-units":   {0, 2000},
 		"projections-idle/requests":             {74, 2000},
 		"projections-idle/read-units":           {57, 2000},
@@ -62,7 +62,7 @@ func counts() map[string][2]float64 {
 	return all
 }
 
-// TestCostsOfProjections counts on the engine what projections cost.
+// TestCostsOfProjections counts the cost of projections on the engine.
 func TestCostsOfProjections(t *testing.T) {
 	testsize.NeedsLong(t, "it measures three workloads")
 	synctest.Test(t, func(t *testing.T) {
@@ -94,11 +94,11 @@ func TestCostsOfProjections(t *testing.T) {
 	})
 }
 
-// checkCounts checks the counts. Those of a minute may differ by a part.
+// checkCounts checks the counts. The counts of an idle minute may differ by a fraction, idle.
 func checkCounts(t *testing.T, found map[string]bench.Figure, idle float64) {
 	t.Helper()
 	for name, want := range counts() {
-		tolerance := 1e-9 // of sums of fractions
+		tolerance := 1e-9 // for rounding errors
 		if strings.HasPrefix(name, "projections-idle/") {
 			tolerance = idle
 		}
@@ -109,9 +109,9 @@ func checkCounts(t *testing.T, found map[string]bench.Figure, idle float64) {
 	}
 }
 
-// TestKeptFiguresOfProjections compares the kept counts with the current ones. Those of a minute
-// may differ by the renewal of a lease.
-func TestKeptFiguresOfProjections(t *testing.T) {
+// TestProjectionFigures_EqualCounts compares the counts in the repository with the current counts.
+// The counts of an idle minute may differ by the renewal of a lease.
+func TestProjectionFigures_EqualCounts(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("figures/projections.jsonl")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// item is an item of itemBytes, or a little less.
+// item returns an item of itemBytes or slightly less.
 func item(n int64) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{
 		"pk":      &types.AttributeValueMemberS{Value: fmt.Sprintf("entity-%08d", n%100_000)},

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// queried is how many items one Query returns.
+// queried is the number of items that one Query returns.
 const queried = 100
 
 func query(client *dynamodb.Client) func(context.Context, int64) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// rawCallers is how many callers put at the same time.
+// rawCallers is the number of concurrent callers.
 const rawCallers = 16
 
 // askInProcess sends a request without the SDK, which would take most of the time.
@@ -37,8 +37,9 @@ func askInProcess(ctx context.Context, engine *embedded.Engine, operation, body 
 	return nil
 }
 
-// putsInto returns a function that puts item number n into a new engine whose table has a stream
-// with the view, none if it is empty. All but the first thousand puts replace an item.
+// putsInto returns a function that puts item number n into a new engine. The engine's table has a
+// stream with the view, or no stream if view is empty. All but the first thousand puts replace an
+// item.
 func putsInto(b *testing.B, open func() (*embedded.Engine, error), view string) func(context.Context, int64) error {
 	b.Helper()
 	engine, err := open()
@@ -76,7 +77,7 @@ func storages(b *testing.B) map[string]func() (*embedded.Engine, error) {
 }
 
 // BenchmarkRawPuts puts into a table without a stream. It is for comparing commits: this file can
-// be copied into the folder bench of an older one.
+// be copied into the folder bench of an older commit.
 func BenchmarkRawPuts(b *testing.B) {
 	for place, open := range storages(b) {
 		b.Run(place, func(b *testing.B) {

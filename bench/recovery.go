@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// recoveries are the usual recoveries of a service: of entities that are new, small, have a
+// recoveries returns the usual recoveries of a service: of entities that are new, are small, have a
 // snapshot, have some hundred events, or have deleted events.
 func recoveries() []workload {
 	const two = 2
@@ -27,11 +27,12 @@ func recoveries() []workload {
 	return all
 }
 
-// recovery is a kind of them.
+// recovery is a kind of recovery.
 type recovery struct {
 	name string
-	// stored is how many events were ever stored, deleted how many of them are gone, snapshot the
-	// number of a snapshot, 0 for none, and wanted how many events are replayed.
+	// stored is the number of events ever stored. deleted is the number of deleted events among
+	// them. snapshot is the sequence number of a snapshot, or 0. wanted is the number of replayed
+	// events.
 	stored, deleted, snapshot, wanted int64
 }
 
@@ -105,7 +106,7 @@ func (r recovery) prepare(ctx context.Context, s *session, pids []string) error 
 	return nil
 }
 
-// recover returns how many events were replayed.
+// recover returns the number of replayed events.
 func (r recovery) recover(ctx context.Context, j *dynajournal.Journal, pid string) (int, error) {
 	var opts dynajournal.RecoverOptions
 	if r.snapshot > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// replays are one long entity alone, and 64 shorter ones at the same time.
+// replays measure one long entity alone, and 64 shorter entities at the same time.
 func replays() []workload {
 	const two, three = 2, 3
 	return []workload{
@@ -24,8 +24,8 @@ func replays() []workload {
 }
 
 // replay compares reading all events with the Queries of the same partitions, one after the other
-// for each entity. With several entities it is compared twice: with as many callers of the bare
-// SDK, and with a single one, which queries entity after entity.
+// for each entity. With several entities there are two bases: the same number of callers of the
+// bare SDK, and a single caller, which queries one entity after the other.
 func (s *session) replay(ctx context.Context, entities int, events int64) error {
 	pids := names(s.workload, entities)
 	if err := s.load(ctx, pids, events); err != nil {
@@ -94,7 +94,7 @@ func (s *session) query(ctx context.Context, pid string, from, to int64) (items 
 	return items, cost, nil
 }
 
-// queryKey reads all items of a key whose number, in the attribute so named, is at least so much.
+// queryKey reads all items of a key for which the named attribute is at least number.
 func (s *session) queryKey(
 	ctx context.Context, table, key, attribute string, number int64,
 ) (items int, cost dynajournal.Cost, err error) {

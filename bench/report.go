@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The units of figures.
+// Units of figures.
 const (
 	perSecond    = "1/s"
 	nanosecond   = "ns"
@@ -29,8 +29,9 @@ func (s *session) report(what, unit string, value, base float64) error {
 	return s.options.Report(f)
 }
 
-// reportPairs reports the medians of what two candidates had in slices that alternated. The ratio
-// is the median of those of the pairs: both sides of a pair had the same machine.
+// reportPairs reports the medians of two candidates that alternated in slices. The ratio is the
+// median of the ratios of the pairs, because both values of a pair were measured under the same
+// load.
 func (s *session) reportPairs(what, unit string, values, bases []float64) error {
 	ratios := make([]float64, len(values))
 	for i := range values {
@@ -56,12 +57,12 @@ func (s *session) reportLatency(ours, base *candidate, percentiles ...float64) e
 	return nil
 }
 
-// reportCPU reports the processor time of this process for an item.
+// reportCPU reports the processor time of this process per item.
 func (s *session) reportCPU(ours, base *candidate) error {
 	return s.report("cpu", microsecond, median(ours.cpu), median(base.cpu))
 }
 
-// median returns the median of the values, 0 without values.
+// median returns the median of the values, or 0 if there are none.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 
 // requestCount is a hook that counts the requests of a journal and their capacity units.
 type requestCount struct {
-	requests, reads, writes atomic.Int64 // reads and writes in half units, the smallest
+	requests, reads, writes atomic.Int64 // reads and writes are in half units
 }
 
 // OnRequest counts a request.
@@ -19,7 +19,7 @@ func (c *requestCount) OnRequest(_ context.Context, r dynajournal.Request) {
 	c.writes.Add(int64(r.Cost.WriteUnits * 2))
 }
 
-// cost returns what was counted so far.
+// cost returns the cost counted so far.
 func (c *requestCount) cost() dynajournal.Cost {
 	return dynajournal.Cost{
 		Requests:   int(c.requests.Load()),

@@ -10,17 +10,17 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The smallest sizes of the workloads that grow.
+// Sizes of the workloads that grow.
 const (
 	fewestEvents   = 1000
 	fewestEntities = 10
 	// scaleCallers is the largest number of entities that write at the same time.
 	scaleCallers = 64
-	// scaleEvents is the number of events of each entity that is only stored.
+	// scaleEvents is the number of events of each entity that does not write.
 	scaleEvents = 1000
 )
 
-// scales measure the cost of an event with a growing number of stored events, and of entities:
+// scales measure the cost of an event while the number of stored events, or of entities, grows
 // tenfold in each step.
 func scales(o Options) []workload {
 	const two = 2
@@ -30,7 +30,7 @@ func scales(o Options) []workload {
 	}
 }
 
-// decades are the sizes from the smallest, each ten times the one before, up to the largest.
+// decades returns sizes from smallest to at most largest, each ten times the size before.
 func decades(smallest, largest int) []int {
 	sizes := []int{smallest}
 	for n := smallest * 10; n <= largest; n *= 10 {
@@ -39,7 +39,8 @@ func decades(smallest, largest int) []int {
 	return sizes
 }
 
-// scaleStored measures with ever more events in the table. The bare SDK puts into the same table.
+// scaleStored measures with a growing number of events in the table. The bare SDK writes to the
+// same table.
 func scaleStored(ctx context.Context, s *session) error {
 	stored := 0
 	for _, size := range decades(fewestEvents, s.options.Events) {
@@ -57,7 +58,7 @@ func scaleStored(ctx context.Context, s *session) error {
 		if err := appendFirst(ctx, writers); err != nil {
 			return err
 		}
-		const fraction = 20 // so that the measurement adds little to what is stored
+		const fraction = 20 // so that the measurement adds few events
 		if err := s.scaled(ctx, writers, size, max(scaleCallers, size/fraction)); err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func scaleWriters(ctx context.Context, s *session) error {
 	return nil
 }
 
-// appendFirst appends the first event of each entity, which also enters it into the index.
+// appendFirst appends the first event of each entity, which also adds the entity to the index.
 func appendFirst(ctx context.Context, writers []*dynajournal.Writer) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(scaleCallers)
@@ -95,14 +96,14 @@ func appendFirst(ctx context.Context, writers []*dynajournal.Writer) error {
 	return group.Wait()
 }
 
-// scaled lets the writers append one after the other, with scaleCallers of them at the same time,
-// and reports the cost of an event.
+// scaled lets the writers append in turn, scaleCallers of them at the same time, and reports the
+// cost of an event.
 func (s *session) scaled(ctx context.Context, writers []*dynajournal.Writer, size, operations int) error {
 	callers := min(scaleCallers, len(writers))
 	turns := make([]int, callers)
 	var costs costSum
 	ours := &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
-		// Every so manieth writer is this caller's.
+		// The writers of this caller are caller, caller+callers, caller+2*callers, and so on.
 		mine := (len(writers) - caller + callers - 1) / callers
 		w := writers[caller+turns[caller]%mine*callers]
 		turns[caller]++

@@ -25,7 +25,7 @@ const (
 	itemBytes = 512
 )
 
-// openTable is an engine with an empty table whose key is pk (S) and sk (N).
+// openTable returns an engine with an empty table whose key is pk (S) and sk (N).
 func openTable(tb testing.TB, open func() (*embedded.Engine, error)) *embedded.Engine {
 	tb.Helper()
 	engine, err := open()
@@ -58,7 +58,7 @@ type answer struct {
 	body   []byte
 }
 
-// record asks the engine by the SDK and keeps its answer.
+// record sends a request to the engine through the SDK and records the response.
 func record(b *testing.B, engine *embedded.Engine, ask func(*dynamodb.Client) error) answer {
 	b.Helper()
 	var kept answer
@@ -79,7 +79,7 @@ func record(b *testing.B, engine *embedded.Engine, ask func(*dynamodb.Client) er
 	return kept
 }
 
-// client is a function as an HTTP client of the SDK.
+// client adapts a function to an HTTP client of the SDK.
 type client func(*http.Request) (*http.Response, error)
 
 // Do calls the function.
@@ -92,7 +92,7 @@ func (a answer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = w.Write(a.body) // as above
 }
 
-// inProcess is a client of the SDK that gets the kept answer without sockets.
+// inProcess returns a client of the SDK that gets the recorded response without sockets.
 func (a answer) inProcess(engine *embedded.Engine) *dynamodb.Client {
 	config := engine.AWSConfig()
 	config.HTTPClient = client(func(request *http.Request) (*http.Response, error) {
@@ -110,8 +110,8 @@ func (a answer) inProcess(engine *embedded.Engine) *dynamodb.Client {
 	return dynamodb.NewFromConfig(config)
 }
 
-// overLoopback is a client of the SDK that reaches the handler by HTTP over the loopback interface,
-// on connections that it keeps.
+// overLoopback returns a client of the SDK that reaches the handler by HTTP over the loopback
+// interface, on persistent connections.
 func overLoopback(b *testing.B, handler http.Handler) *dynamodb.Client {
 	b.Helper()
 	server := httptest.NewServer(handler)

@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// The names and figures of Akka Persistence DynamoDB 2.0, of its public documentation:
+// Names and settings of Akka Persistence DynamoDB 2.0, from its public documentation:
 //
 //   - https://doc.akka.io/libraries/akka-persistence-dynamodb/current/journal.html has the keys of
 //     the table and of its index, which projects all attributes
@@ -39,7 +39,7 @@ type sliceIndex struct {
 	cost   dynajournal.Cost
 }
 
-// openSliceIndex makes its table.
+// openSliceIndex creates the table of a sliceIndex.
 func (s *session) openSliceIndex(ctx context.Context) (*sliceIndex, error) {
 	x := &sliceIndex{client: s.bare, table: s.tables.config.JournalTable + "-slices"}
 	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
@@ -71,7 +71,7 @@ func (s *session) openSliceIndex(ctx context.Context) (*sliceIndex, error) {
 	return x, nil
 }
 
-// close deletes the table, also when ctx has ended. A missing table is not an error.
+// close deletes the table, even if ctx has ended. A missing table is not an error.
 func (x *sliceIndex) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tableTimeout)
 	defer cancel()
@@ -102,8 +102,8 @@ func sliceNumber(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// put puts an event. One that is not indexed is not in the index until show is called: an item is
-// in an index only with the attributes of its key.
+// put stores an event. If indexed is false, the event is not in the index until show is called: an
+// item is in an index only if it has the attributes of the index's key.
 func (x *sliceIndex) put(ctx context.Context, e sliceEvent, indexed bool) error {
 	item := e.key()
 	item[timeKey] = sliceNumber(e.at)
@@ -125,7 +125,7 @@ func (x *sliceIndex) put(ctx context.Context, e sliceEvent, indexed bool) error 
 	return nil
 }
 
-// show makes the index have the entry of an event.
+// show adds an event to the index.
 func (x *sliceIndex) show(ctx context.Context, e sliceEvent) error {
 	_, err := x.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &x.table, Key: e.key(), UpdateExpression: aws.String("SET " + sliceKey + " = :slice"),
@@ -137,7 +137,7 @@ func (x *sliceIndex) show(ctx context.Context, e sliceEvent) error {
 	return nil
 }
 
-// query returns the events of a slice that the index has, from a time to another.
+// query returns the events of a slice from the index whose time is between from and to.
 func (x *sliceIndex) query(ctx context.Context, slice int, from, to int64) ([]sliceEvent, error) {
 	var found []sliceEvent
 	in := &dynamodb.QueryInput{

@@ -5,25 +5,27 @@ import (
 	"fmt"
 )
 
-// The times of sliceLag, in milliseconds: entries of events that are written from lagFrom until
-// lagUntil are shown by the index lagFor later.
+// The times of sliceLag, in milliseconds. Events that are written from lagFrom until lagUntil
+// appear in the index after a delay of lagFor.
 const (
 	lagFrom, lagUntil, lagFor = int64(60_000), int64(120_000), int64(180_000)
 	lagEnd                    = lagUntil + lagFor + 60_000
 	lagSlices                 = 2
-	// lateEvery is the part of the persistence ids whose entries are late: an index is filled from
-	// each partition of its table on its own.
+	// One in lateEvery persistence ids appears late in the index: an index is filled independently
+	// from each partition of its table.
 	lateEvery = 4
-	// eventsOfID are the events of an id, one a second. Then the id has no more events.
+	// eventsOfID is the number of events of an id, written one per second. After that the id has no
+	// more events.
 	eventsOfID = 3
 )
 
-// sliceLag lets ids come and go, and follows them by the documented queries in a time of its own.
-// It returns how many events there were, and how many of them the queries have never shown.
+// sliceLag writes events of ids that start and end, and follows them with the documented queries,
+// in simulated time. It returns the number of events, and the number of events that the queries
+// have never shown.
 //
-// A query returns what a slice has since the last event that it has shown; a backtracking query
-// looks back for the length of its window from there. Where an event of an id shows that an earlier
-// one is missing, all of them are taken as found.
+// A query returns the events of a slice since the latest event that it has shown. A backtracking
+// query starts earlier, by the length of its window. If an event of an id shows that an earlier
+// event is missing, all of them count as found.
 func (x *sliceIndex) sliceLag(ctx context.Context) (events, missed int, err error) {
 	follower := &sliceFollower{sliceIndex: x, seen: map[string]int64{}}
 	written := map[string]int64{}
@@ -66,13 +68,13 @@ func (x *sliceIndex) sliceLag(ctx context.Context) (events, missed int, err erro
 type sliceFollower struct {
 	*sliceIndex
 
-	// latest is the time of the newest event of each slice that was shown.
+	// latest is the time of the newest shown event of each slice.
 	latest [lagSlices]int64
-	// seen is the highest number of each id that was shown.
+	// seen is the highest shown sequence number of each id.
 	seen map[string]int64
 }
 
-// look does the queries that are due at a time.
+// look runs the queries that are due at a time.
 func (f *sliceFollower) look(ctx context.Context, now int64) error {
 	for slice := range lagSlices {
 		for _, of := range []struct{ from, to int64 }{

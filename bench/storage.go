@@ -7,10 +7,10 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// storage is a layout with the kind of tables that it is measured in.
+// storage is a layout with the kind of tables in which it is measured.
 type storage struct {
 	name string
-	// lastStays reports that the last event can't be deleted.
+	// lastStays is true if the last event cannot be deleted.
 	lastStays bool
 	create    func(ctx context.Context, config dynajournal.Config) error
 	remove    func(ctx context.Context, config dynajournal.Config) error
@@ -19,7 +19,7 @@ type storage struct {
 
 // store is an open journal of any layout.
 type store interface {
-	// recover returns the writer of a persistence id, and how many events were replayed.
+	// recover returns the writer of a persistence id, and the number of replayed events.
 	recover(ctx context.Context, pid string) (layoutWriter, int, error)
 	Close() error
 }
@@ -27,11 +27,11 @@ type store interface {
 // layoutWriter is a writer of any layout.
 type layoutWriter interface {
 	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
-	// remove deletes all events up to a number permanently, and returns how many.
+	// remove permanently deletes all events up to a number, and returns their number.
 	remove(ctx context.Context, to int64) (int64, error)
 }
 
-// storages returns all layouts. The first is the base of the others.
+// storages returns all layouts. The first layout is the base of the others.
 func storages() []storage {
 	all := []storage{
 		currentStorage("native", false, func(ctx context.Context, config dynajournal.Config) error {
@@ -40,7 +40,7 @@ func storages() []storage {
 		currentStorage("shared", false, func(ctx context.Context, config dynajournal.Config) error {
 			return dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{SharedWithJVM: true})
 		}),
-		// As the plug-ins of that time made it: without an index and without a header.
+		// As the plug-ins of that time created it: without an index and without a header.
 		currentStorage("pay", true, func(ctx context.Context, config dynajournal.Config) error {
 			return createTable(ctx, bareClient(config), config.JournalTable)
 		}),

@@ -18,23 +18,24 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// streamed is a journal with a stream in tables of its own. One journal writes, another one is that
-// of projections.
+// streamed has two journals on the same tables with a stream: writer writes, reader is for
+// projections. The tables belong to it alone.
 type streamed struct {
 	config         dynajournal.Config
 	writer, reader *dynajournal.Journal
 	// written counts the requests of the writing journal.
 	written requestCount
-	// ofEvents counts the requests of projections to the table of the journal, ofRows those to the
-	// projections table. last is when the last one ended, in nanoseconds since 1970.
+	// ofEvents counts the requests of projections to the journal table. ofRows counts their
+	// requests to the projections table.
+	// last is the end of the last of these requests, in nanoseconds since 1970.
 	ofEvents, ofRows requestCount
 	last             atomic.Int64
-	// streams is the client of the projections, behind the gate.
+	// streams is the projections' client. Its requests pass the gate.
 	streams *dynamodbstreams.Client
 	gate    *gate
 }
 
-// openStreamed makes tables whose stream has a view.
+// openStreamed creates tables with a stream of the given view.
 func (s *session) openStreamed(ctx context.Context, name string, view types.StreamViewType) (*streamed, error) {
 	d := &streamed{config: s.options.Config}
 	d.config.JournalTable = s.tables.config.JournalTable + "-" + name
@@ -103,10 +104,10 @@ func (d *streamed) count(ctx context.Context, r dynajournal.Request) {
 	d.last.Store(time.Now().UnixNano())
 }
 
-// cost is what the projections have cost so far.
+// cost returns the cost of the projections so far.
 func (d *streamed) cost() dynajournal.Cost { return d.ofEvents.cost().Add(d.ofRows.cost()) }
 
-// close closes the journals and deletes the tables, also when ctx has ended.
+// close closes the journals and deletes the tables, even if ctx has ended.
 func (d *streamed) close(ctx context.Context) error {
 	d.gate.open()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tableTimeout)
@@ -123,25 +124,25 @@ func (d *streamed) close(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// following is a group that runs.
+// following is a running group.
 type following struct {
 	*streamed
 	*projection.Group
 
-	// handled counts the events that handlers were called with.
+	// handled counts the events with which handlers were called.
 	handled atomic.Int64
 	ended   chan struct{}
 	err     error
 	cancel  context.CancelFunc
 }
 
-// handle is a handler that does nothing.
+// handle is a handler that only counts events.
 func (f *following) handle(context.Context, dynajournal.Event) error {
 	f.handled.Add(1)
 	return nil
 }
 
-// effect returns a handler of which each event puts an item into a table with the key of a journal.
+// effect returns a handler that puts an item for each event into a table with a journal's key.
 func (f *following) effect(table string) projection.TransactionalFunc {
 	return func(_ context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
 		f.handled.Add(1)
@@ -149,7 +150,7 @@ func (f *following) effect(table string) projection.TransactionalFunc {
 	}
 }
 
-// effectOf is the effect of an event.
+// effectOf returns the effect of an event.
 func effectOf(table, pid string, seq int64) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{TableName: &table, Item: layout.Attributes{
 		layout.AttrPar: &types.AttributeValueMemberS{Value: "effect-" + pid},
@@ -158,7 +159,7 @@ func effectOf(table, pid string, seq int64) types.TransactWriteItem {
 	}}}
 }
 
-// follow runs a group of one projection, which of makes.
+// follow runs a group of one projection, which the function of returns.
 func (d *streamed) follow(
 	ctx context.Context, config projection.Config, of func(*following) projection.Projection,
 ) (*following, error) {
@@ -175,21 +176,21 @@ func (d *streamed) follow(
 	return f, nil
 }
 
-// end ends the group. It may be called again.
+// end stops the group and returns its error. It may be called again.
 func (f *following) end() error {
 	f.cancel()
 	<-f.ended
 	return f.err
 }
 
-// The pauses between two looks at a group.
+// Times for waiting for a group.
 const (
 	briefPause = time.Millisecond
-	// quiet is how long a group must send no request until it has nothing left to do.
+	// quiet is the time without requests after which a group counts as idle.
 	quiet = 250 * time.Millisecond
 )
 
-// until waits until a condition holds, for as long as the group runs.
+// until waits until holds returns true. It returns an error if the group ends first.
 func (f *following) until(ctx context.Context, holds func() bool) error {
 	pause := time.NewTicker(briefPause)
 	defer pause.Stop()
@@ -205,16 +206,16 @@ func (f *following) until(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// idle reports whether the group has handled what it has received.
+// idle reports whether the group has handled all records that it has received.
 func (f *following) idle() bool { return f.Lag()[0].IDs == 0 }
 
-// caughtUp waits until the handlers were called with n events, and their offsets are stored.
+// caughtUp waits until the handlers were called with n events and their offsets are stored.
 func (f *following) caughtUp(ctx context.Context, n int64) error {
 	return f.until(ctx, func() bool { return f.handled.Load() >= n && f.idle() })
 }
 
-// settled waits until the group has sent nothing for a while: it has listed all persistence ids,
-// and is at the end of the stream.
+// settled waits until the group has sent no requests for a while. Then it has listed all
+// persistence ids, and is at the end of the stream.
 func (f *following) settled(ctx context.Context) error {
 	began := time.Now()
 	return f.until(ctx, func() bool {

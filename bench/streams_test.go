@@ -2,8 +2,8 @@ package bench_test
 
 import "testing"
 
-// BenchmarkStreams compares puts into a table with a stream of each view with those into
-// a table without.
+// BenchmarkStreams compares puts into a table with a stream of each view with puts into a table
+// without a stream.
 func BenchmarkStreams(b *testing.B) {
 	for place, open := range storages(b) {
 		for _, view := range []string{"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"} {

@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// tables are the tables of a run: those of a native journal, and one for the bare SDK, which has
-// the same key and no index.
+// tables are the tables of a run: the tables of a native journal, and one for the bare SDK, with
+// the same key and without an index.
 type tables struct {
 	config dynajournal.Config
 	// bare is the name of the table for the bare SDK.
@@ -25,9 +25,10 @@ type tables struct {
 }
 
 const (
-	// tablePrefix begins the names of all tables of a run. A random UUID follows.
+	// tablePrefix is the prefix of the names of all tables of a run. It is followed by a random
+	// UUID.
 	tablePrefix = "dynajournal-bench-"
-	// tableTimeout limits the time to make a table, and the time to delete all of them at the end.
+	// tableTimeout limits the time to create a table, and the time to delete all tables at the end.
 	tableTimeout = 5 * time.Minute
 	nativeShards = 1
 )
@@ -42,7 +43,7 @@ func newTables(config dynajournal.Config) *tables {
 		keys: layout.Keys{Journal: config.JournalName, Shards: nativeShards}}
 }
 
-// open makes the tables and opens the journals.
+// open creates the tables and opens the journals.
 func (s *session) open(ctx context.Context) error {
 	s.tables = newTables(s.options.Config)
 	s.tables.config.Hooks = append(s.tables.config.Hooks, dynajournal.Hook{OnRequest: s.measured.OnRequest})
@@ -63,7 +64,7 @@ func (s *session) open(ctx context.Context) error {
 	return err
 }
 
-// close closes the journals and deletes the tables, also when ctx has ended.
+// close closes the journals and deletes the tables, even if ctx has ended.
 func (s *session) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tableTimeout)
 	defer cancel()
@@ -83,7 +84,7 @@ func (s *session) close(ctx context.Context) error {
 	return nil
 }
 
-// createTable makes a table with the key of a journal and no index.
+// createTable creates a table with the key of a journal and no index.
 func createTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// wire sends requests as bytes on connections that it keeps. It takes a fraction of the processor
-// time of net/http and the SDK, which would otherwise be most of what is measured.
+// wire sends requests as bytes on persistent connections. It takes a fraction of the processor time
+// of net/http and the SDK, which would otherwise dominate the figures.
 type wire struct {
 	address string
 	idle    chan *wireConn
@@ -28,7 +28,7 @@ type wireConn struct {
 	body, sent, answer []byte
 }
 
-// connectWire opens as many connections to a server as there are callers.
+// connectWire opens one connection to a server for each caller.
 func connectWire(b *testing.B, url string) *wire {
 	b.Helper()
 	w := &wire{address: strings.TrimPrefix(url, "http://"), idle: make(chan *wireConn, callers)}
@@ -37,7 +37,7 @@ func connectWire(b *testing.B, url string) *wire {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Cleanup(func() { _ = conn.Close() }) // nothing is lost by an error
+		b.Cleanup(func() { _ = conn.Close() }) // an error does no harm
 		w.idle <- &wireConn{Conn: conn, reader: bufio.NewReaderSize(conn, 64<<10)}
 	}
 	return w

@@ -19,9 +19,9 @@ import (
 const (
 	// eventBytes is the size of an event's payload.
 	eventBytes = 512
-	// batchEvents is how many events an atomic write has.
+	// batchEvents is the number of events in an atomic write.
 	batchEvents = 10
-	// mostCallers is how many callers there are at most.
+	// mostCallers is the largest number of callers.
 	mostCallers = 1024
 )
 
@@ -35,7 +35,7 @@ var payload = func() []byte {
 
 // writes measure single events by 1, 64, 256 and 1,024 entities, each with one write in flight, and
 // atomic writes of ten events. All but the first are measured with and without group commit: a
-// single entity shares its requests with nobody.
+// single entity does not share its requests.
 func writes() []workload {
 	const two, three, four = 2, 3, 4
 	all := []workload{{"write-1", two, writeLatency}}
@@ -63,7 +63,7 @@ func writeLatency(ctx context.Context, s *session) error {
 	return s.reportCPU(ours, base)
 }
 
-// ungrouped ends the names of figures without group commit.
+// ungrouped is the suffix of figures without group commit.
 const ungrouped = "-ungrouped"
 
 // writeRates compares events with conditional PutItems.
@@ -87,7 +87,7 @@ func (s *session) reportWrites(suffix string, ours, base *candidate) error {
 		s.report("cpu"+suffix, microsecond, median(ours.cpu), median(base.cpu)))
 }
 
-// bothWriters recovers entities with group commit, and others without.
+// bothWriters recovers entities with group commit, and other entities without.
 func (s *session) bothWriters(ctx context.Context, entities int) (grouped, single []*dynajournal.Writer, err error) {
 	if grouped, err = recoverWriters(ctx, s.journal, s.workload, entities); err != nil {
 		return nil, nil, err
@@ -96,8 +96,8 @@ func (s *session) bothWriters(ctx context.Context, entities int) (grouped, singl
 	return grouped, single, err
 }
 
-// writeBatches compares atomic writes with as many conditional PutItems, at the same time and one
-// after the other.
+// writeBatches compares atomic writes with the same number of conditional PutItems, both concurrent
+// and one after the other.
 func writeBatches(ctx context.Context, s *session) error {
 	grouped, single, err := s.bothWriters(ctx, 1)
 	if err != nil {
@@ -131,7 +131,8 @@ func writeBatches(ctx context.Context, s *session) error {
 		s.report("p50-to-serial", microsecond, ours.percentile(50), serial.percentile(50)))
 }
 
-// appendsBatches is appending atomic writes of ten; each caller has a writer.
+// appendsBatches returns a candidate that appends atomic writes of ten events. Each caller has its
+// own writer.
 func appendsBatches(writers []*dynajournal.Writer) *candidate {
 	events := make([]any, batchEvents)
 	for i := range events {
@@ -143,7 +144,7 @@ func appendsBatches(writers []*dynajournal.Writer) *candidate {
 	}}
 }
 
-// recoverWriters makes new entities, and recovers them, some at a time.
+// recoverWriters recovers new entities, some of them concurrently.
 func recoverWriters(ctx context.Context, j *dynajournal.Journal, prefix string, n int) ([]*dynajournal.Writer, error) {
 	writers := make([]*dynajournal.Writer, n)
 	group, ctx := errgroup.WithContext(ctx)
@@ -160,7 +161,7 @@ func recoverWriters(ctx context.Context, j *dynajournal.Journal, prefix string, 
 // preparing is the number of concurrent requests that prepare a measurement.
 const preparing = 16
 
-// appends is appending single events; each caller has a writer.
+// appends returns a candidate that appends single events. Each caller has its own writer.
 func appends(writers []*dynajournal.Writer) *candidate {
 	return &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
 		_, err := writers[caller].Append(ctx, payload)
@@ -176,7 +177,8 @@ const (
 	conditional   condition = true
 )
 
-// puts is putting items with nothing but a key and a payload; each caller has a partition key.
+// puts returns a candidate that puts items with only a key and a payload. Each caller has its own
+// partition key.
 func (s *session) puts(table, prefix string, callers int, when condition) *candidate {
 	last := make([]int64, callers)
 	return &candidate{name: "PutItem", do: func(ctx context.Context, caller int) (int, error) {

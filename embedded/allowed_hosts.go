@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// allowedHosts are the names that a server accepts in the Host header. A page in a browser can have
-// its own name resolve to 127.0.0.1, and then send requests there that the browser takes for
-// requests to the page's server (DNS rebinding). Their Host header has the name of the page.
+// allowedHosts are the names that a server accepts in the Host header. A page in a browser can make
+// its own name resolve to 127.0.0.1, and then send requests there that the browser treats as
+// requests to the page's server (DNS rebinding). The Host header of such requests has the page's
+// name.
 type allowedHosts struct {
 	// checked is false if every name is accepted.
 	checked bool
-	// own is the listener's address, which is accepted. Most requests have it, and it need not be
-	// parsed.
+	// own is the listener's address, which is accepted without parsing. Most requests have it.
 	own string
 	// addresses is set if every IP address is accepted, not only loopback addresses. An attacker
 	// can make a name resolve to another address, but not an address.
@@ -22,8 +22,8 @@ type allowedHosts struct {
 	names     map[string]bool
 }
 
-// allowHosts returns the hosts for a listener's address. They are checked on a loopback address,
-// and elsewhere if there are names.
+// allowHosts returns the hosts for a listener's address. Names are checked if the address is a
+// loopback address or if names is not empty.
 func allowHosts(address net.Addr, names []string) allowedHosts {
 	loopback, own := false, ""
 	if tcp, ok := address.(*net.TCPAddr); ok {
@@ -66,11 +66,11 @@ func checkHost(name string) error {
 		return nil
 	}
 	if len(name) > 253 || name == "" || strings.Trim(name, ".-") != name {
-		return fmt.Errorf("host %.100q is not a name without port, as db.example", name)
+		return fmt.Errorf("host %.100q is not a name without port, such as db.example", name)
 	}
 	for _, r := range name {
 		if r != '.' && r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return fmt.Errorf("host %.100q is not a name without port, as db.example", name)
+			return fmt.Errorf("host %.100q is not a name without port, such as db.example", name)
 		}
 	}
 	return nil

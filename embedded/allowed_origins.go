@@ -10,7 +10,7 @@ import (
 
 // allowedOrigins are the origins whose pages may send requests to a server from a browser (CORS).
 // Other pages are refused: a browser asks for permission before most of their requests, and the
-// requests that it sends without asking are recognised.
+// requests that it sends without asking are recognized.
 type allowedOrigins struct {
 	exact      map[string]bool
 	protection *http.CrossOriginProtection
@@ -37,7 +37,7 @@ func checkOrigin(origin string) error {
 	if problem == nil {
 		return nil
 	}
-	return fmt.Errorf("origin %.200q: %w: write it as SCHEME://HOST[:PORT], as http://localhost:3000", origin, problem)
+	return fmt.Errorf("origin %.200q: %w: write it as SCHEME://HOST[:PORT], such as http://localhost:3000", origin, problem)
 }
 
 func originProblem(origin string) error {
@@ -47,7 +47,7 @@ func originProblem(origin string) error {
 	u, err := url.Parse(origin)
 	switch {
 	case err != nil:
-		return errors.New("it cannot be read")
+		return errors.New("it is not a URL")
 	case u.Scheme == "" || u.Hostname() == "":
 		return errors.New("it has no scheme or no host")
 	case u.Path != "":
@@ -55,11 +55,11 @@ func originProblem(origin string) error {
 	case origin != u.Scheme+"://"+u.Host: // user, query and fragment, or capitals in the scheme
 		return errors.New("it has more than scheme, host and port, or capitals")
 	case u.Scheme == "http" && u.Port() == "80", u.Scheme == "https" && u.Port() == "443", strings.HasSuffix(u.Host, ":"):
-		return errors.New("browsers leave the scheme's own port out")
+		return errors.New("browsers omit the scheme's default port")
 	}
 	for _, r := range u.Host {
 		if r <= ' ' || r >= 0x7f || r >= 'A' && r <= 'Z' {
-			return errors.New("browsers write the host in lower case, other letters as punycode")
+			return errors.New("browsers write the host in lower case, and other letters as punycode")
 		}
 	}
 	return nil

@@ -67,8 +67,8 @@ func encode(t *testing.T, value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// step is a request and the response to expect. A want that ends in … is the beginning of the
-// response.
+// step is a request and the expected response. If want ends in …, the response must start with the
+// text before it.
 type step struct{ operation, body, want string }
 
 func run(t *testing.T, engine *embedded.Engine, steps []step) {

@@ -7,22 +7,23 @@ import (
 	"slices"
 )
 
-// backfillStep is how many items are indexed in one commit.
+// backfillStep is the number of items that are indexed in one commit.
 const backfillStep = 100
 
-// startBackfill fills a new index in the background. From the moment the index is in the schema,
-// every write updates its entry, so each item needs to be indexed once, under its lock. The caller
-// holds the table's lock exclusively, or nothing else uses the table.
+// startBackfill fills a new index in the background. Once the index is in the schema, every write
+// of an item updates the item's entry, so the backfill has to index each item only once, under the
+// item's lock. The caller holds the table's lock exclusively, or nothing else uses the table.
 func (e *Engine) startBackfill(t *table, i *index) {
 	e.background.Go(func() {
 		if err := e.backfill(t, i.ID); err != nil && e.Err() == nil {
-			slog.Error("embedded DynamoDB: filling an index", "table", t.Name, "index", i.Name, "error", err)
+			slog.Error("embedded DynamoDB: filling an index failed", "table", t.Name, "index", i.Name, "error", err)
 		}
 	})
 }
 
 // backfill indexes the items step by step, and then makes the index ACTIVE. It returns without an
-// error when the engine closes (the next one starts again) or the index was deleted.
+// error when the engine closes (the next engine starts the backfill again) or the index was
+// deleted.
 func (e *Engine) backfill(t *table, id uint16) error {
 	var after []byte
 	for {
@@ -42,8 +43,8 @@ func (e *Engine) backfill(t *table, id uint16) error {
 	}
 }
 
-// creating returns the index with the id while it is being created, else nil. The caller holds the
-// table's lock.
+// creating returns the index with the id while it is being created, otherwise nil. The caller holds
+// the table's lock.
 func (t *table) creating(id uint16) *index {
 	for _, i := range t.Indexes {
 		if !t.dropped && i.ID == id && i.Status == statusCreating {
@@ -53,8 +54,8 @@ func (t *table) creating(id uint16) *index {
 	return nil
 }
 
-// backfillSome indexes the next items with keys after the given one, and returns the last key, nil
-// at the end.
+// backfillSome indexes the next items with keys after the given one, and returns the last key, or
+// nil at the end.
 func (e *Engine) backfillSome(t *table, id uint16, after []byte) ([]byte, error) {
 	t.lock.RLock()
 	defer t.lock.RUnlock()

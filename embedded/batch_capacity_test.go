@@ -8,7 +8,7 @@ import (
 
 // The units were measured on DynamoDB (nubo-db/dynoxide, tests/partiql_index_consumed_capacity.rs,
 // cases M1 to M5, H, U2, V1, C1 and D1). The table has a global and a local index.
-func TestConsumedCapacityOfStatementsIsAsMeasured(t *testing.T) {
+func TestConsumedCapacity_StatementsAsMeasured(t *testing.T) {
 	const indexed = `,"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"},` +
 		`{"AttributeName":"sk","AttributeType":"S"},{"AttributeName":"l","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST",` +
 		`"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],` +
@@ -44,7 +44,7 @@ func TestConsumedCapacityOfStatementsIsAsMeasured(t *testing.T) {
 		{"BatchExecuteStatement", batch(insert("tab", "'pk':'m2','g':'g1'"), insert("tab", "'pk':'m7','g':'g1'")), capacity(sum("tab", 3, 1, 1, 0))},
 		{"BatchExecuteStatement", batch(insert("tab", "'pk':'h1','g':'g1','l':'L','proj':"+large), insert("other", "'pk':'h2','g':'g1'")),
 			capacity(sum("tab", 9, 3, 3, 3), sum("other", 2, 1, 1, 0))},
-		// The failed statements are charged by what is stored: one, one, and three units.
+		// Failed statements are charged for the stored items: one, one, and three units.
 		{"BatchExecuteStatement", batch(insert("tab", "'pk':'u1','proj':"+large)), capacity(sum("tab", 3, 3, 0, 0))},
 		{"BatchExecuteStatement", batch(insert("tab", "'pk':'m2'"), insert("tab", "'pk':'m3'"), insert("tab", "'pk':'u1'"), insert("tab", "'pk':'u5','g':'g1'")),
 			capacity(sum("tab", 7, 1, 1, 0))},
@@ -52,13 +52,13 @@ func TestConsumedCapacityOfStatementsIsAsMeasured(t *testing.T) {
 			capacity(sum("tab", 1, 1, 0, 0))},
 		{"ExecuteStatement", `{"ReturnConsumedCapacity":"INDEXES",` + insert("tab", "'pk':'c1','g':'g1','l':'L'")[1:],
 			`{"ConsumedCapacity":` + sum("tab", 3, 1, 1, 1) + `,…`},
-		// A transaction doubles the units of the table, and not those of its indexes.
+		// A transaction doubles the units of the table, but not the units of its indexes.
 		{"ExecuteTransaction", `{"ReturnConsumedCapacity":"TOTAL","TransactStatements":[` + insert("tab", "'pk':'d1','g':'g1','l':'L'") + `]}`,
 			`{"ConsumedCapacity":[{"CapacityUnits":4,"TableName":"tab","WriteCapacityUnits":4}],…`},
 		{"TransactWriteItems", `{"ReturnConsumedCapacity":"TOTAL","TransactItems":[{"Put":{"TableName":"tab","Item":{"pk":{"S":"a1"},"sk":{"S":"1"},"g":{"S":"g"}}}}]}`,
 			`{"ConsumedCapacity":[{"CapacityUnits":3,"TableName":"tab","WriteCapacityUnits":3}]}`},
 	})
-	// With the effect each statement that has a table is reported, whatever became of it.
+	// With the effect, each statement that has a table is reported, even if it failed.
 	inject(t, engine, "statement-capacity")
 	run(t, engine, []step{
 		{"BatchExecuteStatement", batch(insert("tab", "'pk':'m2','g':'g1'"), insert("none", "'pk':'m2'"), insert("tab", "'pk':'m8','g':'g1'")),

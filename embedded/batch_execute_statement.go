@@ -13,7 +13,7 @@ import (
 const maxStatements = 25
 
 // batchExecuteStatement runs up to 25 PartiQL statements. A statement that fails has an error in
-// the response and leaves the others alone.
+// the response and does not affect the others.
 //
 // It checks, in this order:
 //  1. the model: the number of statements, the parameters of each, ReturnConsumedCapacity
@@ -24,7 +24,7 @@ const maxStatements = 25
 //  5. that no item is given twice
 //  6. for each statement: the throughput, the condition and the updated item
 //
-// 1, 3 and 5 refuse the whole request. Other than in the service, all statements that write are
+// 1, 3 and 5 refuse the whole request. Unlike in the service, all statements that write are
 // committed together.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
@@ -93,7 +93,7 @@ type batchStatement struct {
 	in    *statementInput
 	bound *partiql.Bound
 	table *table
-	// target is the item that is read or changed, and filter is the rest of the WHERE clause of a
+	// target is the item that is read or changed. filter is the rest of the WHERE clause of a
 	// SELECT.
 	target *change
 	filter func(attribute.Item) bool
@@ -118,7 +118,7 @@ func checkKinds(batch []*batchStatement) error {
 }
 
 // shareTables looks up the tables of the statements and acquires their locks shared. A statement
-// without a table gets its error.
+// whose table does not exist gets an error.
 func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 	tables := map[string]*table{}
 	for _, s := range batch {
@@ -164,7 +164,7 @@ func (s *batchStatement) resolve() {
 	s.target, s.err = s.table.statementChange(s.bound, s.in)
 }
 
-// checkTargets refuses batches that have an item twice.
+// checkTargets refuses batches that name an item twice.
 func checkTargets(batch []*batchStatement) error {
 	seen := make(map[string]bool, len(batch))
 	for _, s := range batch {
@@ -259,11 +259,11 @@ func (c *call) respondBatch(batch []*batchStatement, show *string) {
 	c.out = append(c.out, '}')
 }
 
-// capacityOfTables returns what a batch consumed of each table, in the order in which the
-// statements name them. A statement that failed is in the sum, charged by the item that is stored.
-// If no statement succeeded the service reports nothing: nil. All this was measured in nubo-db's
-// dynoxide (tests/partiql_index_consumed_capacity.rs, August 2026). The API reference speaks of an
-// order by statements.
+// capacityOfTables returns the capacity that a batch consumed of each table, in the order in which
+// the statements name the tables. The sum includes failed statements, which are charged for the
+// stored item. If no statement succeeded, the service reports nothing, and capacityOfTables returns
+// nil. All this was measured in nubo-db's dynoxide (tests/partiql_index_consumed_capacity.rs,
+// August 2026). The API reference describes an order by statements.
 func capacityOfTables(batch []*batchStatement) []consumption {
 	if !slices.ContainsFunc(batch, func(s *batchStatement) bool { return s.err == nil }) {
 		return nil
@@ -288,7 +288,7 @@ func capacityOfTables(batch []*batchStatement) []consumption {
 	return used
 }
 
-// capacityOfEach returns what each statement consumed that has a table, in the order of the
+// capacityOfEach returns the consumption of each statement that has a table, in the order of the
 // statements.
 func capacityOfEach(batch []*batchStatement) []consumption {
 	var used []consumption
@@ -317,7 +317,7 @@ func (s *batchStatement) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// batchErrorCodes are the codes, within a batch, of errors that have other names.
+// batchErrorCodes maps names of errors to their codes within a batch.
 var batchErrorCodes = map[string]string{
 	"ConditionalCheckFailedException": "ConditionalCheckFailed",
 	"DuplicateItemException":          "DuplicateItem",

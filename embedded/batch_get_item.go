@@ -11,10 +11,10 @@ import (
 
 const (
 	maxBatchGet = 100
-	// maxBatchGetBytes is how many bytes of items a response has at most. Further keys are
-	// unprocessed.
+	// maxBatchGetBytes limits the bytes of items in a response. Further keys are unprocessed.
 	maxBatchGetBytes = 16 << 20
-	// maxPartitionGetBytes is how many bytes of items end the reading of a partition.
+	// maxPartitionGetBytes is the number of bytes of items after which no more keys of a partition
+	// are read.
 	maxPartitionGetBytes = 1 << 20
 )
 
@@ -25,7 +25,7 @@ const (
 //  2. the model: the number of tables, their names, ReturnConsumedCapacity, and then for each table
 //     Keys (1 to 100) and AttributesToGet
 //  3. that no table has AttributesToGet if one has ProjectionExpression
-//  4. for each table: that there are names only for an expression, that AttributesToGet names each
+//  4. for each table: that names are given only with an expression, that AttributesToGet names each
 //     attribute once, the values of the keys, and the number of keys so far, at most 100
 //  5. for each table: the placeholders and the projection
 //  6. the tables
@@ -33,10 +33,11 @@ const (
 //     key schema, and that none is given twice
 //  8. the throughput of each item
 //
-// Tables come in the order of their names. Keys come back in UnprocessedKeys if their items do not
-// fit into 16 MB, if 1 MB was read from their partition before them, if they are throttled, or by a
-// fault. If no key is read and one is throttled, the request is refused. A partition is the items
-// with one partition key, the smallest that the service can have.
+// Tables are processed in the order of their names. Keys are returned in UnprocessedKeys if their
+// items do not fit into 16 MB, if 1 MB was read from their partition before them, if they are
+// throttled, or because of a fault. If no key is read and one is throttled, the request is refused.
+// A partition contains the items with one partition key: the smallest partition that the service
+// can have.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
 func (e *Engine) batchGetItem(c *call) error {
@@ -98,7 +99,7 @@ func (e *Engine) batchGetItemTargets(c *call) []target {
 	return targets
 }
 
-// keysInput are the parameters of BatchGetItem for one table.
+// keysInput has the parameters of BatchGetItem for one table.
 type keysInput struct {
 	projectionInput
 
@@ -226,16 +227,17 @@ type batchGet struct {
 	// unprocessed has the unprocessed keys by table.
 	unprocessed map[string][]attribute.Item
 	used        []consumption
-	// done counts the keys that were read. throttled is the error if the last one was throttled.
+	// done counts the keys that were read. throttled is the error if the last key was throttled.
 	done      int
 	throttled error
 }
 
-// itemKey is the storage key of an item, and the part of it that all items with its hash key share.
+// itemKey has the storage key of an item. partition is the part of it that all items with the same
+// hash key share.
 type itemKey struct{ whole, partition string }
 
-// distinctKeys returns the storage keys of the keys, which it checks against the key schema. It
-// refuses keys of which one is given twice.
+// distinctKeys checks the keys against the key schema, refuses duplicates, and returns the storage
+// keys.
 func (t *table) distinctKeys(keys []itemParameter) ([]itemKey, error) {
 	buffer := takeBuffer()
 	defer giveBuffer(buffer)

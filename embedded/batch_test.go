@@ -41,7 +41,7 @@ func TestBatchesAreChecked(t *testing.T) {
 	})
 }
 
-func TestABatchGetReturnsKeysThatDoNotFitAsUnprocessed(t *testing.T) {
+func TestBatchGetItem_UnprocessedKeysThatDoNotFit(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	large := strings.Repeat("x", 390<<10)
 	var keys []string
@@ -70,9 +70,9 @@ func TestBatchesCanHaveSeveralTables(t *testing.T) {
 	})
 }
 
-// The service returns a partial result if "more than 1MB per partition is requested", as the page
-// of BatchGetItem has it. An item that begins below 1 MB is still read, as in a page of a Query.
-func TestABatchGetReadsOneMegabyteOfAPartition(t *testing.T) {
+// The service returns a partial result if "more than 1MB per partition is requested", according to
+// the page of BatchGetItem. An item that starts below 1 MB is still read, as in a page of a Query.
+func TestBatchGetItem_OneMegabyteOfAPartition(t *testing.T) {
 	engine := openWith(t, richTable)
 	large := strings.Repeat("x", 390<<10)
 	key := func(pk string, sk int) string { return fmt.Sprintf(`{"pk":{"S":"%s"},"sk":{"N":"%d"}}`, pk, sk) }
@@ -88,7 +88,7 @@ func TestABatchGetReadsOneMegabyteOfAPartition(t *testing.T) {
 		return ask(t, engine, "BatchGetItem", `{"RequestItems":{"rich":{"ProjectionExpression":"pk, sk","ConsistentRead":true,`+
 			`"Keys":[`+strings.Join(keys, ",")+`]}},"ReturnConsumedCapacity":"TOTAL"}`)
 	}
-	// Of each partition three items are read, with 98 units each. The missing item costs one unit.
+	// Three items of each partition are read, with 98 units each. The missing item costs one unit.
 	got := get(keys)
 	want := `{"ConsumedCapacity":[{"CapacityUnits":589,"TableName":"rich"}],"Responses":{"rich":[` + strings.Join(keys[:6], ",") + `]},` +
 		`"UnprocessedKeys":{"rich":{"ConsistentRead":true,"Keys":[` + strings.Join(keys[6:10], ",") + `],"ProjectionExpression":"pk, sk"}}}`

@@ -26,10 +26,10 @@ const maxBatchWrite = 25
 //  7. for each request: the keys, and that no item is given twice
 //  8. the throughput of each item
 //
-// Tables come in the order of their names. Other than in the service, all items are written in one
-// commit: after a crash either all of them are stored or none. Requests come back in
-// UnprocessedItems if they are throttled, or by a fault. If all are throttled, the request is
-// refused.
+// Tables are processed in the order of their names. Unlike in the service, all items are written in
+// one commit: after a crash either all of them are stored or none. Requests are returned in
+// UnprocessedItems if they are throttled, or because of a fault. If all are throttled, the request
+// is refused.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
 func (e *Engine) batchWriteItem(c *call) error {
@@ -142,7 +142,7 @@ func (r *decoder) writeRequests() []writeRequest {
 	return requests
 }
 
-// only reads a structure that has one member, which is an item.
+// only decodes a structure with a single member, an item.
 func (r *decoder) only(structType, member string, item *itemParameter) bool {
 	return r.structure(structType, func(name string) {
 		if name == member {
@@ -255,9 +255,9 @@ func (t *table) writeRequestChange(w writeRequest) (*change, error) {
 	return t.putChange(w.item.item)
 }
 
-// commitChanges makes unconditional changes of different items in one commit, except those that are
-// unprocessed or become so by throttling. It fails if all are throttled. It adds the consumption to
-// used and to the counters.
+// commitChanges makes unconditional changes of different items in one commit, except changes that
+// are unprocessed already or that are throttled. It fails if throttling leaves no change. It adds
+// the consumption to used and to the counters.
 func (e *Engine) commitChanges(changes []*change, used []consumption) error {
 	keys := make([][]byte, len(changes))
 	for i, ch := range changes {

@@ -34,7 +34,7 @@ func units(read, write int64) types.ProvisionedThroughput {
 	return types.ProvisionedThroughput{ReadCapacityUnits: &read, WriteCapacityUnits: &write}
 }
 
-func TestATableThatBecomesProvisionedStartsWithTheUnitsOfOneSecond(t *testing.T) {
+func TestThroughput_SwitchToProvisionedStartsWithOneSecond(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 10, 50, 40)
 	write := func(owner string) func(int) error {
@@ -57,7 +57,7 @@ func TestATableThatBecomesProvisionedStartsWithTheUnitsOfOneSecond(t *testing.T)
 			t.Fatalf("an on-demand write: %v", err)
 		}
 	}
-	// What the table and the index would have accumulated is forgotten.
+	// The units that the table and the index would have accumulated are dropped.
 	clock.add(time.Hour)
 	switchToProvisioned(t, client, units(10, 8), units(10, 3))
 	if n := admitted(t, code, write("p")); n != 3 {
@@ -136,7 +136,7 @@ func TestDescriptionsShowTheChangesOfTheThroughput(t *testing.T) {
 	table.NumberOfDecreasesToday, index.NumberOfDecreasesToday = 0, 0
 	check("on the next day", table, index)
 
-	// The switch back is no increase.
+	// The switch back does not count as an increase.
 	switchToProvisioned(t, client, units(7, 8), units(9, 10))
 	table.ReadCapacityUnits, table.WriteCapacityUnits = 7, 8
 	index.ReadCapacityUnits, index.WriteCapacityUnits = 9, 10

@@ -11,19 +11,19 @@ const (
 	writeUnitBytes = 1024
 )
 
-// consumption is the capacity that a request consumes on one table. Its unit is half a unit of
-// DynamoDB, the smallest amount that there is.
+// consumption is the capacity that a request consumes on one table. It is counted in half units of
+// DynamoDB, the smallest amount that exists.
 type consumption struct {
 	table *table
 	// read and write are consumed by the table itself, without its indexes.
 	read, write int
 	indexes     []indexConsumption
-	// failed is consumed by statements of a batch that failed. It is in the sum, and not in the
+	// failed is consumed by failed statements of a batch. It is part of the total, but not of the
 	// units of the table and its indexes.
 	failed int
-	// doubled is set for transactions, which consume twice as much of the table, but not of its
-	// indexes (measured in nubo-db/dynoxide, tests/transactional_index_consumed_capacity.rs, August
-	// 2026).
+	// doubled is set for transactions, which consume twice as many units of the table, but not of
+	// its indexes (measured in nubo-db/dynoxide, tests/transactional_index_consumed_capacity.rs,
+	// August 2026).
 	doubled bool
 }
 
@@ -32,8 +32,8 @@ type indexConsumption struct {
 	read, write int
 }
 
-// readUnits returns the cost of reading size bytes, in half units. Reading no item costs as much as
-// the smallest item.
+// readUnits returns the cost of reading size bytes, in half units. Reading a missing item costs as
+// much as reading the smallest item.
 func readUnits(size int, consistent bool) int {
 	units := max(1, (size+readUnitBytes-1)/readUnitBytes)
 	if consistent {

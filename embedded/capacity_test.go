@@ -59,7 +59,7 @@ func TestConsumedCapacityIsAsDocumented(t *testing.T) {
 	}
 }
 
-func TestEachIndexThatAWriteChangesConsumesCapacity(t *testing.T) {
+func TestConsumedCapacity_EachChangedIndex(t *testing.T) {
 	engine := openWith(t, richTable)
 	const (
 		key    = `"TableName":"rich","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"ReturnConsumedCapacity":"INDEXES"`
@@ -94,13 +94,13 @@ func TestEachIndexThatAWriteChangesConsumesCapacity(t *testing.T) {
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET grp = :v"` + values + `{"S":"g"}}}`, capacity(1, 0, 0, 0)},
 		// Only the index with all attributes has this one.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET more = :v"` + values + `{"S":"2"}}}`, capacity(1, 0, 0, 1)},
-		// An attribute that two indexes hold changes.
+		// An attribute that two indexes contain changes.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET extra = :v"` + values + `{"S":"2"}}}`, capacity(1, 0, 1, 1)},
 		// The entries move: one is deleted, one is put.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET grp = :v"` + values + `{"S":"h"}}}`, capacity(1, 0, 2, 2)},
 		// The entries of two move, the third changes.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET #w = :v"` + names + values + `{"N":"2"}}}`, capacity(1, 2, 2, 1)},
-		// Large values count in the indexes that hold them.
+		// Large values count in the indexes that contain them.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET more = :v"` + values + `{"S":"` + strings.Repeat("x", 2048) + `"}}}`, capacity(3, 0, 0, 3)},
 		// All entries are deleted.
 		{"DeleteItem", `{` + key + `}`, capacity(3, 1, 1, 3)},

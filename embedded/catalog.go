@@ -34,7 +34,7 @@ func (e *Engine) loadTable(stored []byte, err error) error {
 	}
 	s := new(schema)
 	if err := json.Unmarshal(stored, s); err != nil {
-		return fmt.Errorf("a schema: %w", err)
+		return fmt.Errorf("decoding a schema: %w", err)
 	}
 	e.nextTable = max(e.nextTable, s.ID+1)
 	t := e.newTable(s)
@@ -47,7 +47,8 @@ func (e *Engine) loadTable(stored []byte, err error) error {
 	return nil
 }
 
-// storedSchema returns the schema of a table in a state of the store, nil if the state has none.
+// storedSchema returns the schema of a table in a state of the store, or nil if the state does not
+// have the table.
 func storedSchema(from storage.Reader, name string) (*schema, error) {
 	s := new(schema)
 	found, err := from.Get(schemaKey(name), func(stored []byte) error { return json.Unmarshal(stored, s) })
@@ -70,7 +71,7 @@ func (e *Engine) newTable(s *schema) *table {
 	return t
 }
 
-// saveSchema stores the schema, in one commit with what the functions add to the batch.
+// saveSchema stores the schema, in one commit with the writes that the functions add to the batch.
 func (e *Engine) saveSchema(s *schema, also ...func(*storage.Batch)) error {
 	stored, err := json.Marshal(s)
 	if err != nil {
@@ -87,8 +88,8 @@ func (e *Engine) saveSchema(s *schema, also ...func(*storage.Batch)) error {
 	return nil
 }
 
-// changeSchema changes a copy of the table's schema and stores it, in one commit with what the
-// functions add to the batch. The caller holds the table's lock exclusively.
+// changeSchema changes a copy of the table's schema and stores it, in one commit with the writes
+// that the functions add to the batch. The caller holds the table's lock exclusively.
 func (e *Engine) changeSchema(t *table, change func(s *schema), also ...func(*storage.Batch)) error {
 	s := *t.schema
 	s.Items, s.Bytes = t.items.Load(), t.bytes.Load()

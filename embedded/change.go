@@ -19,15 +19,15 @@ const (
 // change is a change of one item that a request asks for.
 type change struct {
 	table *table
-	// key is the primary key, which was checked, and storageKey is the storage key of the item.
+	// key is the primary key, which was checked. storageKey is the storage key of the item.
 	key        attribute.Item
 	storageKey []byte
-	// condition must hold for the stored item, which is nil if there is none. A nil condition
+	// condition must hold for the stored item, which is nil if it does not exist. A nil condition
 	// always holds.
 	condition func(old attribute.Item) bool
 	// showOld adds the stored item to the error if the condition fails.
 	showOld bool
-	// apply returns the new item, made from the stored one, which it does not modify. Nil removes
+	// apply returns the new item, made from the stored one, which it must not modify. Nil removes
 	// the item. A change without apply only checks the condition.
 	apply func(old attribute.Item) (attribute.Item, error)
 	// inserts is set for a PartiQL INSERT, whose failed condition has an error of its own.
@@ -76,7 +76,7 @@ func (e *Engine) commitChange(ch *change, used *consumption) (outcome, error) {
 }
 
 // commit makes the staged changes of a batch durable, with the records of their streams, and adds
-// them to the sizes of their tables. Changes that are nil have failed or were left out.
+// them to the sizes of their tables. A nil change has failed or was left out.
 func (e *Engine) commit(batch *storage.Batch, changes []*change, done []outcome) error {
 	reserved := e.record(batch, changes, done)
 	err := batch.Commit()
@@ -154,8 +154,8 @@ func (ch *change) conditionError(old attribute.Item) error {
 	return err
 }
 
-// stageIndex adds to the batch what the change means for one index. If nothing that the index holds
-// changes, it adds nothing and consumes nothing.
+// stageIndex adds the change of an index's entries to the batch. If no entry changes, it adds
+// nothing and consumes nothing.
 func (s *schema) stageIndex(batch *storage.Batch, i *index, done outcome, scratch []byte, used *consumption) []byte {
 	var oldKey, newKey []byte
 	var oldPart, newPart attribute.Item

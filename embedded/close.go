@@ -5,5 +5,5 @@ import (
 	"io"
 )
 
-// joinClose closes c and adds what went wrong with that to err.
+// joinClose closes c, and joins err with the error of Close.
 func joinClose(err error, c io.Closer) error { return errors.Join(err, c.Close()) }

@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// connections are the connections of one Serve. It limits their number, and knows which have a
-// request in progress when serving ends.
+// connections tracks the connections of one call of Serve. It limits their number, and records
+// which of them have a request in progress when serving ends.
 type connections struct {
 	net.Listener
 
 	limit int
-	// refusal is how long the server may take to refuse an invalid request.
+	// refusal limits the time that the server takes to refuse an invalid request.
 	refusal time.Duration
 
 	lock sync.Mutex
 	open map[net.Conn]*connection
-	// changed is closed when a connection closes or becomes idle, nil while nothing waits for that.
+	// changed is closed when a connection closes or becomes idle. It is nil while nothing waits for
+	// that.
 	changed chan struct{}
-	// draining is set when serving ends: no request starts any more.
+	// draining is set when serving ends: no more requests start.
 	draining bool
 	closed   chan struct{}
 	closing  sync.Once
@@ -62,10 +63,10 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// makeRoom returns nil if there can be one more connection. Else it closes the connection that has
-// been idle for longest, if there is one, and returns a channel that is closed when the connections
-// change. Until the server reports that the connection is closed, it is still the one that has been
-// idle for longest, so that no other is closed meanwhile.
+// makeRoom returns nil if there can be one more connection. Otherwise it closes the connection that
+// has been idle the longest, if one is idle, and returns a channel that is closed when the
+// connections change. The closed connection remains the longest idle until the server reports
+// StateClosed, so a second call before that does not close another one.
 func (c *connections) makeRoom() (changed <-chan struct{}) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -141,8 +142,8 @@ func (c *connection) begin() bool {
 	return c.answering
 }
 
-// drain closes the connections that are not answering. A request that has not arrived by now does
-// not start.
+// drain closes the connections that are not answering. A request that has not arrived yet does not
+// start.
 func (c *connections) drain() {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -154,7 +155,7 @@ func (c *connections) drain() {
 	}
 }
 
-// count returns how many connections are open.
+// count returns the number of open connections.
 func (c *connections) count() int {
 	c.lock.Lock()
 	defer c.lock.Unlock()

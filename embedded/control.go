@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// controlPath is where a Server with Control serves its faults.
+// controlPath is the path at which a Server with Control serves its faults.
 const controlPath = "/control/faults"
 
-// maxControlled is how many active faults an engine can have for another one to be added over HTTP.
+// maxControlled is the number of active faults at which no more can be added over HTTP.
 const maxControlled = 100
 
 // controlledFault is a fault as a client of the control interface sees it.
@@ -23,7 +23,7 @@ type controlledFault struct {
 	ID uint64 `json:"id"`
 	// Fault is the text of the fault, see ParseFault.
 	Fault string `json:"fault"`
-	// Hit is how many requests the fault has hit.
+	// Hit is the number of requests that the fault has hit.
 	Hit int `json:"hit"`
 }
 

@@ -9,8 +9,8 @@ import (
 type Counters struct {
 	// Requests counts the requests by operation, including failed ones.
 	Requests map[string]int64
-	// Units is the consumed capacity by table name, including deleted tables. That of indexes is
-	// added to their table.
+	// Units is the consumed capacity by table name, including deleted tables. The capacity of
+	// indexes is added to their table.
 	Units map[string]Units
 }
 
@@ -46,8 +46,8 @@ func (c *operationCounters) table(name string) *unitCounter {
 	return counter.(*unitCounter) //nolint:forcetypeassert // the map holds nothing else
 }
 
-// Counters returns the counts up to now. Take two and subtract to know what a piece of work has
-// cost.
+// Counters returns the counts up to now. To measure the cost of some work, call it before and
+// after, and subtract.
 func (e *Engine) Counters() Counters {
 	now := Counters{Requests: map[string]int64{}, Units: map[string]Units{}}
 	e.count.requests.Range(func(name, counter any) bool {

@@ -22,8 +22,8 @@ import (
 )
 
 // heavyFolder is the environment variable with the folder in which the test program fills Pebble's
-// tables, and creates tables and indexes, until it is killed. With the suffix _FIRST it has the
-// first round and the number of the first table.
+// tables, and creates tables and indexes, until it is killed. The variable with the suffix _FIRST
+// has the number of the first round and of the first table.
 const heavyFolder = "EMBEDDED_HEAVY_FOLDER"
 
 const (
@@ -39,8 +39,8 @@ const (
 
 func deletesHeavy(round int) bool { return round%heavyDeletes == heavyDeletes-1 }
 
-// heavyItem returns the item of a round. Its text can't be compressed, as Pebble's tables would be
-// small.
+// heavyItem returns the item of a round. Its text can't be compressed, so that Pebble's tables
+// become large.
 func heavyItem(key string, round int) attributes {
 	pad := make([]byte, heavyBytes)
 	_, _ = rand.NewChaCha8([32]byte{byte(round), byte(round >> 8), byte(round >> 16)}).Read(pad)
@@ -51,7 +51,8 @@ func heavyItem(key string, round int) attributes {
 
 func heavyKey(writer, key int) string { return fmt.Sprintf("%d-%d", writer, key) }
 
-// heavyUntilKilled prints what it is about to do and what was acknowledged, one line each.
+// heavyUntilKilled prints acknowledged writes and steps, the rounds that are read, and each drop
+// before it starts, one line each.
 func heavyUntilKilled(dir string) {
 	engine, err := embedded.Open(dir)
 	if err == nil {
@@ -187,10 +188,10 @@ func waitForTable(client *dynamodb.Client, name string) error {
 // heavyHistory is the output of a killed process.
 type heavyHistory struct {
 	first int
-	// wrote and read are the last rounds by key.
+	// wrote and read map keys to the last rounds that were written and read.
 	wrote, read map[string]int
-	// done has the completed steps of a table by its number, and filled the number of acknowledged
-	// items.
+	// done maps the number of a table to its printed steps. filled maps it to the number of
+	// acknowledged items.
 	done   map[int]map[string]bool
 	filled map[int]int
 }
@@ -246,13 +247,14 @@ func killHeavy(t *testing.T, dir string, first, count int) *heavyHistory {
 		}
 	}
 	if err := load.Wait(); err == nil || t.Failed() {
-		t.Fatal("the load ended by itself")
+		t.Fatal("the load ended before it was killed")
 	}
 	return h
 }
 
-// checkItems checks that each key is at a round that was acknowledged or read, or at the one that
-// was in flight. before are the rounds before the load, and become those that are found.
+// checkItems checks that each key is at a round that was acknowledged or read, or at the round that
+// was in flight. before has the rounds of the keys before the load. checkItems replaces them with
+// the rounds that it finds.
 func (h *heavyHistory) checkItems(t *testing.T, items map[string]attributes, before map[string]int) {
 	t.Helper()
 	for writer := range heavyWriters {
@@ -261,7 +263,7 @@ func (h *heavyHistory) checkItems(t *testing.T, items map[string]attributes, bef
 			if item := items[heavyKey(writer, i)]; item != nil {
 				found = numberOf(item, "when")
 				if string(item["pad"].(*types.AttributeValueMemberB).Value) != string(heavyItem(key, found)["pad"].(*types.AttributeValueMemberB).Value) {
-					t.Errorf("%s has not the bytes of its round", key)
+					t.Errorf("%s does not have the bytes of its round", key)
 				}
 			}
 			if wrote, read := h.wrote[key], h.read[key]; !h.allowed(found, wrote, read, before[key]) {
@@ -273,7 +275,7 @@ func (h *heavyHistory) checkItems(t *testing.T, items map[string]attributes, bef
 }
 
 func (h *heavyHistory) allowed(found, wrote, read, before int) bool {
-	// Reads of the rounds before the load add nothing to before.
+	// Reads of rounds from before the load say no more than before.
 	low, underWay := max(wrote, read), max(wrote, h.first-1)+1
 	if low < h.first && found == before {
 		return true
@@ -302,14 +304,14 @@ func (h *heavyHistory) checkTables(t *testing.T, engine *embedded.Engine) {
 		switch {
 		case errors.As(err, &none):
 			if done["made"] && !done["dropping"] {
-				t.Errorf("%s was acknowledged and is not there: %v", name, done)
+				t.Errorf("%s was acknowledged but does not exist: %v", name, done)
 			}
 			continue
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
 			continue
 		case done["dropped"]:
-			t.Errorf("%s was dropped and is there", name)
+			t.Errorf("%s was dropped but exists", name)
 		}
 		waitForIndexes(t, engine, name)
 		indexes := []string{""}
@@ -333,7 +335,7 @@ func (h *heavyHistory) checkTables(t *testing.T, engine *embedded.Engine) {
 		}
 		for i := range h.filled[n] {
 			if _, there := slices.BinarySearch(items, strconv.Itoa(i)); !there {
-				t.Errorf("%s: item %d of %d that were acknowledged is not there", name, i, h.filled[n])
+				t.Errorf("%s: item %d of %d acknowledged items is missing", name, i, h.filled[n])
 			}
 		}
 		if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
@@ -359,10 +361,10 @@ func partitionKeys(t *testing.T, client *dynamodb.Client, table, index string) [
 	return found
 }
 
-// TestCompactionsSurviveAKilledProcess kills a process while Pebble fills and merges its tables,
-// while tables are created and dropped, and while an added index is backfilled. What was
-// acknowledged or read is stored afterwards.
-func TestCompactionsSurviveAKilledProcess(t *testing.T) {
+// TestCrash_CompactionsSurviveKilledProcess kills a process while Pebble fills and merges its
+// tables, while tables are created and dropped, and while an added index is backfilled. Data that
+// was acknowledged or read must be stored afterwards.
+func TestCrash_CompactionsSurviveKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})

@@ -37,7 +37,7 @@ const (
 )
 
 // The kinds of rounds of the load. Each loader has its own keys, and writes all of them in each
-// round. The kinds follow each other. The items of a round have its number.
+// round. The kinds repeat in this order. The items of a round have its number.
 const (
 	roundOfPuts = iota
 	roundOfUpdates
@@ -48,8 +48,8 @@ const (
 	roundKinds
 )
 
-// loadItem returns the item of a round. In some rounds items are not in the index on grp, and in
-// others they move in it.
+// loadItem returns the item of a round. In some rounds the items are not in the index on grp, and
+// in others they move within it.
 func loadItem(loader, key, round int) attributes {
 	n := number(strconv.Itoa(round))
 	item := attributes{"pk": text(loadKey(loader, key)), "sk": number("1"), "when": n, "extra": n}
@@ -61,7 +61,7 @@ func loadItem(loader, key, round int) attributes {
 
 func loadKey(loader, key int) string { return fmt.Sprintf("%d-%d", loader, key) }
 
-// playRound takes the loader's keys from the round before to this one.
+// playRound changes the items of the loader's keys from the previous round to this one.
 func playRound(ctx context.Context, client *dynamodb.Client, loader, round int) error {
 	var puts []types.WriteRequest
 	var actions []types.TransactWriteItem
@@ -140,8 +140,8 @@ func executeAll(ctx context.Context, client *dynamodb.Client, statements []types
 	return nil
 }
 
-// checkLoad holds that the loader's items are from the acknowledged round or a later one, up to
-// newest, and that no transaction is there in part.
+// checkLoad checks that the loader's items are from the acknowledged round or a later one, up to
+// newest, and that no transaction is stored in part.
 func checkLoad(t *testing.T, items map[string]attributes, loader, acknowledged, newest int) {
 	t.Helper()
 	rounds := map[int]int{}
@@ -154,7 +154,7 @@ func checkLoad(t *testing.T, items map[string]attributes, loader, acknowledged, 
 		}
 		round, err := strconv.Atoi(item["when"].(*types.AttributeValueMemberN).Value)
 		if err != nil || !reflect.DeepEqual(item, loadItem(loader, key, round)) {
-			t.Errorf("loader %d: the item %v is of no round", loader, item)
+			t.Errorf("loader %d: no round wrote the item %v", loader, item)
 		}
 		rounds[round]++
 	}
@@ -164,16 +164,16 @@ func checkLoad(t *testing.T, items map[string]attributes, loader, acknowledged, 
 	first, last := slices.Min(slices.Collect(maps.Keys(rounds))), slices.Max(slices.Collect(maps.Keys(rounds)))
 	switch {
 	case first < acknowledged:
-		t.Errorf("loader %d: round %d was acknowledged, there are items of (round: items) %v", loader, acknowledged, rounds)
+		t.Errorf("loader %d: round %d was acknowledged, but the number of items by round is %v", loader, acknowledged, rounds)
 	case last > newest || last > first+1:
-		t.Errorf("loader %d: there are items of (round: items) %v, the newest that can be is %d", loader, rounds, newest)
+		t.Errorf("loader %d: the number of items by round is %v, but the newest possible round is %d", loader, rounds, newest)
 	case last > first && last%roundKinds == roundOfTransaction:
-		t.Errorf("loader %d: the transaction of round %d is there in part: %v", loader, last, rounds)
+		t.Errorf("loader %d: the transaction of round %d is stored in part: %v", loader, last, rounds)
 	}
 }
 
-// roundOfTheMissing returns the round without items that is next to the others, or at least not
-// before the acknowledged one; -1 if there is none.
+// roundOfTheMissing returns the round of deletes that is next to one of rounds, or -1. If rounds is
+// empty, it returns the first round of deletes from the acknowledged one on.
 func roundOfTheMissing(rounds map[int]int, acknowledged int) int {
 	if len(rounds) == 0 {
 		return acknowledged + (roundOfDeletes-acknowledged%roundKinds+roundKinds)%roundKinds
@@ -254,7 +254,7 @@ func crashes(t *testing.T) int {
 	return must(strconv.Atoi(given))(t)
 }
 
-func TestALoadSurvivesTheLossOfUnsyncedData(t *testing.T) {
+func TestCrash_LoadSurvivesLossOfUnsyncedData(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	if err := disk.MkdirAll("data", 0o755); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,8 @@ func TestALoadSurvivesTheLossOfUnsyncedData(t *testing.T) {
 		for loader := range loaders {
 			before[loader] = int(acknowledged[loader].Load())
 		}
-		// From time to time the machine crashes, with none, some or all of the unsynced data left.
+		// From time to time the machine crashes, and retains none, some or all of the unsynced
+		// data.
 		left := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: crash % 3 * 50, RNG: random})
 		survivor, err := embedded.Open("data", embedded.WithFS(left))
 		if err != nil {
@@ -336,7 +337,7 @@ func loadEngine(engine *embedded.Engine) error {
 	return <-failed
 }
 
-func TestALoadSurvivesAKilledProcess(t *testing.T) {
+func TestCrash_LoadSurvivesKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
@@ -349,13 +350,13 @@ func TestALoadSurvivesAKilledProcess(t *testing.T) {
 		engine := openFolder(t, dir)
 		checkAfterCrash(t, engine, acknowledged, func(round int) int { return round + 1 })
 		closeEngine(t, engine)
-		// The next load begins with puts, which do not depend on the stored items.
+		// The next load starts with puts, which do not depend on the stored items.
 		first = (slices.Max(acknowledged[:])/roundKinds + 2) * roundKinds
 	}
 }
 
 // killLoad loads the folder in another process, kills it after it has acknowledged count rounds,
-// and returns the last acknowledged round of each loader, -1 for none.
+// and returns the last acknowledged round of each loader, or -1.
 func killLoad(t *testing.T, dir string, first, count int) [loaders]int {
 	t.Helper()
 	load := exec.CommandContext(t.Context(), os.Args[0])
@@ -385,7 +386,7 @@ func killLoad(t *testing.T, dir string, first, count int) [loaders]int {
 		}
 	}
 	if err := load.Wait(); err == nil {
-		t.Error("the load ended by itself")
+		t.Error("the load ended before it was killed")
 	}
 	return acknowledged
 }

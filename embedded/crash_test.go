@@ -73,14 +73,14 @@ func checkNumbers(t *testing.T, engine *embedded.Engine, acked []int) {
 	for _, n := range acked {
 		pk := strconv.Itoa(n)
 		if !items[pk+"/1"] || !items[pk+"/2"] || items[pk+"/3"] {
-			t.Errorf("%d was acknowledged: of its items there are 1: %v, 2: %v, deleted one: %v", n, items[pk+"/1"], items[pk+"/2"], items[pk+"/3"])
+			t.Errorf("number %d was acknowledged: item 1 is stored: %v, item 2: %v, the deleted item: %v", n, items[pk+"/1"], items[pk+"/2"], items[pk+"/3"])
 		}
 	}
 	grouped := 0
 	for key := range items {
 		pk, sk := key[:len(key)-2], key[len(key)-1:]
 		if items[pk+"/1"] != items[pk+"/2"] {
-			t.Errorf("the transaction of %s is there in part", pk)
+			t.Errorf("the transaction of %s is stored in part", pk)
 		}
 		if sk != "2" {
 			grouped++
@@ -93,7 +93,7 @@ func checkNumbers(t *testing.T, engine *embedded.Engine, acked []int) {
 		}
 		for key := range entries {
 			if !items[key] {
-				t.Errorf("index %s has an entry of %s, which there is not", index, key)
+				t.Errorf("index %s has an entry of %s, which is not stored", index, key)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func scanAll(t *testing.T, client *dynamodb.Client, index string) map[string]boo
 	return found
 }
 
-func TestAPowerFailureLosesNoAcknowledgedWrite(t *testing.T) {
+func TestCrash_AcknowledgedWritesSurvivePowerFailure(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	engine, err := embedded.Open("new/data", embedded.WithFS(disk))
 	if err != nil {
@@ -124,7 +124,7 @@ func TestAPowerFailureLosesNoAcknowledgedWrite(t *testing.T) {
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
 	client := clientOf(engine)
 	var acked acknowledged
-	// The writers are at most two rounds ahead, however long the check of a round takes.
+	// The writers are at most two rounds ahead, regardless of how long the check of a round takes.
 	const crashes, round = 8, 50
 	turns := make(chan struct{}, (crashes+1)*round)
 	var writers sync.WaitGroup
@@ -197,7 +197,7 @@ func writeUntilKilled(dir string) {
 	select {}
 }
 
-func TestAKilledProcessLosesNoAcknowledgedWrite(t *testing.T) {
+func TestCrash_AcknowledgedWritesSurviveKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
@@ -212,7 +212,7 @@ func TestAKilledProcessLosesNoAcknowledgedWrite(t *testing.T) {
 }
 
 // killAfter starts a writer and kills it once it has acknowledged count numbers. It returns all
-// that were acknowledged.
+// acknowledged numbers.
 func killAfter(t *testing.T, dir string, first, count int) []int {
 	t.Helper()
 	writer := exec.CommandContext(t.Context(), os.Args[0])
@@ -238,7 +238,7 @@ func killAfter(t *testing.T, dir string, first, count int) []int {
 		}
 	}
 	if err := writer.Wait(); err == nil {
-		t.Error("the writer ended by itself")
+		t.Error("the writer ended before it was killed")
 	}
 	return acked
 }

@@ -9,7 +9,8 @@ const (
 	maxLocalIndexes  = 5
 	maxGlobalIndexes = 20
 	maxThroughput    = 1_000_000_000_000
-	// maxIncluded is how many attributes the INCLUDE projections of a table can have together.
+	// maxIncluded is the maximum number of attributes of all INCLUDE projections of a table
+	// together.
 	maxIncluded = 100
 
 	throughputOnDemand = "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is " +
@@ -17,8 +18,8 @@ const (
 	throughputMissing = "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 )
 
-// createTable makes a table. The table can be used at once, although the response has the status
-// CREATING, as in the service.
+// createTable creates a table. The response has the status CREATING, as in the service, but the
+// table can be used at once.
 //
 // It checks, in this order:
 //  1. that TableName is given
@@ -28,13 +29,13 @@ const (
 //  5. the attribute definitions, the key schema, the local and then the global indexes, and that
 //     keys use all definitions
 //  6. the tags
-//  7. that there is no table of the name
+//  7. that no table has the name
 //
 // The key of a global index has up to four HASH and up to four RANGE attributes. Other keys have at
 // most one of each.
 //
-// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. ResourcePolicy
-// and WarmThroughput are ignored.
+// SSESpecification and OnDemandThroughput are stored and described, but have no effect.
+// ResourcePolicy and WarmThroughput are ignored.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
 func (e *Engine) createTable(c *call) error {
@@ -147,7 +148,8 @@ func (c *constraints) tableClass(class *string) {
 	c.oneOf(class, "tableClass", "STANDARD", "STANDARD_INFREQUENT_ACCESS")
 }
 
-// managedName checks that a request that manages a table has its name, before the model.
+// managedName checks the table name of a request that manages a table. It is called before the
+// model is checked.
 func managedName(name *string) error {
 	if name == nil {
 		return invalid("The parameter 'TableName' is required but was not present in the request")

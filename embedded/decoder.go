@@ -12,21 +12,21 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// decoder reads the JSON body of a request in one pass. The first error ends the reading, and all
-// later reads return zero values. A JSON null means that a parameter is not given.
+// decoder reads the JSON body of a request in one pass. After the first error, all reads return
+// zero values. A JSON null means that a parameter is not given.
 type decoder struct {
 	src []byte
 	pos int
 	err error
 
-	// repeated is the JSON of the last text with escapes, and meaning its decoded form. The
-	// statements of a batch are often equal.
+	// repeated is the JSON of the last text with escapes. meaning is its decoded form. They are
+	// cached because the statements of a batch are often equal.
 	repeated []byte
 	meaning  string
 }
 
-// itemParameter is an item of a request. A violation of the data model is kept with it, since other
-// checks come first.
+// itemParameter is an item of a request. A violation of the data model is stored with it, since
+// other checks come first.
 type itemParameter struct {
 	// item is nil if the parameter is not given or invalid.
 	item    attribute.Item
@@ -74,7 +74,7 @@ func (r *decoder) syntax() { r.fail(serviceError("SerializationException", "")) 
 
 func (r *decoder) mistyped(message string) { r.fail(serviceError("SerializationException", message)) }
 
-// peek skips white space and returns the byte that follows it, 0 at the end.
+// peek skips white space and returns the byte that follows it, or 0 at the end.
 func (r *decoder) peek() byte {
 	for r.pos < len(r.src) {
 		switch c := r.src[r.pos]; c {
@@ -87,7 +87,7 @@ func (r *decoder) peek() byte {
 	return 0
 }
 
-// members reads the object that begins here.
+// members reads the object that starts here.
 func (r *decoder) members(field func(name string)) {
 	r.pos++
 	for first := true; r.err == nil; first = false {
@@ -118,7 +118,7 @@ func (r *decoder) members(field func(name string)) {
 	}
 }
 
-// quoted reads the string that begins here.
+// quoted reads the string that starts here.
 func (r *decoder) quoted() string {
 	start := r.pos + 1
 	for i := start; i < len(r.src); i++ {
@@ -160,7 +160,7 @@ func (r *decoder) skipString() []byte {
 	start := r.pos
 	quote := start
 	for at := start + 1; ; {
-		if quote < at { // else a backslash stood before it
+		if quote < at { // no quote was found yet, or the last one was escaped
 			next := -1
 			if at < len(r.src) {
 				next = bytes.IndexByte(r.src[at:], '"')
@@ -180,8 +180,8 @@ func (r *decoder) skipString() []byte {
 	}
 }
 
-// raw returns the bytes of the value that begins here. It only searches for the end: the caller
-// checks the value.
+// raw returns the bytes of the value that starts here. It only finds the end of the value; the
+// caller checks it.
 func (r *decoder) raw() []byte {
 	c := r.peek()
 	start := r.pos
@@ -260,7 +260,7 @@ func (r *decoder) scalar() string {
 	return "NUMBER_VALUE"
 }
 
-// wrongType fails, for a value that is not of the scalar type.
+// wrongType fails because the value does not have the wanted scalar type.
 func (r *decoder) wrongType(wanted string) {
 	switch r.peek() {
 	case '{':
@@ -274,7 +274,7 @@ func (r *decoder) wrongType(wanted string) {
 	}
 }
 
-// text reads a string, nil if not given.
+// text reads a string. It returns nil if the parameter is not given.
 func (r *decoder) text() *string {
 	switch r.peek() {
 	case '"':
@@ -288,7 +288,7 @@ func (r *decoder) text() *string {
 	return nil
 }
 
-// integer reads an integer, nil if not given. Fractions are truncated.
+// integer reads an integer. It returns nil if the parameter is not given. Fractions are truncated.
 func (r *decoder) integer(kind string) *int64 {
 	c := r.peek()
 	switch {
@@ -315,7 +315,7 @@ func (r *decoder) integer(kind string) *int64 {
 	return &n
 }
 
-// boolean reads a boolean, nil if not given.
+// boolean reads a boolean. It returns nil if the parameter is not given.
 func (r *decoder) boolean() *bool {
 	yes, no := true, false
 	switch r.peek() {
@@ -377,7 +377,7 @@ func (r *decoder) list(element func()) bool {
 	return true
 }
 
-// texts reads an array of strings, nil if not given.
+// texts reads an array of strings. It returns nil if the parameter is not given.
 func (r *decoder) texts() []string {
 	texts := []string{}
 	given := r.list(func() {
@@ -428,7 +428,7 @@ func (r *decoder) structure(structType string, member func(name string)) bool {
 	return false
 }
 
-// names reads an object of strings, nil if not given.
+// names reads an object of strings. It returns nil if the parameter is not given.
 func (r *decoder) names() map[string]string {
 	names := map[string]string{}
 	given := r.mapping("java.lang.String", func(name string) {
@@ -445,7 +445,7 @@ func (r *decoder) names() map[string]string {
 // item reads an item.
 func (r *decoder) item() itemParameter { return r.itemInto(nil) }
 
-// itemInto reads an item into an empty map, or into a new one if it is nil.
+// itemInto reads an item into the map empty, or into a new map if empty is nil.
 func (r *decoder) itemInto(empty attribute.Item) itemParameter {
 	raw := r.raw()
 	if r.err != nil {
@@ -494,8 +494,8 @@ func (r *decoder) valueList() valuesParameter {
 	return p
 }
 
-// broken returns a violation of the data model, which is reported later. Any other error ends the
-// reading.
+// broken returns a violation of the data model, which is reported later. For any other error, the
+// decoder fails.
 func (r *decoder) broken(err error) *attribute.ValidationError {
 	if err == nil {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzSkipString compares the end of a string with that found byte by byte.
+// FuzzSkipString compares the end of a string that skipString finds with the end found byte by
+// byte.
 func FuzzSkipString(f *testing.F) {
 	for _, seed := range []string{`"`, `""`, `"a"b`, `"\"`, `"\""`, `"\\"`, `"\\\"`, `"\\\""x"`, `"a\`, `"a\"\"\""`, `"\u0041"`} {
 		f.Add([]byte(seed))

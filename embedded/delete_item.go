@@ -2,12 +2,12 @@ package embedded
 
 import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 
-// deleteItem removes the item with a key. There need not be one.
+// deleteItem removes the item with a key. The item need not exist.
 //
 // It checks, in this order:
 //  1. the model. A request with a key and an empty table name is refused for the name alone.
 //  2. that legacy parameters (Expected, ConditionalOperator) and expressions are not mixed,
-//     and that there are names and values only for expressions
+//     and that names and values are given only with expressions
 //  3. the values of the key
 //  4. that ReturnValues is NONE or ALL_OLD
 //  5. the placeholders and the condition
@@ -41,7 +41,7 @@ func (t *table) deleteChange(key attribute.Item) (*change, error) {
 	return ch, nil
 }
 
-// removeItem returns the apply function of changes that remove an item.
+// removeItem is the apply function of changes that remove an item.
 func removeItem(attribute.Item) (attribute.Item, error) {
 	return nil, nil //nolint:nilnil // no item is the aim
 }

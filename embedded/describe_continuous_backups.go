@@ -1,8 +1,8 @@
 package embedded
 
-// describeContinuousBackups describes the backups of a table, which the engine does not make: it
-// answers as the service does of a table without point-in-time recovery, for the libraries that ask
-// of every table.
+// describeContinuousBackups describes the backups of a table. The engine makes no backups: it
+// responds like the service for a table without point-in-time recovery, because some libraries call
+// the operation for every table.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContinuousBackups.html
 func (e *Engine) describeContinuousBackups(c *call) error {

@@ -62,8 +62,8 @@ func (in *describeStreamInput) check() error {
 	return nil
 }
 
-// describeStream describes a stream and its shards, in the order of their ids, 100 on a page at
-// most. A ShardFilter keeps the children of one shard.
+// describeStream describes a stream and its shards, in the order of their ids, at most 100 on a
+// page. A ShardFilter selects the children of one shard.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_DescribeStream.html
 func (e *Engine) describeStream(c *call) error {
@@ -100,7 +100,7 @@ func (e *Engine) describeStream(c *call) error {
 	return c.respond(object{"StreamDescription": description})
 }
 
-// selected returns the shards that a request asks for, in their order.
+// selected returns the shards that a request asks for, in the order of their ids.
 func (in *describeStreamInput) selected(state *streamState) []shard {
 	shards := slices.Clone(state.Shards)
 	slices.SortFunc(shards, func(a, b shard) int { return cmp.Compare(a.id(), b.id()) })

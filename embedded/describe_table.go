@@ -6,8 +6,8 @@ package embedded
 //  1. that TableName is given, its length, and the model
 //  2. the table
 //
-// ItemCount and TableSizeBytes are up to date, other than in the service, and may be a little off
-// after a crash. Those of indexes are 0.
+// Unlike in the service, ItemCount and TableSizeBytes are up to date, but may be slightly wrong
+// after a crash. For indexes they are 0.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
 func (e *Engine) describeTable(c *call) error {
@@ -23,8 +23,8 @@ func (e *Engine) describeTable(c *call) error {
 	return c.respond(object{"Table": t.describe(t.status(), e.now().UnixMilli())})
 }
 
-// described returns the table that a request describes: the present one, or by a fault a past one.
-// The caller calls release.
+// described returns the table that a request describes: the present table, or a past state of it
+// because of a fault. The caller calls release.
 func (e *Engine) described(c *call, name string) (t *table, release func(), err error) {
 	missing := notFound("Requested resource not found: Table: " + tableName(name) + " not found")
 	if c.faulty(EffectStaleDescription) && c.fault.stale != nil {
@@ -56,7 +56,7 @@ func (in *tableInput) read(name string, r *decoder) {
 	r.skip()
 }
 
-// decodeTable reads a request that has no parameter but the table.
+// decodeTable decodes a request whose only parameter is the table.
 func (c *call) decodeTable() (string, error) {
 	var in tableInput
 	if err := decode(c.body, in.read); err != nil {
@@ -70,7 +70,7 @@ func (c *call) decodeTable() (string, error) {
 	return or(in.tableName, ""), k.err()
 }
 
-// status is ACTIVE unless an index is being made.
+// status returns UPDATING while an index is being created, otherwise ACTIVE.
 func (t *table) status() string {
 	for _, i := range t.Indexes {
 		if i.Status != statusActive {

@@ -1,6 +1,7 @@
 package embedded
 
-// describeTimeToLive returns the attribute by which items of a table expire, if they do.
+// describeTimeToLive returns the attribute that contains the expiry of a table's items, if one is
+// set.
 //
 // It checks the model and then the table.
 //

@@ -20,7 +20,7 @@ func (c *call) respond(response object) error {
 
 func unixSeconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
 
-// describe returns the description of the table, as in DescribeTable, with the status, at a time in
+// describe returns the description of the table for DescribeTable, with the given status. now is in
 // milliseconds. The caller holds the table's lock.
 func (t *table) describe(status string, now int64) object {
 	description := object{

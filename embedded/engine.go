@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// Engine is a DynamoDB within the process. Its methods may be called concurrently.
+// Engine implements DynamoDB within the process. Its methods may be called concurrently.
 type Engine struct {
 	store   *storage.Store
 	options options
@@ -29,7 +29,7 @@ type Engine struct {
 	open   sync.RWMutex
 	closed bool
 
-	// background counts the engine's goroutines, and stop ends them.
+	// background counts the engine's goroutines. They stop when stop is closed.
 	background sync.WaitGroup
 	stop       chan struct{}
 	sweeping   sync.Once
@@ -40,7 +40,7 @@ type Engine struct {
 	tables     map[string]*table
 	nextTable  uint32
 
-	// streamsLock guards the map, by ARN, and nextStream, not the streams.
+	// streamsLock guards the map, whose keys are ARNs, and nextStream, not the streams.
 	streamsLock sync.RWMutex
 	streams     map[string]*stream
 	nextStream  uint32
@@ -55,10 +55,10 @@ func OpenMemory(opts ...Option) (*Engine, error) {
 	return start(store, opts)
 }
 
-// Open opens the engine that keeps its data in the folder dir, and creates the folder if it does
-// not exist. Acknowledged writes are on disk, even if the process or the machine dies. Only one
-// engine can have a folder open at a time. A folder is refused if it was written by an unknown
-// version, has other files, or has damaged files.
+// Open opens an engine with its data in the folder dir, and creates the folder if it does not
+// exist. Acknowledged writes are on disk, even if the process or the machine dies. Only one engine
+// can have a folder open at a time. A folder is refused if it was written by an unknown version, or
+// if it has damaged or foreign files.
 func Open(dir string, opts ...Option) (*Engine, error) {
 	fs := vfs.Default
 	if given := collect(opts); given.fs != nil {
@@ -114,8 +114,8 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 	return e, nil
 }
 
-// Err returns the error that has ended the engine, which matches ErrStorageFailed, or nil while the
-// storage works.
+// Err returns the storage error that stopped the engine, or nil while the storage works. The error
+// matches [ErrStorageFailed].
 func (e *Engine) Err() error {
 	if err := e.store.Err(); err != nil {
 		return fmt.Errorf("embedded: %w", err)
@@ -129,7 +129,7 @@ func (e *Engine) Failed() <-chan struct{} { return e.store.Failed() }
 // Close waits for the requests in flight, stops the engine's goroutines and closes its storage.
 // Later requests fail with ErrClosed. A second Close does nothing.
 //
-// Close returns the error again if the storage has failed. The folder can then be opened again, but
+// If the storage has failed, Close returns that error. The folder can then be opened again, but
 // some memory and a few goroutines that wait in the failed storage remain until the process ends.
 func (e *Engine) Close() error {
 	e.faults.end()
@@ -144,7 +144,7 @@ func (e *Engine) Close() error {
 	e.faults.removeAll()
 	err := e.saveSizes()
 	if closing := e.store.Close(); err == nil || closing != nil && e.store.Err() != nil {
-		err = closing // the error of a storage that has failed is the one of everything after
+		err = closing // after a storage has failed, all its errors are the first one
 	}
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
@@ -152,8 +152,8 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// enter begins a use of the storage, and leave ends it. It fails once the engine is closed or its
-// storage has failed.
+// enter starts a use of the storage, and leave finishes it. enter fails once the engine is closed
+// or its storage has failed.
 func (e *Engine) enter() error {
 	e.open.RLock()
 	err := e.Err()

@@ -32,7 +32,7 @@ func closeEngine(t *testing.T, engine *embedded.Engine) {
 	}
 }
 
-func TestAFolderKeepsTablesAndItems(t *testing.T) {
+func TestOpen_TablesAndItemsAfterReopening(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	engine := openFolder(t, dir)
 	run(t, engine, []step{
@@ -61,7 +61,7 @@ func TestAFolderKeepsTablesAndItems(t *testing.T) {
 	})
 }
 
-func TestTheNextEngineFinishesABackfill(t *testing.T) {
+func TestBackfill_NextEngineFinishesIt(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", simpleTable, `{"TableDescription":{…`}})
@@ -76,7 +76,7 @@ func TestTheNextEngineFinishesABackfill(t *testing.T) {
 	run(t, engine, []step{{"Scan", `{"TableName":"tab","IndexName":"idx","Select":"COUNT"}`, `{"Count":5,"ScannedCount":5}`}})
 }
 
-func TestAFolderCanBeOpenOnlyOnce(t *testing.T) {
+func TestOpen_SameFolderTwice(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	_, err := embedded.Open(dir)
@@ -103,7 +103,7 @@ func TestForeignFoldersAreRefused(t *testing.T) {
 	}
 }
 
-func TestAClosedEngineRefusesRequests(t *testing.T) {
+func TestClose_LaterRequestsFail(t *testing.T) {
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestAClosedEngineRefusesRequests(t *testing.T) {
 	}
 }
 
-func TestARequestWithAnEndedContextIsNotPerformed(t *testing.T) {
+func TestTransport_EndedContext(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -158,7 +158,8 @@ func TestServeReturnsWhenItsContextEnds(t *testing.T) {
 	run(t, engine, []step{{"ListTables", `{}`, `{"TableNames":[]}`}})
 }
 
-// The race detector fails it if Serve waits for connections before it counts their acceptor.
+// The race detector makes the test fail if Serve waits for connections before it counts the
+// goroutine that accepts them.
 func TestServeWithAnEndedContextReturns(t *testing.T) {
 	engine := openMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,10 +13,10 @@ import (
 // ErrClosed is the error of requests to a closed engine.
 var ErrClosed = errors.New("embedded: the engine is closed")
 
-// ErrStorageFailed is the error of all requests after the engine's storage has failed. The error
-// that wraps it has the failure, the folder, and what to do. A file could not be written, synced or
-// read, or is damaged. A write in flight may be stored or not; acknowledged writes are. The engine
-// stays failed: close it, free some space or repair the disk, and open the folder again.
+// ErrStorageFailed is the error of all requests after the engine's storage has failed: a file could
+// not be written, synced or read, or is damaged. The error that wraps it names the failure, the
+// folder, and the remedy. Acknowledged writes are stored; a write in flight may or may not be. The
+// engine does not recover: close it, free some space or repair the disk, and open the folder again.
 var ErrStorageFailed = storage.ErrFailed
 
 // The name spaces of error types.
@@ -44,7 +44,7 @@ type apiError struct {
 	emptyKey bool
 	// reasons has the reasons of a canceled transaction.
 	reasons []cancellationReason
-	// throttling is the reason of a throttled request, nil if there is none.
+	// throttling is the reason of a throttled request, or nil.
 	throttling *throttlingReason
 }
 
@@ -166,8 +166,8 @@ func appendReason(dst []byte, reason cancellationReason) []byte {
 const unusedPlaceholder = "Value provided in ExpressionAttribute"
 
 // asModelViolation returns the error of a parameter of PutItem, UpdateItem or DeleteItem in
-// DynamoDB's wording for these operations: as a single violation of the model. Errors that are
-// already worded so, and those about unused placeholders, are returned unchanged.
+// DynamoDB's wording for these operations: as a single violation of the model. Errors that already
+// have this wording, and errors about unused placeholders, are returned unchanged.
 func asModelViolation(err error) error {
 	if err == nil {
 		return nil
@@ -180,8 +180,8 @@ func asModelViolation(err error) error {
 	return invalid("%s", "1 validation error detected: "+api.message)
 }
 
-// withOlderWording returns an error about a value in the wording of the operations that decode
-// values in the older way.
+// withOlderWording rewords an error about a value, for operations that decode values in the older
+// way.
 func withOlderWording(err error) error {
 	if rule, is := err.(*attribute.ValidationError); is { //nolint:errorlint // the errors of values are bare
 		return rule.OlderWording()

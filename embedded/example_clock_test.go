@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// A test moves the clock by which items expire, and deletes what has expired at once.
+// A test moves the clock by which items expire, and deletes expired items at once.
 func ExampleWithClock() {
 	ctx := context.Background()
 	var passed atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The text of a fault is that of the flag --fault of "dynajournal serve".
+// The text of a fault is the value of the flag --fault of "dynajournal serve".
 func ExampleParseFault() {
 	fault, err := embedded.ParseFault("slow,operation=PutItem,table=orders,every=10,delay=3s")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// A table with a stream has a record for each change. Streams have the client of the SDK, with the
-// same configuration.
+// A table with a stream gets a record of each change. The SDK's client for streams takes the same
+// configuration.
 func Example_streams() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

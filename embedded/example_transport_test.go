@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The engine can as well be that of "dynajournal serve". The client has the settings of the SDK's
-// own HTTP client.
+// The engine can also be one that "dynajournal serve" runs. The client has the settings of the
+// SDK's own HTTP client.
 func ExampleTransport() {
 	ctx, stop := context.WithCancel(context.Background())
 	engine, err := embedded.OpenMemory()

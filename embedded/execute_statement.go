@@ -18,7 +18,7 @@ import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 //  7. the throughput: for SELECT after the page is read
 //  8. for other statements: the condition against the stored item, and the updated item
 //
-// A SELECT whose WHERE clause names a partition key is a query, any other one a scan.
+// A SELECT whose WHERE clause names a partition key is a query, any other SELECT is a scan.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
 func (e *Engine) executeStatement(c *call) error {

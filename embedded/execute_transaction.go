@@ -18,9 +18,9 @@ import (
 //  6. for writes: the keys of each statement, that no item is given twice, the token, and then
 //     throughput, condition and updated item of each statement, as TransactWriteItems does
 //
-// An error in a statement in 2 and 5, and in the keys of EXISTS in 6, is a ValidationException that
-// names the statement. The keys of other statements, throughput, conditions and updated items
-// cancel the transaction, with a reason for each statement.
+// An error of a statement in 2 and 5, or in the keys of EXISTS in 6, is a ValidationException that
+// names the statement. Errors in the keys of other statements, and in throughput, conditions and
+// updated items, cancel the transaction, with a reason for each statement.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html
 func (e *Engine) executeTransaction(c *call) error {
@@ -168,8 +168,8 @@ func (e *Engine) writeStatements(
 	return nil
 }
 
-// ofStatement returns an error with the position of its statement. Errors that are not validation
-// errors are returned unchanged.
+// ofStatement adds the position of its statement to a validation error. It returns other errors
+// unchanged.
 func ofStatement(i int, err error) error {
 	if api := asAPIError(err); api.name() == "ValidationException" {
 		return invalid("Validation failed in TransactStatements[%d]: %s", i, api.message)

@@ -13,7 +13,7 @@ type placeholders struct {
 	values itemParameter
 }
 
-// allowed checks that there are placeholders only with expressions. A projection has no values.
+// allowed checks that placeholders are given only with expressions. A projection has no values.
 func (p placeholders) allowed(withValues []parameter, projections ...parameter) error {
 	if p.names != nil && len(givenNames(append(projections, withValues...)...)) == 0 {
 		return invalid("ExpressionAttributeNames can only be specified when using expressions")
@@ -76,7 +76,7 @@ func bindCondition(
 	return parsed.Bind(p)
 }
 
-// evaluator returns the condition as a function, nil for none.
+// evaluator returns the condition as a function, or nil if condition is nil.
 func evaluator(condition *expression.BoundCondition) func(attribute.Item) bool {
 	if condition == nil {
 		return nil

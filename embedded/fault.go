@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Effect is what a fault does to the requests that it hits.
+// Effect is the effect of a fault on the requests that it hits.
 type Effect string
 
 // The effects of faults. With some of them, Fault.Applied determines whether the request is
@@ -54,53 +54,54 @@ const (
 	// EffectTransactionConflict cancels a transaction, with the reason TransactionConflict for the
 	// items that match, or refuses a write of a single item with TransactionConflictException.
 	EffectTransactionConflict Effect = "transaction-conflict"
-	// EffectStaleRead makes a read that is not strongly consistent return a past state: that of
-	// Delay ago or, if Delay is 0 or longer than the age of the fault, that of the injection. In a
-	// batch, strongly consistent reads return the present state.
+	// EffectStaleRead makes a read that is not strongly consistent return a past state: the state
+	// of Delay ago or, if Delay is 0 or longer than the age of the fault, the state at the
+	// injection. In a batch, strongly consistent reads return the present state.
 	EffectStaleRead Effect = "stale-read"
 	// EffectIndexLag is EffectStaleRead for reads of global secondary indexes (see Index).
 	EffectIndexLag Effect = "index-lag"
 	// EffectStaleDescription makes DescribeTable and DescribeTimeToLive describe a past state of a
-	// table, with the age of EffectStaleRead: a younger table is not found, a table that was
-	// deleted since is described, and younger indexes, streams and statuses are not shown.
+	// table, with the same age as for EffectStaleRead: a younger table is not found, a table that
+	// was deleted since then is described, and younger indexes, streams and statuses are not shown.
 	EffectStaleDescription Effect = "stale-description"
-	// EffectStreamLag makes GetRecords leave out the records of the last Delay, and all behind
-	// them.
+	// EffectStreamLag makes GetRecords leave out the records that are younger than Delay, and all
+	// records after them.
 	EffectStreamLag Effect = "stream-lag"
-	// EffectHalfPage makes GetRecords return at most half as many records as it is asked for.
+	// EffectHalfPage makes GetRecords return at most half as many records as requested.
 	EffectHalfPage Effect = "half-page"
 	// EffectExpiredIterator refuses a GetRecords with ExpiredIteratorException.
 	EffectExpiredIterator Effect = "expired-iterator"
 	// EffectTrimmed refuses a GetRecords with TrimmedDataAccessException.
 	EffectTrimmed Effect = "trimmed"
 	// EffectReaderLimit refuses an operation on a stream with LimitExceededException, as if too
-	// many read the shard.
+	// many consumers read the shard.
 	EffectReaderLimit Effect = "reader-limit"
 	// EffectWrongClock makes the engine's responses show a clock that is wrong by Delay, which may
 	// be negative. A request that was signed more than 15 minutes before or after that time is
-	// refused with InvalidSignatureException. It hits a request in addition to the other fault that
-	// may hit it.
+	// refused with InvalidSignatureException. The effect applies in addition to any other fault
+	// that hits the request.
 	EffectWrongClock Effect = "wrong-clock"
-	// EffectLateShards makes DescribeStream leave out the shards that took the place of others less
-	// than Delay ago: all of them, or some of each request (see Some).
+	// EffectLateShards makes DescribeStream leave out the shards that replaced others less than
+	// Delay ago: all of them, or some of them in each request (see Some).
 	EffectLateShards Effect = "late-shards"
-	// EffectLateLatest makes GetShardIterator leave the position LATEST open. The first GetRecords
-	// with the iterator determines it, so records that were written in between are passed over.
+	// EffectLateLatest makes GetShardIterator return an iterator for LATEST without a position. The
+	// first GetRecords with the iterator determines the position, and so skips records that were
+	// written in between.
 	EffectLateLatest Effect = "late-latest"
 	// EffectNoErrorChecksum leaves X-Amz-Crc32 out of the response if it is an error, as DynamoDB
-	// Local does. It hits a request in addition to the other fault that may hit it.
+	// Local does. The effect applies in addition to any other fault that hits the request.
 	EffectNoErrorChecksum Effect = "no-error-checksum"
 	// EffectStatementCapacity makes a BatchExecuteStatement return the consumed capacity of each
-	// statement, in the order of the statements, instead of one sum for each table. It
-	// hits a request in addition to the other fault that may hit it.
+	// statement, in the order of the statements, instead of one sum for each table. The effect
+	// applies in addition to any other fault that hits the request.
 	EffectStatementCapacity Effect = "statement-capacity"
 )
 
 // Fault describes which requests go wrong, when, and how. Only Effect is required. The other fields
 // restrict the requests: a fault without them hits every request that can have the effect.
 //
-// A pattern matches a whole text. A * matches any text, and any other character itself. An empty
-// pattern matches everything.
+// A pattern matches a whole text. A * matches any text, and any other character matches itself. An
+// empty pattern matches everything.
 type Fault struct {
 	// Effect is the effect on a request that is hit.
 	Effect Effect
@@ -110,9 +111,9 @@ type Fault struct {
 	// Table is a pattern of table names.
 	Table string
 	// Key is a pattern of partition keys: the text of a string, the normal form of a number, the
-	// base64 of a binary. A request matches if one of its items does. A Scan has no key. A read of
-	// an index has the keys of the index. If they have several attributes, their texts are joined
-	// by a vertical bar.
+	// base64 encoding of a binary value. A request matches if one of its items matches. A Scan has
+	// no key. A read of an index has the keys of the index. If a key has several attributes, their
+	// texts are joined with a vertical bar.
 	Key string
 	// SortKey is a pattern of sort keys, in the form of Key. A Query has no sort key.
 	SortKey string
@@ -123,13 +124,12 @@ type Fault struct {
 	Nth int
 	// Every, if not 0, hits every nth of the matching requests.
 	Every int
-	// Probability, if not 0, is the probability with which a request is hit that the other fields
-	// select.
+	// Probability, if not 0, is the probability that a request selected by the other fields is hit.
 	Probability float64
-	// Times, if not 0, is how many requests are hit at most.
+	// Times, if not 0, is the maximum number of requests that are hit.
 	Times int
 
-	// Applied performs the request, although its response does not show it.
+	// Applied performs the request, although its response does not show that.
 	Applied bool
 	// Some affects some of the matching items or shards of a request, chosen at random: at least
 	// one and, if there are several, not all.
@@ -137,13 +137,14 @@ type Fault struct {
 	// Code is the error code for EffectStatementErrors, one of DynamoDB's
 	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
-	// Delay is the delay for EffectSlow, the age of the state for stale reads and descriptions, and
-	// the age below which EffectStreamLag leaves out records, and EffectLateShards shards. It is
-	// how far EffectWrongClock sets the clock forward, and alone there it may be negative.
+	// Delay is the delay for EffectSlow, and the age of the state for stale reads and descriptions.
+	// EffectStreamLag leaves out younger records, and EffectLateShards younger shards.
+	// EffectWrongClock sets the clock forward by Delay; only there it may be negative.
 	Delay time.Duration
 }
 
-// effectRules are the fields that an effect can have. delayed is set if it needs a delay.
+// effectRules says which fields of Fault an effect can have. delayed is set if the effect needs a
+// delay.
 type effectRules struct {
 	applied, some, code, delay, delayed, index bool
 }
@@ -196,8 +197,8 @@ var injectedCodes = map[string]string{
 
 const defaultStatementCode = "ThrottlingError"
 
-// formOnly reports whether the effect changes only the form of a response. Such a fault is a habit
-// that a server has: it hits a request together with any other fault.
+// formOnly reports whether the effect changes only the form of a response. Such a fault imitates a
+// habit of a server, so it applies in addition to any other fault.
 func (e Effect) formOnly() bool {
 	return e == EffectNoErrorChecksum || e == EffectStatementCapacity || e == EffectWrongClock
 }
@@ -215,7 +216,7 @@ func (f Fault) check() error {
 	case f.Nth > 0 && f.Every > 0:
 		return errors.New("a fault can have either nth or every")
 	case !(f.Probability >= 0 && f.Probability <= 1): // NaN is neither.
-		return fmt.Errorf("the probability %v is not from 0 to 1", f.Probability)
+		return fmt.Errorf("the probability %v is not between 0 and 1", f.Probability)
 	case f.Delay < 0 && f.Effect != EffectWrongClock:
 		return fmt.Errorf("the delay %v is negative", f.Delay)
 	case rules.delayed && f.Delay == 0:
@@ -232,7 +233,7 @@ func (f Fault) check() error {
 		{"index", f.Index != "", rules.index},
 	} {
 		if field.set && !field.allowed {
-			return fmt.Errorf("the effect %s has no %s", f.Effect, field.name)
+			return fmt.Errorf("the effect %s does not take %s", f.Effect, field.name)
 		}
 	}
 	if _, known := injectedCodes[f.Code]; f.Code != "" && !known {

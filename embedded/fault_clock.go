@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// signedFor is how far the time of a signature may be from the service's clock. AWS's pages
-	// name 5 or 15 minutes, its messages both; the longer one is the one that a client may not rely
-	// on.
+	// signedFor is the maximum difference between the time of a signature and the service's clock.
+	// AWS's pages name 5 or 15 minutes, its messages both. The engine uses 15, but a client must
+	// not rely on it.
 	//
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/signature-v4-troubleshooting.html
 	signedFor = 15 * time.Minute
@@ -16,8 +16,8 @@ const (
 	signedAtFormat = "20060102T150405Z"
 )
 
-// checkSignedAt refuses a request that was not signed at about the time of a clock that is wrong.
-// Without such a fault, or without X-Amz-Date, it refuses nothing.
+// checkSignedAt refuses a request whose signature is too old or too new for the clock of
+// EffectWrongClock. Without that fault, or without X-Amz-Date, it refuses nothing.
 func (c *call) checkSignedAt(now time.Time) error {
 	clock, wrong := c.form(EffectWrongClock)
 	if !wrong {

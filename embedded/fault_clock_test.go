@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// dated sends requests to an engine, and keeps the Date of the last response.
+// dated sends requests to an engine, and records the Date of the last response.
 type dated struct {
 	inner http.RoundTripper
 	date  string
@@ -43,7 +43,7 @@ func TestFault_WrongClockRefusesSignaturesOfAnotherTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := embedded.ParseFault(fault.String()); err != nil || again != fault {
-			t.Errorf("%s: read again as %v, %v", spec, again, err)
+			t.Errorf("%s: its text is parsed as %v, %v", spec, again, err)
 		}
 		now := time.Now()
 		engine, err := embedded.OpenMemory(embedded.WithFaults(fault), embedded.WithClock(func() time.Time { return now }))
@@ -60,7 +60,7 @@ func TestFault_WrongClockRefusesSignaturesOfAnotherTime(t *testing.T) {
 			t.Errorf("%s: %v, want %q", spec, err, want)
 		}
 		if shown := now.Add(fault.Delay).UTC().Format(http.TimeFormat); client.date != shown {
-			t.Errorf("%s: the response is of %s, want %s", spec, client.date, shown)
+			t.Errorf("%s: the response has the date %s, want %s", spec, client.date, shown)
 		}
 		if _, err := sdk.ListTables(context.WithoutCancel(t.Context()), nil, once); err != nil {
 			t.Errorf("%s: after the SDK has learned the time: %v", spec, err)

@@ -123,7 +123,7 @@ func (s *requestFault) conflict(operation string) error {
 	return dynamoError("TransactionConflictException", transactionConflict)
 }
 
-// slow runs the request late, or sends its response late. A request that is not run yet is run even
+// slow runs the request late, or sends its response late. A request that has not run yet runs even
 // if its client goes away.
 func (e *Engine) slow(name string, c *call) error {
 	var err error
@@ -173,8 +173,8 @@ func (e *Engine) slow(name string, c *call) error {
 	return nil
 }
 
-// failStatements sets the error of the hit statements, before they run if applied is false, or
-// after.
+// failStatements sets the error of the statements that the fault hits. It is called before the
+// statements run, with applied false, and again after they run, with applied true.
 func (c *call) failStatements(batch []*batchStatement, applied bool) {
 	if c.fault == nil || c.fault.Applied != applied {
 		return
@@ -191,7 +191,7 @@ func (c *call) failStatements(batch []*batchStatement, applied bool) {
 	}
 }
 
-// withoutLate returns the shards without those that the fault of the call leaves out.
+// withoutLate removes the shards that EffectLateShards leaves out of the response.
 func (c *call) withoutLate(shards []shard, now time.Time) []shard {
 	if !c.faulty(EffectLateShards) {
 		return shards

@@ -29,7 +29,7 @@ func (c *checksums) Do(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-func TestErrorsHaveNoChecksumWithTheEffect(t *testing.T) {
+func TestFault_NoErrorChecksum(t *testing.T) {
 	test := func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		t.Helper()
 		createTable(t, client, "orders")
@@ -49,7 +49,8 @@ func TestErrorsHaveNoChecksumWithTheEffect(t *testing.T) {
 		remove := inject(t, engine, "no-error-checksum")
 		check("a missing table", put(t.Context(), client, "none", "a", 1), http.StatusBadRequest, false)
 		check("a success", put(t.Context(), client, "orders", "a", 1), http.StatusOK, true)
-		// The habit does not keep another fault from the request, whatever was injected first.
+		// The effect does not prevent another fault from hitting the request, regardless of which
+		// was injected first.
 		stop := inject(t, engine, "internal-error,operation=PutItem,times=1")
 		check("the error of a fault", put(t.Context(), client, "orders", "a", 1), http.StatusInternalServerError, false)
 		stop()

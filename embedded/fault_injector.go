@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// keptInjections is how many injections Injected returns at most.
+// keptInjections is the maximum number of injections that Injected returns.
 const keptInjections = 10_000
 
 // Injection is a request that was hit by a fault.
@@ -23,23 +23,23 @@ type Injection struct {
 	At time.Time
 	// Operation is the operation of the request.
 	Operation string
-	// Table and Key are those of the first target that was hit, empty where the request does not
-	// name them.
+	// Table and Key identify the first target that was hit. They are empty where the request does
+	// not name them.
 	Table, Key string
-	// Items are the positions, from 0, of the items or statements that were hit: in the order of
-	// the request, for batches by the names of their tables.
+	// Items are the positions, from 0, of the items or statements that were hit. They are in the
+	// order of the request; tables of a batch are in the order of their names.
 	Items []int
 }
 
 // WithSeed seeds the random choices of faults. Defaults to 0. With the same seed, and the same
-// faults injected in the same order, the same requests are hit of those that match each fault,
-// counted from its injection.
+// faults injected in the same order, each fault hits the same ones of the requests that match it:
+// for example the third and the seventh after its injection.
 func WithSeed(seed uint64) Option {
 	return func(o *options) { o.seed = seed }
 }
 
-// WithFaults injects faults when the engine is opened, as Inject does. Opening fails if a fault is
-// invalid.
+// WithFaults injects faults when the engine is opened, like [Engine.Inject]. Opening fails if a
+// fault is invalid.
 func WithFaults(faults ...Fault) Option {
 	return func(o *options) { o.faults = append(o.faults, faults...) }
 }
@@ -74,9 +74,9 @@ type injector struct {
 
 	lock   sync.Mutex
 	faults []*activeFault
-	// number is how many faults were injected.
+	// number is the number of faults that were injected.
 	number uint64
-	// injected are the newest injections, and count is the number of all.
+	// injected has the newest injections. count is the number of all injections.
 	injected []Injection
 	count    int64
 }
@@ -86,19 +86,21 @@ type activeFault struct {
 	Fault
 
 	number uint64
-	// matched and hit count the requests that matched the fault, and those that it hit.
+	// matched counts the requests that matched the fault. hit counts the requests that it hit.
 	matched uint64
 	hit     int
-	// stale has the states for stale reads and descriptions, nil for other effects.
+	// stale has the states for stale reads and descriptions. It is nil for other effects.
 	stale *staleStates
 }
 
-// Inject makes requests go wrong from now on, as the fault describes, until remove is called.
-// remove may be called more than once. A request is hit by at most one fault: the one injected
-// first of those that are due. Faults injected later do not count the requests that it hits. Faults
-// that change only the form of a response (EffectNoErrorChecksum, EffectStatementCapacity,
-// EffectWrongClock) hit it in addition. The error is about an invalid fault, or that the engine is
-// closed.
+// Inject makes requests go wrong, as the fault describes, until remove is called. remove may be
+// called more than once.
+//
+// At most one fault hits a request: the first injected of the faults that are due. Faults that were
+// injected later do not count that request. Faults that change only the form of a response
+// (EffectNoErrorChecksum, EffectStatementCapacity, EffectWrongClock) apply in addition.
+//
+// Inject fails if the fault is invalid, the engine is closed, or its storage has failed.
 func (e *Engine) Inject(f Fault) (remove func(), err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("embedded: injecting a fault: %w", err)
@@ -145,7 +147,7 @@ func (e *Engine) Injected() []Injection {
 	return slices.Clone(e.faults.injected)
 }
 
-// injections returns how many requests were hit.
+// injections returns the number of injections.
 func (in *injector) injections() int64 {
 	in.lock.Lock()
 	defer in.lock.Unlock()
@@ -171,19 +173,19 @@ type requestFault struct {
 	Fault
 
 	random *rand.Rand
-	// hit are the positions of the targets that are hit, in ascending order, and targets is the
-	// number of all.
+	// hit has the positions of the targets that are hit, in ascending order. targets is the number
+	// of all targets.
 	hit     []int
 	targets int
 	// next is the position of the target for the next call of hits.
 	next int
-	// stale is the state to read from, nil for the present one.
+	// stale is the state to read from, or nil for the present one.
 	stale *sharedSnapshot
-	// first is the first target that is hit, the zero target if there is none.
+	// first is the first target that is hit, or the zero target.
 	first target
 }
 
-// match returns the fault that hits the request, nil for none, and the effects on the form of its
+// match returns the fault that hits the request, or nil, and the faults that change the form of its
 // response.
 func (in *injector) match(operation string, targets []target) (hits *requestFault, forms []Fault) {
 	in.lock.Lock()

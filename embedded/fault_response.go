@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// damage is how a fault damages a response.
+// damage is the kind of damage that a fault does to a response.
 type damage uint8
 
 const (
@@ -30,7 +30,7 @@ func (c *call) damageResponse(response *response) {
 	}
 }
 
-// scramble replaces the body with random bytes. The first one can't begin a JSON value.
+// scramble replaces the body with random bytes. The first byte can't start a JSON value.
 func scramble(body []byte, random *rand.Rand) {
 	for i := range body {
 		body[i] = byte(random.Uint32())
@@ -40,7 +40,8 @@ func scramble(body []byte, random *rand.Rand) {
 	}
 }
 
-// sendDamaged sends what is left of a damaged response, and closes the connection.
+// sendDamaged sends a truncated response with half of its body, or resets the connection, and
+// closes it.
 func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 	connection, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {

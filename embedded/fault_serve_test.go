@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-func TestAHangingRequestDoesNotDelayTheEndOfServing(t *testing.T) {
+func TestServe_StopsDespiteHangingRequest(t *testing.T) {
 	engine := openMemory(t)
 	createTable(t, clientOf(engine), "orders")
 	inject(t, engine, "hang,operation=PutItem")

@@ -8,11 +8,11 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// staleSteps is how many states are kept for the delay of a fault.
+// staleSteps is the number of states that are retained for the delay of a fault.
 const staleSteps = 16
 
-// staleStates keeps past states of the store for stale reads. The lock of the injector guards it. A
-// nil staleStates has no states.
+// staleStates retains past states of the store for stale reads. The lock of the injector guards it.
+// A nil staleStates has no states.
 //
 // A state is taken before the first request that is due for one. The first state at or after a
 // moment is therefore the state of that moment, or one that is younger by up to a sixteenth of the
@@ -45,7 +45,7 @@ func (p *staleStates) snapshot(now time.Time) {
 	p.states = append(p.states, state)
 }
 
-// advance takes a snapshot if the last one is old enough, and releases those that are too old.
+// advance takes a snapshot if the last one is old enough, and releases snapshots that are too old.
 func (p *staleStates) advance(now time.Time) {
 	if p == nil || p.delay == 0 {
 		return
@@ -59,8 +59,8 @@ func (p *staleStates) advance(now time.Time) {
 	}
 }
 
-// stateAt returns the state for a read at the time now, to be released by the reader, or nil for
-// the present state.
+// stateAt returns the state for a read at the time now, or nil for the present state. The reader
+// must release it.
 func (p *staleStates) stateAt(now time.Time) *sharedSnapshot {
 	if p == nil {
 		return nil
@@ -90,13 +90,13 @@ func (s *sharedSnapshot) release() {
 		return
 	}
 	if err := s.Close(); err != nil {
-		slog.Error("embedded DynamoDB: releasing a past state", "error", err)
+		slog.Error("embedded DynamoDB: releasing a past state failed", "error", err)
 	}
 }
 
-// reader returns the state from which a request reads the table or an index of it: the present one,
-// or a past one by a fault. A fault does not apply to strongly consistent reads, and to tables that
-// it does not match, of the same request.
+// reader returns the state from which a request reads the table or an index of it: the present
+// state, or a past one because of a fault. The fault does not apply to strongly consistent reads of
+// the request, or to tables that it does not match.
 func (c *call) reader(e *Engine, t *table, consistent bool) storage.Reader {
 	c.reads = true
 	s := c.fault

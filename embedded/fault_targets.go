@@ -7,13 +7,13 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// target is what a request reads or writes: an item, a part of a table or index, or a table.
+// target names an item, a part of a table or index, or a table that a request reads or writes.
 type target struct {
 	table string
-	// index is the global secondary index that is read, empty for any other target.
+	// index is the global secondary index that is read. It is empty for any other target.
 	index string
-	// key and sortKey are the values of the key, empty where the request does not name them. A key
-	// value is never empty.
+	// key and sortKey are the values of the key. They are empty where the request does not name
+	// them. A key value is never empty.
 	key, sortKey string
 	// reads is set for a read outside of transactions. eventually is also set if it is not strongly
 	// consistent.
@@ -100,8 +100,7 @@ func (e *Engine) schemaOf(name string) *schema {
 	return t.schema
 }
 
-// keyText returns the value or the values of a key as the patterns of faults are compared with it,
-// and as messages show it.
+// keyText returns the text of a key's values, as fault patterns match it and messages show it.
 func keyText(values ...attribute.Value) string {
 	texts := make([]string, len(values))
 	for i, v := range values {

@@ -224,7 +224,7 @@ func TestSlowRequestsArePerformedLate(t *testing.T) {
 	}
 }
 
-func TestASlowRequestIsPerformedAfterItsClientHasGivenUp(t *testing.T) {
+func TestFault_SlowRequestIsPerformedAfterClientGivesUp(t *testing.T) {
 	s := &sleeper{wake: make(chan struct{})}
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		createTable(t, client, "orders")
@@ -246,7 +246,7 @@ func TestASlowRequestIsPerformedAfterItsClientHasGivenUp(t *testing.T) {
 	}, embedded.WithSleep(s.sleep))
 }
 
-func TestASlowRequestIsNotPerformedAfterClose(t *testing.T) {
+func TestFault_SlowRequestIsNotPerformedAfterClose(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		createTable(t, client, "orders")
 		inject(t, engine, "slow,delay=24h,operation=PutItem")
@@ -329,7 +329,7 @@ func TestUnprocessedRequestsOfABatchWriteAreNotWritten(t *testing.T) {
 					}}),
 				}}))(t)
 				if !stored(t, client, "a", 3) || stored(t, client, "b", 1) {
-					t.Error("the unprocessed requests are not done after sending them again")
+					t.Error("the unprocessed requests are not performed when they are sent again")
 				}
 			})
 		})
@@ -407,7 +407,7 @@ func TestStatementErrorsDoNotAffectOtherStatements(t *testing.T) {
 	}
 }
 
-func TestAFaultWithSomeFailsSomeStatements(t *testing.T) {
+func TestFault_SomeStatementErrors(t *testing.T) {
 	engine := openMemory(t)
 	client := clientOf(engine)
 	createTable(t, client, "orders")
@@ -431,7 +431,7 @@ func TestAFaultWithSomeFailsSomeStatements(t *testing.T) {
 	}
 }
 
-func TestATransactionConflictHasAReasonForItsItems(t *testing.T) {
+func TestFault_TransactionConflictReasons(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		createTable(t, client, "orders")
 		inject(t, engine, "transaction-conflict,key=b")
@@ -505,8 +505,8 @@ func putOwned(t *testing.T, client *dynamodb.Client, pk string) {
 	}))(t)
 }
 
-// views returns several ways to count the items, by name. Those with names that begin with "index"
-// read the index.
+// views returns the number of items that several kinds of reads find, by name. Names that start
+// with "index" are reads of the index.
 func views(t *testing.T, client *dynamodb.Client, pk string, consistent bool) map[string]int {
 	t.Helper()
 	ctx, key := t.Context(), attributes{"pk": text(pk), "sk": number("1")}
@@ -577,7 +577,7 @@ func TestStaleReadsReturnAPastStateUnlessConsistent(t *testing.T) {
 	})
 }
 
-func TestInABatchOnlyMatchingReadsAreStale(t *testing.T) {
+func TestFault_StaleReadsInABatch(t *testing.T) {
 	engine := openMemory(t)
 	client := clientOf(engine)
 	for _, table := range []string{"orders", "consistent", "other"} {
@@ -682,21 +682,21 @@ func TestFaultsHitTheRequestsThatTheirFieldsSelect(t *testing.T) {
 	}
 }
 
-func TestTheSeedDeterminesRandomChoices(t *testing.T) {
+func TestFault_SeedDeterminesRandomChoices(t *testing.T) {
 	const spec = "throttling,probability=0.5"
 	first := outcomes(t, 100, spec, embedded.WithSeed(1))
 	if again := outcomes(t, 100, spec, embedded.WithSeed(1)); again != first {
 		t.Errorf("the same seed: %s and %s", first, again)
 	}
 	if other := outcomes(t, 100, spec, embedded.WithSeed(2)); other == first {
-		t.Error("another seed does the same")
+		t.Error("another seed makes the same choices")
 	}
 	if n := strings.Count(first, "x"); n < 30 || n > 70 {
 		t.Errorf("%d of 100 hit", n)
 	}
 }
 
-func TestARequestIsHitByTheFirstFaultThatIsDue(t *testing.T) {
+func TestFault_FirstDueFaultHitsRequest(t *testing.T) {
 	engine := openMemory(t, embedded.WithFaults(
 		embedded.Fault{Effect: embedded.EffectThrottling, Operation: "PutItem", Every: 2},
 		embedded.Fault{Effect: embedded.EffectUnavailable, Operation: "PutItem", Nth: 2},
@@ -741,7 +741,7 @@ func TestInvalidFaultsAreRefused(t *testing.T) {
 	}
 }
 
-func TestInjectingIntoAClosedEngineFails(t *testing.T) {
+func TestInject_ClosedEngine(t *testing.T) {
 	engine := openMemory(t)
 	remove := inject(t, engine, "stale-read")
 	if err := engine.Close(); err != nil {

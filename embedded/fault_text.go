@@ -10,7 +10,7 @@ import (
 // maxFaultText is the length limit of the text of a fault.
 const maxFaultText = 16 << 10
 
-// ParseFault reads the text form of a fault, as String writes it:
+// ParseFault parses the text form of a fault, which [Fault.String] returns:
 //
 //	EFFECT[,CLAUSE]...
 //
@@ -21,9 +21,9 @@ const maxFaultText = 16 << 10
 //	applied  some  code=CODE  delay=DURATION
 //
 // and sets the field of Fault with its name, each at most once. N is a positive decimal number, P a
-// number above 0, up to 1, and DURATION as time.ParseDuration reads it. There are no spaces around
-// commas and equals signs. A value with a comma or a quotation mark in it is quoted as a Go string.
-// Examples:
+// number above 0, up to 1, and DURATION a duration for [time.ParseDuration]. There are no spaces
+// around commas and equals signs. A value that contains a comma or a quotation mark is quoted as a
+// Go string. Examples:
 //
 //	throttling,operation=PutItem,probability=0.1
 //	reset,applied,table=pekko-persistence,key=journal-P-account-1-*,nth=3
@@ -41,7 +41,7 @@ func ParseFault(spec string) (Fault, error) {
 
 func parseFault(spec string) (Fault, error) {
 	if len(spec) > maxFaultText {
-		return Fault{}, fmt.Errorf("it is longer than %d bytes", maxFaultText)
+		return Fault{}, fmt.Errorf("longer than %d bytes", maxFaultText)
 	}
 	effect, rest, more := strings.Cut(spec, ",")
 	f := Fault{Effect: Effect(effect)}
@@ -64,7 +64,7 @@ func parseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// cutClause returns the first clause. rest begins with the comma after it, if there is one. The
+// cutClause returns the first clause. left starts with the comma after it, if there is one. The
 // value of a flag is nil.
 func cutClause(text string) (name string, value *string, left string, err error) {
 	end := strings.IndexAny(text, ",=")
@@ -138,13 +138,13 @@ func (f *Fault) set(name string, value *string) error {
 	}
 	delay, err := time.ParseDuration(*value)
 	if err != nil || delay == 0 || delay < 0 && f.Effect != EffectWrongClock {
-		return fmt.Errorf("the delay is %.40q, not a duration above 0, as 150ms", *value)
+		return fmt.Errorf("the delay is %.40q, not a duration above 0, such as 150ms", *value)
 	}
 	f.Delay = delay
 	return nil
 }
 
-// String returns the text of the fault, for ParseFault.
+// String returns the text of the fault, which [ParseFault] parses.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(string(f.Effect))

@@ -13,7 +13,7 @@ import (
 // storageFault is a fault in the calls of a file system.
 type storageFault struct {
 	name string
-	// calls are the classes of calls that it hits.
+	// calls has the classes of calls that the fault hits.
 	calls string
 	err   error
 	// part is set if a write stores its first half.
@@ -31,8 +31,8 @@ var storageFaults = []storageFault{
 	{name: "read fails", calls: "open read list", err: syscall.EIO},
 }
 
-// faultyFS counts the calls that a fault hits, and fails the one with the number at and, with
-// forever, those after it. 0 fails none.
+// faultyFS counts the calls that a fault hits, and fails the call with the number at. With forever,
+// it also fails all later ones. If at is 0, no call fails.
 type faultyFS struct {
 	vfs.FS
 
@@ -67,7 +67,7 @@ func (f *faultyFS) repair() {
 	f.at = 0
 }
 
-// seen returns how many calls the fault hits, and how many failed.
+// seen returns the number of calls that the fault hits, and the number of calls that failed.
 func (f *faultyFS) seen() (calls, failed int) {
 	f.lock.Lock()
 	defer f.lock.Unlock()

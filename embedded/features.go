@@ -45,7 +45,7 @@ func (o *options) check() error {
 	}
 	for _, f := range o.faults {
 		if err := f.check(); err != nil {
-			return fmt.Errorf("a fault: %w", err)
+			return fmt.Errorf("invalid fault: %w", err)
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 //
 // It checks, in this order:
 //  1. the model
-//  2. that AttributesToGet and ProjectionExpression are not mixed, and that there are names only
-//     for an expression
+//  2. that AttributesToGet and ProjectionExpression are not mixed, and that names are given only
+//     with an expression
 //  3. the values of the key
 //  4. that AttributesToGet names each attribute once
 //  5. the placeholders and the projection
@@ -21,8 +21,8 @@ import (
 //  8. that the projection has no path into a key attribute
 //  9. the throughput
 //
-// Every read sees all writes that were acknowledged before it. Without ConsistentRead it only
-// consumes less, and a fault can make it return a past state.
+// Every read sees all writes that were acknowledged before it. A read without ConsistentRead only
+// consumes less capacity, and a fault can make it return a past state.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
 func (e *Engine) getItem(c *call) error {
@@ -81,18 +81,18 @@ func (e *Engine) getItemTargets(c *call) []target {
 	return []target{e.itemTarget(in.tableName, in.key.item).asRead(in.consistent)}
 }
 
-// readKeys has used maps for the keys of GetItem. A map takes a kilobyte, a fifth of all that a
-// small GetItem allocates. Nothing refers to the key after its request.
+// readKeys is a pool of maps for the keys of GetItem. A map takes a kilobyte, a fifth of the memory
+// that a small GetItem allocates. Nothing refers to the key after its request.
 var readKeys = sync.Pool{New: func() any { return attribute.Item{} }}
 
-// largestReadKey is the size of the body up to which its key is decoded into one of readKeys, so
-// that the maps there remain small.
+// largestReadKey is the largest body size whose key is decoded into a map of readKeys, so that
+// these maps remain small.
 const largestReadKey = 4 << 10
 
 type getItemInput struct {
 	tableName *string
 	key       itemParameter
-	// space is a map for the key, nil for a new one.
+	// space is a map for the key, or nil to create one.
 	space        attribute.Item
 	consistent   *bool
 	showCapacity *string

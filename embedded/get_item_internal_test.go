@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheKeyOfAReadHasNothingOfAnotherKey(t *testing.T) {
+func TestGetItem_ReusedKeyMapIsCleared(t *testing.T) {
 	run := handlerOf(t, Server{}, loopbackAddress)
 	withTable(t, run, "orders")
 	serve(run, http.MethodPost, "/", `{"TableName":"orders","Item":{"pk":{"S":"a"}}}`, put)

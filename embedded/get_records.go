@@ -2,9 +2,9 @@ package embedded
 
 const (
 	maxRecords = 1000
-	// maxRecordBytes is how many bytes the records of an answer have, unless it is one record.
+	// maxRecordBytes limits the bytes of the records in a response, unless it has a single record.
 	maxRecordBytes = 1 << 20
-	// maxReaders is how many requests may read a shard at once.
+	// maxReaders is the maximum number of requests that read a shard at once.
 	maxReaders = 2
 )
 
@@ -35,9 +35,9 @@ func (in *getRecordsInput) check() error {
 	return c.err()
 }
 
-// getRecords returns the records of a shard from an iterator on, 1,000 or 1 MiB of them at most,
-// and the iterator that comes after them; none at the end of a closed shard. Two requests may read
-// a shard at once; a third is refused with LimitExceededException.
+// getRecords returns the records of a shard from an iterator on, at most 1,000 records or 1 MiB,
+// and the next iterator, except at the end of a closed shard. Two requests may read a shard at
+// once; a third is refused with LimitExceededException.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html
 func (e *Engine) getRecords(c *call) error {
@@ -63,8 +63,8 @@ func (e *Engine) getRecords(c *call) error {
 		return tooManyReaders()
 	}
 	defer s.endReading(position.shard)
-	// The end of what is readable is taken before the state: what is closed meanwhile has records
-	// after that end, and another request finds them.
+	// The end of the readable records is read before the state. If the shard is closed in between,
+	// it may have records after that end, which a later request returns.
 	end := s.visible()
 	state := s.current()
 	i := state.find(position.shard)
@@ -77,7 +77,7 @@ func (e *Engine) getRecords(c *call) error {
 	return e.respondRecords(c, s, &state.Shards[i], position, end, int(or(in.limit, maxRecords)))
 }
 
-// respondRecords answers the records of a shard from a position to an end, excluded.
+// respondRecords responds with the records of a shard from a position up to an end, excluded.
 func (e *Engine) respondRecords(c *call, s *stream, of *shard, position shardIterator, end uint64, limit int) error {
 	newest := e.now().UnixMilli()
 	if c.faulty(EffectStreamLag) {
@@ -129,7 +129,7 @@ func tooManyReaders() error {
 	return dynamoError("LimitExceededException", "Subscriber limit exceeded: more than two requests read the shard")
 }
 
-// beginReading counts a request that reads a shard, and reports whether it may.
+// beginReading counts a request that reads a shard, and reports whether it may read.
 func (s *stream) beginReading(shard uint32) bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -51,10 +51,10 @@ func (in *getShardIteratorInput) check() error {
 	return nil
 }
 
-// getShardIterator returns a position in a shard: its oldest record, the first one after all that
-// can be read now, or a sequence number. A sequence number that is not within the shard is refused,
-// and one whose records are trimmed too. A shard that is closed has a latest position, after its
-// last record.
+// getShardIterator returns an iterator for a position in a shard: its oldest record, the position
+// after all records that can be read now, or a sequence number. A sequence number that is outside
+// the shard, or whose record is trimmed, is refused. In a closed shard, LATEST is the position
+// after its last record.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html
 func (e *Engine) getShardIterator(c *call) error {
@@ -84,8 +84,8 @@ func (e *Engine) getShardIterator(c *call) error {
 	return c.respond(object{"ShardIterator": position.text()})
 }
 
-// position returns the sequence number of the first record that is wanted. next is the one behind
-// all that can be read.
+// position returns the sequence number from which the iterator reads. next is the sequence number
+// after all readable records.
 func (in *getShardIteratorInput) position(of *shard, next uint64) (uint64, error) {
 	switch *in.kind {
 	case iteratorHorizon:
@@ -109,7 +109,7 @@ func (in *getShardIteratorInput) position(of *shard, next uint64) (uint64, error
 	return number, nil
 }
 
-// named returns the shard with an id, nil if there is none.
+// named returns the shard with an id, or nil.
 func (s *streamState) named(id string) *shard {
 	for i := range s.Shards {
 		if s.Shards[i].id() == id {

@@ -25,7 +25,8 @@ const (
 )
 
 // ServeHTTP responds to a request of DynamoDB's JSON 1.0 protocol. The request must have a
-// signature, as those of SDKs have, but any will do: the engine has no authentication.
+// signature, as requests of SDKs do, but any signature is accepted: the engine has no
+// authentication.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	response, err := e.respond(request, nil)
 	if err != nil {
@@ -63,7 +64,7 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	}
 	buffer := in.takeBuffer()
 	defer in.giveBuffer(buffer)
-	// The body is read first: a slow client does not delay Close.
+	// The body is read before enter is called, so a slow client does not delay Close.
 	body, err := readBody((*buffer)[:0], request, in)
 	*buffer = body
 	if err != nil {
@@ -74,7 +75,7 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	return e.handle(request, body, in)
 }
 
-// handle performs a request that has arrived. It fails as respond does.
+// handle performs a request that has arrived. It fails for the same reasons as respond.
 func (e *Engine) handle(request *http.Request, body []byte, in *incoming) (*response, error) {
 	if err := in.arrived(); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (e *Engine) handle(request *http.Request, body []byte, in *incoming) (*resp
 		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
 	response := e.dispatch(request, body, in)
-	// What was read while the storage failed may not be stored.
+	// Data that was read while the storage failed may not be stored.
 	if err := e.Err(); err != nil {
 		response.release()
 		return nil, err
@@ -101,8 +102,8 @@ func (e *Engine) handle(request *http.Request, body []byte, in *incoming) (*resp
 	return response, nil
 }
 
-// operationOf returns the operation that a target names. Those of streams have a prefix of their
-// own.
+// operationOf returns the operation that a target names. Operations of streams have a prefix of
+// their own.
 func operationOf(target string) (name string, found operation, known bool) {
 	name, prefixed := strings.CutPrefix(target, targetPrefix)
 	if !prefixed {
@@ -225,7 +226,7 @@ func unpackedBody(packed io.Reader, encoding string) (io.Reader, error) {
 	return nil, fmt.Errorf("the encoding %.100q is unknown", encoding)
 }
 
-// readAll appends the content of the source. size is its announced length, -1 if unknown.
+// readAll appends the content of the source. size is its announced length, or -1 if it is unknown.
 func readAll(ctx context.Context, dst []byte, source io.Reader, size int64, in *incoming) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {

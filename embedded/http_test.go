@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// rawRequest is a request that an SDK would not send. Its content type is that of the SDK if it is
-// empty, and none if it is "-".
+// rawRequest is a request that an SDK would not send. An empty content type means the one of the
+// SDK, and "-" means none.
 type rawRequest struct {
 	method, path, target, body, contentType, encoding string
 	unsigned                                          bool
@@ -67,7 +67,7 @@ func send(t *testing.T, server *httptest.Server, raw rawRequest) rawAnswer {
 
 const prefix = "DynamoDB_20120810."
 
-func TestMalformedRequestsGetTheRightErrorAndDoNoHarm(t *testing.T) {
+func TestHTTP_MalformedRequests(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	const unpacked = `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError",`
@@ -146,7 +146,7 @@ func TestMalformedRequestsGetTheRightErrorAndDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestAResponseHasTheContentTypeOfItsRequest(t *testing.T) {
+func TestHTTP_ResponseHasContentTypeOfRequest(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	for asked, want := range map[string]string{
@@ -284,8 +284,8 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// The checksums are those that Dynalite's test suite has from DynamoDB.
-func TestUnknownOperationsGetTheAnswerOfTheService(t *testing.T) {
+// The checksums are from Dynalite's test suite, which has them from DynamoDB.
+func TestHTTP_UnknownOperations(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	for name, c := range map[string]struct {

@@ -15,31 +15,31 @@ var (
 	// errEncoding is the error of a body that can't be decompressed, or has an unknown encoding.
 	errEncoding = errors.New("the body can't be decompressed")
 	// errEnding is the error of requests that arrive when serving ends.
-	errEnding = errors.New("embedded: the server is ending")
+	errEnding = errors.New("embedded: the server is stopping")
 )
 
 const (
-	// unpackMemory is the memory for decompressing a body, besides the body.
+	// unpackMemory is the memory for decompressing a body, without the body.
 	unpackMemory = 48 << 10
-	// valueMemory and textMemory are the memory that a decoded attribute value and a decoded string
-	// take at most, besides their characters.
+	// valueMemory and textMemory are the maximum memory of a decoded attribute value and of a
+	// decoded string, without their characters.
 	valueMemory = 128
 	textMemory  = 32
 )
 
 // incoming is a request that a Server receives. It limits the memory of the body and the response,
 // and the time until the body has arrived. A nil incoming has no limits: it is used for requests
-// within the process, whose bodies are in memory, and for other servers.
+// within the process, whose bodies are in memory, and for Engine.ServeHTTP.
 type incoming struct {
-	// bodyMemory is reserved for the body and what is decoded from it, responseMemory for the
-	// response.
+	// bodyMemory is reserved for the body and the values decoded from it. responseMemory is
+	// reserved for the response.
 	bodyMemory, responseMemory reservation
 	limits                     *serverLimits
 	control                    *http.ResponseController
 	connection                 *connection
 	started                    time.Time
-	// body is what Read reads, received is how many bytes it has read, and deadline is the one of
-	// the connection.
+	// body is the source of Read. received is the number of bytes that Read has read. deadline is
+	// the connection's read deadline.
 	body     io.Reader
 	received int
 	deadline time.Time
@@ -47,8 +47,8 @@ type incoming struct {
 	named bool
 }
 
-// smallBodies is a pool of buffers of at most smallBody bytes. Larger ones are not kept, as small
-// requests would use memory that is not accounted for.
+// smallBodies is a pool of buffers of at most smallBody bytes. Larger buffers are not returned to
+// it, as small requests would then use memory that is not accounted for.
 var smallBodies = sync.Pool{New: func() any { return new([]byte) }}
 
 // takeBuffer returns a buffer for the body, and giveBuffer releases it.
@@ -69,7 +69,8 @@ func (in *incoming) giveBuffer(buffer *[]byte) {
 	}
 }
 
-// grow returns the body with a larger capacity. size is the announced length, -1 if unknown.
+// grow returns the body with a larger capacity. size is the announced length, or -1 if it is
+// unknown.
 func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, error) {
 	if in == nil {
 		return append(body, 0)[:len(body)], nil
@@ -88,7 +89,7 @@ func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, 
 		if err := in.bodyMemory.take(ctx, int64(capacity-held)); err != nil {
 			return body, err
 		}
-		in.started = in.started.Add(time.Since(waiting)) // it is not the client that was slow
+		in.started = in.started.Add(time.Since(waiting)) // the client was not slow
 	}
 	grown := make([]byte, len(body), capacity)
 	copy(grown, body)
@@ -120,8 +121,8 @@ func (in *incoming) Read(dst []byte) (int, error) {
 	return n, err
 }
 
-// limitReading sets the deadline for the next bytes, which depends on those received. It is set
-// only when it changes: that of a small body does not.
+// limitReading sets the deadline for the next bytes, which depends on the number of bytes received.
+// It is set only when it changes, which it does not for a small body.
 func (in *incoming) limitReading() {
 	deadline := in.started.Add(in.limits.patience(in.received))
 	if deadline.Equal(in.deadline) {
@@ -136,8 +137,8 @@ func (in *incoming) arrived() error {
 	if in == nil {
 		return nil
 	}
-	// The deadline of the body is over: net/http removes it when it continues reading, to notice
-	// when the client goes away.
+	// The deadline of the body no longer applies: net/http removes it when it continues reading to
+	// notice that the client goes away.
 	if !in.connection.begin() {
 		return errEnding
 	}
@@ -145,7 +146,7 @@ func (in *incoming) arrived() error {
 }
 
 // run runs the operation of a request with the memory that it needs reserved. A request that hangs
-// by a fault reserves nothing.
+// because of a fault reserves nothing.
 func (in *incoming) run(e *Engine, c *call) error {
 	if in == nil {
 		return c.op.run(e, c)
@@ -171,8 +172,8 @@ func (in *incoming) release() {
 	}
 }
 
-// decodedMemory returns how much memory the attribute values of a body take at most. Small bodies
-// need no reservation.
+// decodedMemory returns the maximum memory of the attribute values of a body. Small bodies need no
+// reservation.
 func decodedMemory(body []byte) int64 {
 	if len(body) <= smallBody {
 		return 0

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxKeyAttributes is how many HASH attributes, and how many RANGE attributes, the key of a
-	// global index can have. A table and a local index have at most one of each.
+	// maxKeyAttributes is the maximum number of HASH attributes, and of RANGE attributes, in the
+	// key of a global index. A table and a local index have at most one of each.
 	maxKeyAttributes = 4
 
-	// maxSimpleKey is how many key attributes a table or a local index can have. globalKey checks
-	// those of a global index, whose number the model does not limit (anyKey).
+	// maxSimpleKey is the maximum number of key attributes of a table or a local index. The model
+	// does not limit the number for a global index (anyKey); globalKey checks it.
 	maxSimpleKey = 2
 	anyKey       = math.MaxInt
 
@@ -32,8 +32,8 @@ type indexKey struct {
 	Range keyNames `json:"range,omitempty"`
 }
 
-// keyNames are the names of key attributes. The stored form of a single name is a string, as in
-// folders of versions that had no other keys.
+// keyNames are the names of key attributes. A single name is stored as a string, as in folders of
+// older versions, which had only such keys.
 type keyNames []string
 
 // MarshalJSON returns the stored form.
@@ -44,7 +44,7 @@ func (k keyNames) MarshalJSON() ([]byte, error) {
 	}
 	stored, err := json.Marshal(form)
 	if err != nil {
-		return nil, fmt.Errorf("the names of key attributes: %w", err)
+		return nil, fmt.Errorf("encoding the names of key attributes: %w", err)
 	}
 	return stored, nil
 }
@@ -57,7 +57,7 @@ func (k *keyNames) UnmarshalJSON(stored []byte) error {
 		form = &(*k)[0]
 	}
 	if err := json.Unmarshal(stored, form); err != nil {
-		return fmt.Errorf("the names of key attributes: %w", err)
+		return fmt.Errorf("decoding the names of key attributes: %w", err)
 	}
 	return nil
 }

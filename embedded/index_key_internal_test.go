@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndexKeysHaveTheStoredFormOfEarlierVersions compares the stored forms of keys with those in
-// folders of versions whose indexes had one HASH and at most one RANGE attribute.
+// TestIndexKeysHaveTheStoredFormOfEarlierVersions compares the stored forms of keys with the forms
+// in folders of versions whose indexes had one HASH and at most one RANGE attribute.
 func TestIndexKeysHaveTheStoredFormOfEarlierVersions(t *testing.T) {
 	for stored, key := range map[string]indexKey{
 		`{"hash":"h"}`:                            {Hash: keyNames{"h"}},

@@ -21,14 +21,14 @@ import (
 
 var (
 	indexKeyTables = flag.Int("indexkey.tables", testsize.Of(8, 60),
-		"how many random tables are queried by keys with several attributes")
+		"the number of random tables that are queried by keys with several attributes")
 	indexKeySeed = flag.Uint64("indexkey.seed", 1, "the seed of the first of these tables")
 )
 
-// TestQueriesByKeysWithSeveralAttributesGiveTheSortedAndFilteredItems compares Query, Scan and
+// TestIndexKeys_RandomQueries compares Query, Scan and
 // SELECT on random indexes with a filter and a sort of the items that were written. The index is
 // created with the table or added to the filled table, and the folder is opened again in between.
-func TestQueriesByKeysWithSeveralAttributesGiveTheSortedAndFilteredItems(t *testing.T) {
+func TestIndexKeys_RandomQueries(t *testing.T) {
 	for seed := *indexKeySeed; seed < *indexKeySeed+uint64(*indexKeyTables); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 18))
@@ -323,14 +323,14 @@ func compareValues(a, b types.AttributeValue) int {
 	if _, is := a.(*types.AttributeValueMemberN); !is {
 		return strings.Compare(plain(a), plain(b))
 	}
-	// float64 tells all numbers of keyValues apart.
+	// float64 distinguishes all numbers of keyValues.
 	x, _ := strconv.ParseFloat(plain(a), 64)
 	y, _ := strconv.ParseFloat(plain(b), 64)
 	return cmp.Compare(x, y)
 }
 
 // want returns the keys of the items that the condition selects, in the order of the index. Items
-// with equal index keys have the order of their own keys.
+// with equal index keys are in the order of their primary keys.
 func (m *keyModel) want(c *condition, forward bool) []string {
 	keys := slices.DeleteFunc(m.indexed(), func(pk string) bool { return !c.selects(m.items[pk]) })
 	slices.SortFunc(keys, func(x, y string) int {
@@ -347,7 +347,7 @@ func (m *keyModel) want(c *condition, forward bool) []string {
 	return keys
 }
 
-// query makes a random query in pages, and the same as a SELECT.
+// query runs a random query in pages, and the same query as a SELECT.
 func (m *keyModel) query(t *testing.T, client *dynamodb.Client) {
 	t.Helper()
 	c, forward := m.condition(), m.random.IntN(2) == 0

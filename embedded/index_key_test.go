@@ -38,7 +38,7 @@ func match(pk, cup, year, round, game string) string {
 	return item + `}`
 }
 
-func TestANewIndexWithSeveralKeyAttributesLeavesOutItemsWithoutThem(t *testing.T) {
+func TestIndex_ItemsWithoutAllKeyAttributesAreLeftOut(t *testing.T) {
 	const cup, year, round, game = `{"S":"a"}`, `{"N":"1"}`, `{"S":"final"}`, `{"N":"1"}`
 	engine := openWith(t, simpleTable)
 	for _, item := range []string{

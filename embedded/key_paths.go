@@ -29,7 +29,7 @@ func (s *schema) checkPaths(expressions ...nesting) error {
 	return nil
 }
 
-// keyPath returns the error of the first attribute of the key that is among the nested ones.
+// keyPath returns an error for the first key attribute that is in nested.
 func keyPath(which string, key, nested []string) error {
 	for _, name := range key {
 		if slices.Contains(nested, name) {

@@ -14,15 +14,16 @@ import (
 // the order of their hashes, as a Scan returns them. A segment of a parallel Scan is a range of
 // hashes.
 //
-// A hash key and a range key are the encodings of their attributes, one after the other. The types
-// of the attributes are those of the schema, and no encoding of a type is a prefix of another one.
-// So two keys are equal only if their attributes are, and range keys have the order of their first
-// attributes, then of their second ones, and so on.
+// A hash key and a range key are the encodings of their attributes, one after the other. The schema
+// determines the types of the attributes, and within a type no encoding is a prefix of another one.
+// So two keys are equal only if their attributes are equal, and range keys are ordered by their
+// first attributes, then by their second ones, and so on.
 
 const (
 	maxHashKey  = 2048
 	maxRangeKey = 1024
-	// prefixBytes is the length of the prefix of a table or index, bucketBytes that of the hash.
+	// prefixBytes is the length of the prefix of a table or index. bucketBytes is the length of the
+	// hash.
 	prefixBytes = 1 + 4 + 2
 	bucketBytes = 4
 	// partitionBytes is the length of the first bytes of a storage key that all entries with one

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestARequestThatIsRunAfterItsClientIsGoneKeepsNoMemory(t *testing.T) {
+func TestFault_SlowRequestReleasesMemoryAfterClientIsGone(t *testing.T) {
 	wake := make(chan struct{})
 	engine, err := OpenMemory(WithFaults(Fault{Effect: EffectSlow, Delay: time.Hour}), WithSleep(func(context.Context, time.Duration) error {
 		<-wake

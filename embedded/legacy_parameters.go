@@ -19,7 +19,7 @@ type conditionParameter struct {
 	value    *valueParameter
 }
 
-// conditionsParameter has conditions by attribute, nil if not given.
+// conditionsParameter maps attributes to conditions. It is nil if not given.
 type conditionsParameter map[string]conditionParameter
 
 func (r *decoder) conditions(structType string) conditionsParameter {
@@ -48,7 +48,7 @@ func (r *decoder) conditions(structType string) conditionsParameter {
 	return conditions
 }
 
-// optionalValue reads an attribute value, nil if not given.
+// optionalValue reads an attribute value. It returns nil if the parameter is not given.
 func (r *decoder) optionalValue() *valueParameter {
 	if r.null() {
 		return nil
@@ -105,7 +105,8 @@ func (p valuesParameter) checked() ([]attribute.Value, error) {
 	return p.values, nil
 }
 
-// checked returns the value, nil if not given, or its violation of the data model.
+// checked returns the value, or nil if it is not given. It fails if the value violates the data
+// model.
 func (p *valueParameter) checked() (*attribute.Value, error) {
 	switch {
 	case p == nil:
@@ -116,7 +117,7 @@ func (p *valueParameter) checked() (*attribute.Value, error) {
 	return &p.value, nil
 }
 
-// filter returns the condition for QueryFilter or ScanFilter, nil for none.
+// filter returns the condition for QueryFilter or ScanFilter, or nil without conditions.
 func (p conditionsParameter) filter(operator *string) (*expression.BoundCondition, error) {
 	conditions, err := p.conditions()
 	if err != nil {
@@ -125,7 +126,7 @@ func (p conditionsParameter) filter(operator *string) (*expression.BoundConditio
 	return legacyparams.Filter(conditions, or(operator, ""))
 }
 
-// expected returns the condition for Expected, nil for none.
+// expected returns the condition for Expected, or nil without conditions.
 func (p conditionsParameter) expected(operator *string) (*expression.BoundCondition, error) {
 	expectations, err := p.expectations()
 	if err != nil {

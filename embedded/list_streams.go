@@ -41,8 +41,8 @@ func (in *listStreamsInput) check() error {
 	return nil
 }
 
-// listStreams lists the streams that can be read, of one table or of all, those of a deleted table
-// too, in the order of their ARNs. A table that does not exist has none.
+// listStreams lists the readable streams of one table or of all tables, including streams of
+// deleted tables, in the order of their ARNs. For an unknown table the list is empty.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_ListStreams.html
 func (e *Engine) listStreams(c *call) error {

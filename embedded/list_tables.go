@@ -7,8 +7,7 @@ import (
 
 const maxListed = 100
 
-// listTables returns the names of the tables, in their order, up to 100 at a time. It checks the
-// model.
+// listTables returns the names of the tables, sorted, up to 100 at a time. It checks the model.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
 func (e *Engine) listTables(c *call) error {

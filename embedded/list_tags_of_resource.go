@@ -1,12 +1,12 @@
 package embedded
 
-// listTagsOfResource returns the tags of a table, all at once, as a table has at most 50.
+// listTagsOfResource returns all tags of a table at once: a table has at most 50.
 //
 // It checks, in this order:
 //  1. the model
 //  2. that there is no NextToken
 //  3. the ARN
-//  4. the table. A missing one is an AccessDeniedException, as in the service.
+//  4. the table. A missing table is an AccessDeniedException, as in the service.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html
 func (e *Engine) listTagsOfResource(c *call) error {
@@ -28,7 +28,7 @@ func (e *Engine) listTagsOfResource(c *call) error {
 	}
 	t, err := e.shared(name)
 	if err != nil {
-		// Who may see no tags of a table does not learn whether there is one.
+		// A client that may not see a table's tags must not learn whether the table exists.
 		return serviceError("AccessDeniedException", "User is not authorized to perform: dynamodb:ListTagsOfResource on resource: "+*in.arn)
 	}
 	defer t.lock.RUnlock()

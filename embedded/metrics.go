@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what a Server returns at /metrics. Their labels have a bounded number of values: the
-// known operations and error codes, and the existing tables.
+// metrics has the metrics that a Server returns at /metrics. Their labels have a bounded number of
+// values: the known operations and error codes, and the existing tables.
 type metrics struct {
 	handler  http.Handler
 	requests *prometheus.CounterVec
-	// succeeded has the series of operations that have succeeded, *successSeries by operation.
-	// Looking one up by its labels takes longer.
+	// succeeded maps operations that have succeeded to their *successSeries. Looking up a series by
+	// its labels takes longer.
 	succeeded sync.Map
 	throttled prometheus.Counter
 	durations *prometheus.HistogramVec

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The disk is not at fault, so nobody should be sent to repair it.
-func TestAFileInPlaceOfAFolderIsSaidToBeOne(t *testing.T) {
+// The disk is not at fault, so the error must not ask for its repair.
+func TestOpen_FileInsteadOfFolder(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "archive")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {

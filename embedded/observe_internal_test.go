@@ -23,7 +23,7 @@ func withTable(t *testing.T, run *serving, name string) {
 	}
 }
 
-func TestTheLogHasOperationTableAndStatusButNoData(t *testing.T) {
+func TestLog_HasOperationTableAndStatusButNoData(t *testing.T) {
 	var out bytes.Buffer
 	run := handlerOf(t, Server{Log: slog.New(slog.NewTextHandler(&out, nil))}, loopbackAddress)
 	withTable(t, run, "orders")
@@ -46,7 +46,7 @@ func TestTheLogHasOperationTableAndStatusButNoData(t *testing.T) {
 		}
 	}
 	if len(lines) != 6 || strings.Contains(out.String(), "secret") {
-		t.Errorf("there is more in the log:\n%s", out.String())
+		t.Errorf("the log has more lines:\n%s", out.String())
 	}
 	if !strings.Contains(lines[1], "received=90 sent=2") {
 		t.Errorf("the sizes are wrong: %s", lines[1])
@@ -95,7 +95,7 @@ func TestMetricsCountRequestsAndTheCapacityOfExistingTables(t *testing.T) {
 	}
 }
 
-func TestAPanicIsLoggedWithoutItsStack(t *testing.T) {
+func TestServe_PanicIsLoggedWithoutStack(t *testing.T) {
 	var out bytes.Buffer
 	defer func(flags int, before *slog.Logger) {
 		slog.SetDefault(before)

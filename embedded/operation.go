@@ -16,15 +16,15 @@ type call struct {
 	body []byte
 	// out is the body of the response, to which the operation appends.
 	out []byte
-	// fault is the fault that hits the request, nil for none, and damage is what it does to the
+	// fault is the fault that hits the request, or nil. damage is the damage that it does to the
 	// response.
 	fault  *requestFault
 	damage damage
 	// forms are the faults that change the form of the response.
 	forms []Fault
-	// signedAt is the X-Amz-Date of the request, empty if it has none.
+	// signedAt is the X-Amz-Date of the request, or empty.
 	signedAt string
-	// reads is set when the request has read items, which others may be writing.
+	// reads is set when the request has read items. Its response then waits until they are synced.
 	reads bool
 }
 
@@ -40,9 +40,9 @@ func (c *call) form(effect Effect) (f Fault, found bool) {
 	return c.forms[i], true
 }
 
-// operation is one operation of DynamoDB. The file of an operation begins with the function that
-// runs it. Its comment lists the checks in their order, each of which ends the request with the
-// first error. What all operations have in common:
+// operation is one operation of DynamoDB. The file of an operation starts with the function that
+// runs it, whose comment lists the checks in their order. The first check that fails ends the
+// request. All operations have in common:
 //   - The body is decoded first. JSON of the wrong type is a SerializationException, and unknown
 //     parameters are ignored.
 //   - "The model" is the service's model of the parameters: required parameters, enumerations,
@@ -57,10 +57,10 @@ type operation struct {
 	// targets returns the items or the table of the request, for faults and the log. It is called
 	// before the request is checked: a request that can't be read has no targets.
 	targets func(*Engine, *call) []target
-	// responseMemory is how much memory a Server reserves for the response before the operation
-	// begins, 0 where a response is not larger than an item. Clients that do not read their
-	// responses can't use more memory than a Server has. The rest of a larger response is added
-	// when its size is known.
+	// responseMemory is the memory that a Server reserves for the response before the operation
+	// starts, or 0 where a response is not larger than an item. The rest of a larger response is
+	// added when its size is known. Without the reservation, clients that do not read their
+	// responses could use more memory than a Server has.
 	responseMemory int64
 	// ofStreams is set for an operation of DynamoDB Streams, which has a target of its own.
 	ofStreams bool

@@ -20,30 +20,31 @@ type options struct {
 	faults     []Fault
 	throughput bool
 	missing    []Feature
-	// streamShards is how many shards a new stream has.
+	// streamShards is the number of shards of a new stream.
 	streamShards int
 }
 
-// WithClock replaces the system clock by now: for time to live, the life of idempotency tokens,
-// creation dates, throughput and the age of stale reads. It is called concurrently.
+// WithClock replaces the system clock with now: for time to live, the expiry of idempotency tokens,
+// creation dates, throughput and the age of stale reads. The engine calls now concurrently.
 func WithClock(now func() time.Time) Option {
 	return func(o *options) { o.clock = now }
 }
 
-// WithFS makes Open keep its folder in fs instead of the operating system's file system, for
-// example in Pebble's crashable in-memory file system. OpenMemory ignores it.
+// WithFS makes Open use fs instead of the operating system's file system, for example Pebble's
+// crashable in-memory file system. OpenMemory ignores it.
 func WithFS(fs vfs.FS) Option {
 	return func(o *options) { o.fs = fs }
 }
 
 // WithSweepInterval sets how often the engine deletes expired items. Defaults to one minute. With
-// an interval of zero or less, only SweepExpired deletes them.
+// an interval of zero or less, only [Engine.SweepExpired] deletes them.
 func WithSweepInterval(interval time.Duration) Option {
 	return func(o *options) { o.sweep = interval }
 }
 
-// WithStreamShards sets how many shards a new stream has: one for each part of the partition keys.
-// Set it to test that a consumer reads all of them. Defaults to 1; less than 1 is 1.
+// WithStreamShards sets the number of shards of a new stream. Each shard gets a part of the
+// partition keys. Use it to test that a consumer reads all shards. Defaults to 1; a smaller n also
+// means 1.
 func WithStreamShards(n int) Option {
 	return func(o *options) { o.streamShards = n }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// maxPage is how many bytes of items end a page, before the filter.
+// maxPage is the number of bytes of items, before the filter, that end a page.
 const maxPage = 1 << 20
 
 // pageRead is the read of one page of a Query or Scan: the entries of a table or an index between
@@ -17,19 +17,19 @@ type pageRead struct {
 	table *table
 	// index is nil for the table itself.
 	index *index
-	// lower is the first storage key, and upper the one after the last. The page begins after
+	// lower is the first storage key. upper is the key after the last one. The page starts after
 	// start, if it is set.
 	lower, upper, start []byte
 	backward            bool
-	// single is set if there is at most one entry. No page begins after it.
+	// single is set if there is at most one entry. No page starts after it.
 	single bool
-	// limit is how many entries are read at most, 0 for no limit.
+	// limit is the maximum number of entries to read, or 0 for no limit.
 	limit int
-	// budget is how many bytes of entries end the page, 0 for maxPage.
+	// budget is the number of bytes of entries that end the page, or 0 for maxPage.
 	budget     int
 	consistent bool
 	// whole is set to read the item of each entry of a local index, for attributes that the index
-	// does not hold.
+	// does not contain.
 	whole bool
 	// filter reports whether an item is returned. Nil returns all.
 	filter func(attribute.Item) bool
@@ -38,18 +38,20 @@ type pageRead struct {
 // page is the result of reading a page.
 type page struct {
 	count, scanned, size int
-	// last is LastEvaluatedKey, nil at the end.
+	// last is LastEvaluatedKey, or nil at the end.
 	last attribute.Item
 }
 
-// storedItem is an item that a page returns. It is valid only during the call that gets it.
+// storedItem is an item that a page returns. It is valid only during the call of emit that receives
+// it.
 type storedItem struct {
-	// encoded is the item in its binary form, and item the decoded item, nil if it was not decoded.
+	// encoded is the item in its binary form. item is the decoded item, or nil if it was not
+	// decoded.
 	encoded []byte
 	item    attribute.Item
 }
 
-// append appends the attributes that the projection chooses.
+// append appends the attributes that the projector selects.
 func (en storedItem) append(dst []byte, project projector) ([]byte, error) {
 	if en.item == nil && !project.narrows() {
 		return appendEncoded(dst, en.encoded)
@@ -127,7 +129,7 @@ func (p *pageRead) walk(
 	return result, p.takeRead(units)
 }
 
-// lastKey returns LastEvaluatedKey of a page that ends with an entry.
+// lastKey returns LastEvaluatedKey of a page that ends with the stored entry.
 func (p *pageRead) lastKey(stored []byte) (attribute.Item, error) {
 	item, _, err := decodeStoredItem(stored)
 	if err != nil || p.single {

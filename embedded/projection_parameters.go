@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
-// projectionInput are the parameters of a read that choose its attributes.
+// projectionInput has the parameters of a read that select attributes.
 type projectionInput struct {
 	placeholders
 
@@ -34,7 +34,7 @@ func (in *projectionInput) constrain(c *constraints, member string) {
 }
 
 // checkParameters checks that AttributesToGet and ProjectionExpression are not mixed, and that
-// there are placeholders only with the expression. It is for requests without other expressions.
+// placeholders are given only with the expression. It is for requests without other expressions.
 func (in *projectionInput) checkParameters() error {
 	projection := parameter{"ProjectionExpression", has(in.projection)}
 	err := exclusive(givenNames(parameter{"AttributesToGet", in.attributesToGet != nil}), givenNames(projection))
@@ -52,7 +52,7 @@ type projector struct {
 	columns *partiql.Bound
 }
 
-// narrows reports whether the projector chooses anything but whole items.
+// narrows reports whether the projector selects only parts of items.
 func (p projector) narrows() bool { return p.expression != nil || p.names != nil || p.columns != nil }
 
 // of returns the chosen attributes of the item.
@@ -93,7 +93,7 @@ func (in *projectionInput) projector(e *Engine, parameters *expression.Parameter
 	return projector{expression: bound, names: in.attributesToGet}, err
 }
 
-// attributes returns the names of the attributes that the projection reads, nil for whole items.
+// attributes returns the names of the attributes that the projection reads, or nil for whole items.
 func (p projector) attributes() []string {
 	if p.expression != nil {
 		return p.expression.Attributes()

@@ -2,12 +2,12 @@ package embedded
 
 import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 
-// putItem stores an item, in the place of the item with the same key if there is one.
+// putItem stores an item, and replaces the item with the same key if one exists.
 //
 // It checks, in this order:
 //  1. the model. A request with an item and an empty table name is refused for the name alone.
 //  2. that legacy parameters (Expected, ConditionalOperator) and expressions are not mixed,
-//     and that there are names and values only for expressions
+//     and that names and values are given only with expressions
 //  3. the values of the item
 //  4. that ReturnValues is NONE or ALL_OLD
 //  5. the placeholders and the condition
@@ -35,7 +35,7 @@ func (e *Engine) putItemTargets(c *call) []target {
 	return (&wholeInput{name: "Item", member: "item"}).targets(e, c)
 }
 
-// putChange returns the change that stores the item in the place of the one with its key.
+// putChange returns the change that stores the item, and replaces the item with its key.
 func (t *table) putChange(item attribute.Item) (*change, error) {
 	if err := t.checkItemKeys(item); err != nil {
 		return nil, err

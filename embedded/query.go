@@ -14,31 +14,31 @@ import (
 // other condition, on the next RANGE attribute.
 //
 // It checks, in this order:
-//  1. ConditionalOperator, whose violation is reported alone beside several conditions in
-//     QueryFilter
+//  1. ConditionalOperator, whose violation is reported alone if QueryFilter has several
+//     conditions
 //  2. the model
 //  3. that legacy parameters (AttributesToGet, QueryFilter, ConditionalOperator) and expressions
 //     are not mixed. KeyConditions may be given with expressions other than
 //     KeyConditionExpression.
-//  4. that there are names and values only for expressions
+//  4. that names and values are given only with expressions
 //  5. that AttributesToGet names each attribute once
 //  6. the values of ExclusiveStartKey
 //  7. that there is a key condition
 //  8. the placeholders, the key condition, the filter and the projection
-//  9. the table and the index. Global indexes have no consistent reads, and none at all while they
-//     are backfilled.
+//  9. the table and the index. Global indexes do not support consistent reads, and no reads at all
+//     while they are backfilled.
 //  10. ExclusiveStartKey against the key schema
 //  11. the key condition against the key schema, and the sizes of its values
-//  12. that the query selects ExclusiveStartKey. A query of a table without a sort key has none, as
-//     it selects one item.
+//  12. that the query selects ExclusiveStartKey. A query of a table without a sort key can't
+//     have one, as it selects a single item.
 //  13. that the projection has no path into a key attribute
 //  14. that the filter has no attribute of the key
 //  15. Select against the projection of the index
 //  16. that the filter has no path into a key attribute
 //  17. the throughput, after the page is read
 //
-// A page ends after 1 MB of items or Limit items, before the filter. Every read sees all writes
-// that were acknowledged before it, of indexes too.
+// A page ends after 1 MB of items or Limit items, before the filter. Every read, including reads of
+// indexes, sees all writes that were acknowledged before it.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 func (e *Engine) query(c *call) error {
@@ -175,7 +175,7 @@ func (in *queryInput) check() error {
 	return nil
 }
 
-// selection returns the selection of the key condition, of either kind.
+// selection returns the selection of KeyConditionExpression or KeyConditions.
 func (b boundRead) selection(schema expression.KeySchema) (expression.KeyCondition, error) {
 	if b.expressed {
 		return expression.KeyOf(b.keys, schema)
@@ -259,8 +259,8 @@ func checkQuerySizes(key expression.KeyCondition) error {
 	return checkSize(key.Low, false)
 }
 
-// queryBounds returns the first storage key that the condition selects, and the one after the last.
-// A range that ends before it begins selects nothing.
+// queryBounds returns the first storage key that the condition selects, and the key after the last
+// one. A range that ends before it starts selects nothing.
 func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, upper []byte) {
 	prefix := appendHashKey(s.entriesPrefix(i), key.Hash...)
 	for _, value := range key.Equal {

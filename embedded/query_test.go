@@ -207,7 +207,7 @@ func TestPagesHaveNoGapsAndNoDuplicates(t *testing.T) {
 	}
 }
 
-func TestAPageEndsAtOneMegabyteOfItemsBeforeTheFilter(t *testing.T) {
+func TestQuery_PageEndsAtOneMegabyteBeforeFilter(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	large := strings.Repeat("x", 300<<10)
 	for i := range 6 {
@@ -226,7 +226,7 @@ func TestAPageEndsAtOneMegabyteOfItemsBeforeTheFilter(t *testing.T) {
 	}
 }
 
-func TestEachItemIsInOneSegmentOfAParallelScan(t *testing.T) {
+func TestScan_EachItemIsInOneSegment(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	for i := range 100 {
 		ask(t, engine, "PutItem", fmt.Sprintf(`{"TableName":"tab","Item":{"pk":{"S":"%d"}}}`, i))

@@ -12,7 +12,7 @@ type boundRead struct {
 	project   projector
 }
 
-// readInput are the parameters that Query and Scan share.
+// readInput has the parameters that Query and Scan share.
 type readInput struct {
 	projectionInput
 
@@ -23,7 +23,7 @@ type readInput struct {
 	start      itemParameter
 	consistent *bool
 	filter     *string
-	// legacyFilter is QueryFilter or ScanFilter, and operator is ConditionalOperator.
+	// legacyFilter is QueryFilter or ScanFilter. operator is ConditionalOperator.
 	legacyFilter conditionsParameter
 	operator     *string
 	showCapacity *string
@@ -87,7 +87,7 @@ func (in *readInput) bindRest(e *Engine, parameters *expression.Parameters, b *b
 	return parameters.Unused()
 }
 
-// bindFilter returns the filter with its placeholders resolved, nil for none.
+// bindFilter returns the filter with its placeholders resolved, or nil without a filter.
 func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expression.BoundCondition, error) {
 	if in.filter == nil {
 		return in.legacyFilter.filter(in.operator)
@@ -95,7 +95,7 @@ func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expressio
 	return bindCondition(e.parser.Filter, in.filter, p)
 }
 
-// target returns the index to read, nil for the table.
+// target returns the index to read, or nil for the table.
 func (in *readInput) target(t *table) (*index, error) {
 	if in.indexName == nil {
 		return nil, nil //nolint:nilnil // no index means the table
@@ -137,7 +137,7 @@ func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, e
 	return t.needsWhole(i, p.attributes())
 }
 
-// needsWhole reports whether the attributes are not all in the index, so that whole items must be
+// needsWhole reports whether some attributes are missing in the index, so that whole items must be
 // read. Only local indexes support that.
 func (t *table) needsWhole(i *index, attributes []string) (bool, error) {
 	var missing []string

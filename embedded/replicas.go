@@ -6,10 +6,9 @@ import (
 )
 
 // The engine stores and returns the replicas of a table in other Regions and their consistency. It
-// copies nothing. A strongly consistent table refuses what it refuses in the service: time to live,
+// copies nothing. As in the service, a strongly consistent table can't have time to live,
 // transactions and local indexes. The number of its Regions is not checked, and witnesses
-// (GlobalTableWitnessUpdates) are ignored. The texts of these refusals are not known from the
-// service.
+// (GlobalTableWitnessUpdates) are ignored. The service's messages for these errors are not known.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html
 
@@ -18,8 +17,8 @@ const (
 	consistencyStrong   = "STRONG"
 )
 
-// replication has the other Regions of a table, and how consistent they are. Both are empty for a
-// table without replicas.
+// replication has the other Regions of a table, and their consistency. Both are empty for a table
+// without replicas.
 type replication struct {
 	Regions     []string `json:"regions,omitempty"`
 	Consistency string   `json:"consistency,omitempty"`
@@ -41,14 +40,14 @@ func (r replication) describe(description object) {
 	description["GlobalTableVersion"] = "2019.11.21"
 }
 
-// replicaUpdate is one of ReplicaUpdates. The parts that are not given are nil.
+// replicaUpdate is an element of ReplicaUpdates. Members that are not given are nil.
 type replicaUpdate struct {
 	create, remove *replicaParameter
 }
 
 type replicaParameter struct{ region *string }
 
-// replicationParameter are the replicas in a request.
+// replicationParameter has the changes of replicas in a request.
 type replicationParameter struct {
 	updates     []replicaUpdate
 	consistency *string
@@ -111,8 +110,8 @@ func (c *constraints) replication(p replicationParameter) {
 	}
 }
 
-// apply changes the replicas of a table. The consistency is that of a new global table: it is given
-// with the creation of replicas, and never changes.
+// apply changes the replicas of a table. The consistency is given when a global table's replicas
+// are created, and never changes afterwards.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func (p *replicationParameter) apply(s *schema) error {
@@ -167,7 +166,7 @@ func (s *schema) canBeStrong() error {
 	return nil
 }
 
-// sharedByTransaction is sharedAll for a transaction. A strongly consistent table has none.
+// sharedByTransaction is sharedAll for a transaction. It refuses strongly consistent tables.
 func (e *Engine) sharedByTransaction(names []string) (map[string]*table, func(), error) {
 	tables, release, err := e.sharedAll(names)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 )
 
 // Transport returns an http.RoundTripper that sends requests with base, and reads each request body
-// into memory first. Defaults to http.DefaultTransport if base is nil. It is safe for concurrent
-// use if base is.
+// into memory first. A nil base means http.DefaultTransport. The RoundTripper is safe for
+// concurrent use if base is.
 //
-// It is for clients of the AWS SDK for Go that reach a served engine over HTTP/1.1. Without it they
+// Use it for clients of the AWS SDK for Go that call a served engine over HTTP/1.1. Without it they
 // lose connections: the SDK closes the body of a request as soon as the headers of the response
-// have arrived, and WriteTo of its closed body returns io.EOF. net/http calls WriteTo once more
-// after the last byte of a body, to see whether there is more. If the response is faster than
-// that, as over loopback, net/http takes the request for broken and closes the connection. The part
-// of the response that is not read yet is lost, and the SDK repeats the request after a pause. It
+// have arrived, and WriteTo of the closed body returns io.EOF. net/http calls WriteTo once more
+// after the last byte of a body, to check whether there is more. If the response arrives before
+// that, as it can over loopback, net/http considers the request broken and closes the connection.
+// The unread part of the response is lost, and the SDK repeats the request after a pause. This
 // affects responses that are larger than a transport's read buffer, by default 4 KB.
 //
-// A body whose length is not announced is sent as it is. Errors of reading a body are returned. The
-// client of [Engine.AWSConfig] needs no such transport, as it has no connections.
+// A body without an announced length is sent unchanged. Errors of reading a body are returned.
+// Clients of [Engine.AWSConfig] do not need this transport, as they have no connections.
 func Transport(base http.RoundTripper) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -51,7 +51,8 @@ func (m memoryBodies) RoundTrip(request *http.Request) (*http.Response, error) {
 	return m.base.RoundTrip(sent)
 }
 
-// CloseIdleConnections closes those of base. http.Client.CloseIdleConnections calls it.
+// CloseIdleConnections closes the idle connections of base. http.Client.CloseIdleConnections calls
+// it.
 func (m memoryBodies) CloseIdleConnections() {
 	if closer, ok := m.base.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()

@@ -29,7 +29,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // servedEngine is the environment variable that makes the test program serve an engine in memory
-// until its standard input ends. It prints its URL.
+// until its standard input ends. The program prints the URL.
 const servedEngine = "EMBEDDED_SERVE"
 
 func serveUntilInputEnds() error {
@@ -45,14 +45,14 @@ func serveUntilInputEnds() error {
 	}
 	fmt.Println("http://" + listener.Addr().String())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // an error is an end, too
+		_, _ = io.Copy(io.Discard, os.Stdin) // an error also ends the input
 		end()
 	}()
 	return errors.Join(engine.Serve(ctx, listener), engine.Close())
 }
 
-// serveElsewhere serves an engine in another process until the test ends, and returns its URL. In
-// one process the scheduler of Go makes the races of a client and a server rare.
+// serveElsewhere serves an engine in another process until the test ends, and returns its URL.
+// Within one process, Go's scheduler makes races between a client and a server rare.
 func serveElsewhere(t *testing.T) string {
 	t.Helper()
 	process := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])
@@ -108,7 +108,7 @@ func getLarge(ctx context.Context, client *dynamodb.Client) error {
 }
 
 // Without Transport, one response in some hundreds is lost, and one connection in ten.
-func TestResponsesOver4KBNeedOneAttemptAndKeepTheirConnection(t *testing.T) {
+func TestTransport_LargeResponsesNeedOneAttempt(t *testing.T) {
 	const callers = 2
 	responses := int64(testsize.Of(1_500, 30_000))
 	url := serveElsewhere(t)
@@ -139,14 +139,15 @@ func TestResponsesOver4KBNeedOneAttemptAndKeepTheirConnection(t *testing.T) {
 	if got := attempts() - before; got != responses {
 		t.Errorf("%d responses needed %d attempts", responses, got)
 	}
-	// net/http gives up a connection, too, if its goroutine that writes does not run for 50 ms.
+	// net/http also gives up a connection if the goroutine that writes to it does not run for 50
+	// ms.
 	if got := connections.Load(); got > callers+responses/200 {
 		t.Errorf("%d responses needed %d connections", responses, got)
 	}
 }
 
-// restReader is a transport that gets the response before it has asked the body of the request for
-// more than its length, as net/http does at times. It asks when the SDK reads the response.
+// restReader is a transport that gets the response before it has tried to read the request's body
+// beyond its length, as net/http sometimes does. It tries that when the SDK reads the response.
 type restReader struct {
 	response *http.Response
 	restErr  error
@@ -176,9 +177,9 @@ type readFunc func([]byte) (int, error)
 // Read calls the function.
 func (f readFunc) Read(dst []byte) (int, error) { return f(dst) }
 
-// The bare SDK is here, too: if its body can be read after the response, Transport has lost its
-// reason.
-func TestTheBodyOfARequestCanBeReadAfterTheResponse(t *testing.T) {
+// The SDK without Transport is also tested: if its body can be read after the response, Transport
+// is no longer needed.
+func TestTransport_BodyIsReadableAfterTheResponse(t *testing.T) {
 	for name, c := range map[string]struct {
 		wrap func(http.RoundTripper) http.RoundTripper
 		want error

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// loggedTables is how many tables of a request are logged at most.
+// loggedTables is the maximum number of tables that are logged for a request.
 const loggedTables = 10
 
 // logRequest logs a request and its response, without keys, values and statements.
@@ -36,8 +36,8 @@ func operationLabel(operation string) string {
 	return operation
 }
 
-// tablesOf returns the names of the request's tables, without duplicates. It leaves out names that
-// no table can have, as they can have any content.
+// tablesOf returns the names of the request's tables, without duplicates. It leaves out invalid
+// names, as they can have any content.
 func (e *Engine) tablesOf(operation string, c *call) []string {
 	var names []string
 	for _, t := range operations[operation].targets(e, c) {

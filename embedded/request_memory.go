@@ -13,16 +13,16 @@ var errNoMemory = errors.New("the server has no memory for the request")
 // requestMemory limits the bytes that the large bodies of all requests, or their responses, take
 // together.
 //
-// Requests reserve memory step by step, as their bytes arrive. Half-read ones could therefore wait
-// for each other forever. To prevent that, one request at a time is exempt: it can exceed the limit
-// and never waits.
+// Requests reserve memory step by step, as their bytes arrive. Partly read requests could therefore
+// wait for each other forever. To prevent that, one request at a time is exempt: it can exceed the
+// limit and never waits.
 type requestMemory struct {
 	limit int64
 	wait  time.Duration
 
 	lock sync.Mutex
 	used int64
-	// exempt is the request that can exceed the limit, nil for none.
+	// exempt is the request that can exceed the limit, or nil.
 	exempt *reservation
 	// waiting counts the requests that wait for memory.
 	waiting int
@@ -122,7 +122,7 @@ func (m *requestMemory) wake() {
 	m.freed = make(chan struct{})
 }
 
-// usage returns how many bytes are reserved, and how many requests wait.
+// usage returns the number of reserved bytes, and of waiting requests.
 func (m *requestMemory) usage() (used int64, waiting int) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// tokenLife is how long a repeated request with a token does nothing.
+	// tokenLife is the time in which a repeated request with the same token does nothing.
 	tokenLife      = 10 * time.Minute
 	maxTokenLength = 36
 )
@@ -23,7 +23,7 @@ type requestToken struct {
 	sum [sha256.Size]byte
 }
 
-// newToken returns the token of a request, whose actions are JSON, or nil if it has none.
+// newToken returns the token of a request with the JSON of its actions, or nil if text is nil.
 func newToken(text *string, actions []byte) (*requestToken, error) {
 	if text == nil {
 		return nil, nil //nolint:nilnil // no token

@@ -16,26 +16,26 @@ type response struct {
 	status      int
 	contentType string
 	body        []byte
-	// encoding is the Content-Encoding of the body, empty for none.
+	// encoding is the Content-Encoding of the body, or empty.
 	encoding  string
 	requestID string
 	buffer    *[]byte
 	damage    damage
 	// errorUnsummed leaves the checksum out if the response is an error.
 	errorUnsummed bool
-	// ahead is how far the clock is ahead that the response shows.
+	// ahead is the time by which the clock of the response is ahead.
 	ahead time.Duration
 
 	summary requestSummary
 }
 
-// requestSummary is what a Server logs and counts of a request.
+// requestSummary has the properties of a request that a Server logs and counts.
 type requestSummary struct {
-	// operation is empty if the request names no known operation.
+	// operation is empty if the request does not name a known operation.
 	operation string
 	// tables are the names of the request's tables, if the Server has a log.
 	tables []string
-	// code is the name of the error, empty if there is none.
+	// code is the name of the error, or empty.
 	code string
 	// received is the length of the body, decompressed.
 	received int
@@ -62,7 +62,7 @@ func (r *response) header(now time.Time) http.Header {
 
 // setHeader sets the fields in the header of a server's response.
 func (r *response) setHeader(header http.Header, now time.Time) {
-	// All values are in one array, and those that are made here in one string.
+	// All values are in one array, and the values that are made here are in one string.
 	var made [64]byte
 	text := now.Add(r.ahead).UTC().AppendFormat(made[:0], http.TimeFormat)
 	date := len(text)
@@ -77,7 +77,7 @@ func (r *response) setHeader(header http.Header, now time.Time) {
 	}
 	header["Date"] = values[2:3:3]
 	header["Content-Length"] = values[3:4:4]
-	// Without a value net/http does not guess one.
+	// A nil value keeps net/http from guessing one.
 	header["Content-Type"] = nil
 	if r.contentType != "" {
 		header["Content-Type"] = values[4:5:5]

@@ -31,7 +31,8 @@ var compressors = map[string]*sync.Pool{
 	deflateEncoding: {New: func() any { return newZlibWriter() }},
 }
 
-// compressing limits how many responses are compressed at a time, and so the memory for it.
+// compressing limits the number of responses that are compressed at a time, and so the memory for
+// that.
 var compressing = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func newGzipWriter() compressor {
@@ -45,7 +46,7 @@ func newZlibWriter() compressor {
 }
 
 // compress compresses the body of a large response in the encoding that the Accept-Encoding header
-// of its request prefers, if any. The body stays as it is if it would not become smaller.
+// of its request prefers, if any. The body is left unchanged if it would not become smaller.
 func (r *response) compress(accepted string) {
 	if len(r.body) < compressedSize || r.buffer == nil {
 		return
@@ -80,7 +81,7 @@ func appendCompressed(dst []byte, encoding string, body []byte) []byte {
 	return out.dst
 }
 
-// appendWriter appends what is written to it.
+// appendWriter is an io.Writer that appends to dst.
 type appendWriter struct{ dst []byte }
 
 // Write appends the bytes.
@@ -90,9 +91,9 @@ func (w *appendWriter) Write(data []byte) (int, error) {
 }
 
 // preferredEncoding returns the encoding with the highest weight in an Accept-Encoding header, or
-// nothing if the header accepts neither gzip nor deflate. Of two with the same weight it returns
-// the first, and one that is named before one that only a star accepts. Like DynamoDB it ignores
-// identity.
+// nothing if the header accepts neither gzip nor deflate. If two have the same weight, it returns
+// the first one, and a named encoding before one that only a star accepts. Like DynamoDB, it
+// ignores identity.
 func preferredEncoding(header string) string {
 	best, bestWeight, star := "", 0.0, 0.0
 	named := map[string]bool{}
@@ -117,8 +118,8 @@ func preferredEncoding(header string) string {
 	return best
 }
 
-// encodingWeight returns the weight among the parameters of an encoding, from 0 to 1. It is that
-// after the first "q=", and 1 if there is none or it is no number.
+// encodingWeight returns the weight among the parameters of an encoding, from 0 to 1. It is the
+// number after the first "q=", or 1 if there is no valid number.
 func encodingWeight(parameters string) float64 {
 	_, text, found := strings.Cut(parameters, "q=")
 	if !found {

@@ -21,8 +21,8 @@ func FuzzAcceptEncoding(f *testing.F) {
 	})
 }
 
-// FuzzCompressedBody checks that a compressed body is read as what was compressed, and that another
-// one is no more than an error.
+// FuzzCompressedBody checks that a compressed body is read as the original body, and that any other
+// body is at most an error.
 func FuzzCompressedBody(f *testing.F) {
 	f.Add([]byte(`{"TableName":"t"}`), true)
 	f.Add([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}, true)

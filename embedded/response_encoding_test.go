@@ -50,7 +50,8 @@ func acceptedAnswer(t *testing.T, transport http.RoundTripper, url, pk, accepted
 	return rawAnswer{status: response.StatusCode, header: response.Header, body: string(sent)}
 }
 
-// unpack returns the decompressed body of a response, whose checksum is that of the bytes sent.
+// unpack returns the decompressed body of a response. It checks that the checksum is the checksum
+// of the bytes sent.
 func unpack(t *testing.T, answer rawAnswer) string {
 	t.Helper()
 	if sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(answer.body))), 10); answer.header.Get("X-Amz-Crc32") != sum {
@@ -132,8 +133,8 @@ func TestLargeResponsesAreCompressedAsTheClientAccepts(t *testing.T) {
 	}
 }
 
-// The cases are those that ScyllaDB's test suite for Alternator found with DynamoDB.
-func TestTheEncodingOfAResponseIsTheOneThatTheClientPrefers(t *testing.T) {
+// The cases are from ScyllaDB's test suite for Alternator, which found them with DynamoDB.
+func TestCompression_PreferredEncoding(t *testing.T) {
 	engine, _, _ := engineWithLarge(t)
 	for accepted, want := range map[string]string{
 		"": "", "identity": "", "br": "", "zstd": "", "compress": "", "x-gzip": "",
@@ -155,7 +156,7 @@ func TestTheEncodingOfAResponseIsTheOneThatTheClientPrefers(t *testing.T) {
 	}
 }
 
-func TestAResponseThatDoesNotShrinkIsNotCompressed(t *testing.T) {
+func TestCompression_ResponseThatDoesNotShrink(t *testing.T) {
 	engine, large, _ := engineWithLarge(t)
 	must(engine.Inject(embedded.Fault{Effect: embedded.EffectGarbage}))(t) // random bytes
 	answer := acceptedAnswer(t, engine.Transport(), "http://engine", "large", "gzip")
@@ -164,7 +165,7 @@ func TestAResponseThatDoesNotShrinkIsNotCompressed(t *testing.T) {
 	}
 }
 
-func TestTheSDKReadsCompressedResponses(t *testing.T) {
+func TestCompression_SDKReadsResponses(t *testing.T) {
 	engine, _, _ := engineWithLarge(t)
 	server := httptest.NewServer(engine)
 	defer server.Close()

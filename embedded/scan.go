@@ -7,20 +7,20 @@ import (
 
 const maxSegments = 1_000_000
 
-// scan returns the items of a table, an index, or a segment of them. Items come in the order of the
-// hashes of their partition keys, which stays the same.
+// scan returns the items of a table, an index, or a segment of them. Items are in the order of the
+// hashes of their partition keys, which never changes.
 //
 // It checks, in this order:
 //  1. the model
 //  2. that legacy parameters (AttributesToGet, ScanFilter, ConditionalOperator) and expressions are
 //     not mixed
-//  3. that there are names and values only for expressions
+//  3. that names and values are given only with expressions
 //  4. that AttributesToGet names each attribute once
 //  5. the values of ExclusiveStartKey
 //  6. Segment against TotalSegments
 //  7. the placeholders, the filter and the projection
-//  8. the table and the index. Global indexes have no consistent reads, and none at all while they
-//     are backfilled.
+//  8. the table and the index. Global indexes do not support consistent reads, and no reads at all
+//     while they are backfilled.
 //  9. the part of ExclusiveStartKey that is the key of the index
 //  10. Select against the projection of the index
 //  11. ExclusiveStartKey, which must be a key of the segment
@@ -163,8 +163,8 @@ func (in *scanInput) bindAll(e *Engine) (boundRead, error) {
 	return b, err
 }
 
-// segmentBounds returns the first storage key of a segment, and the one after the last. Segments
-// are equal ranges of hashes.
+// segmentBounds returns the first storage key of a segment, and the key after the last one.
+// Segments are equal ranges of hashes.
 func (s *schema) segmentBounds(i *index, segment, segments int64) (lower, upper []byte) {
 	prefix := s.entriesPrefix(i)
 	from := func(segment int64) []byte {

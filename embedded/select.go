@@ -58,7 +58,7 @@ func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, err
 	return s, nil
 }
 
-// selectIndex returns the index that a SELECT reads, nil for the table.
+// selectIndex returns the index that a SELECT reads, or nil for the table.
 func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	if b.Index == "" {
 		return nil, nil //nolint:nilnil // no index means the table
@@ -72,7 +72,7 @@ func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	return (&readInput{indexName: &b.Index}).target(t)
 }
 
-// checkProjected refuses conditions on attributes that the index does not hold.
+// checkProjected refuses conditions on attributes that the index does not contain.
 func (t *table) checkProjected(i *index, attributes []string) error {
 	var missing []string
 	for _, name := range attributes {
@@ -86,7 +86,7 @@ func (t *table) checkProjected(i *index, attributes []string) error {
 	return nil
 }
 
-// continuation is the position at which a page of a SELECT ended: a part, and an entry of it.
+// continuation is the position at which a page of a SELECT ended: a part, and an entry in it.
 // NextToken is its encoding.
 type continuation struct {
 	// Statement is a hash of the statement that the token belongs to.
@@ -129,7 +129,7 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 }
 
 // run reads one page from the continuation, with at most limit items if limit is not 0. It returns
-// the end of the page, nil at the end of the SELECT.
+// the end of the page, or nil at the end of the SELECT.
 func (s *selection) run(
 	from storage.Reader, at continuation, limit int, used *consumption, emit func(storedItem) error,
 ) (*continuation, error) {
@@ -160,9 +160,8 @@ func (s *selection) run(
 	return nil, nil //nolint:nilnil // the end
 }
 
-// singleRead checks that the SELECT names one item by its primary key, as is required in batches
-// and transactions. It returns a change without effect with the key, and the rest of the WHERE
-// clause.
+// singleRead checks that the SELECT names one item by its primary key, as batches and transactions
+// require. It returns a change of that key without an effect, and the rest of the WHERE clause.
 func (t *table) singleRead(b *partiql.Bound, where string) (*change, func(attribute.Item) bool, error) {
 	path, err := b.Selection(t.expressionSchema(nil))
 	if err != nil {

@@ -14,43 +14,44 @@ import (
 // Server serves an engine over HTTP. There is no authentication: any client that can reach the
 // listener can read and write everything, so use a loopback address.
 //
-// Clients have bounded resources. There are at most 2,048 connections. Bodies that are larger than
-// 32 KiB share 128 MiB of memory, and responses another 128 MiB. A request that waits for memory
-// for 5 seconds fails with ServiceUnavailable, which SDKs retry. The headers of a request must
-// arrive within 10 seconds and have at most 32 KiB. A body must arrive, and a response must be
-// read, within 20 seconds plus one second for every 128 KiB.
+// The resources that clients can use are bounded. There are at most 2,048 connections. Request
+// bodies larger than 32 KiB share 128 MiB of memory, and responses share another 128 MiB. A request
+// that waits for memory for 5 seconds fails with ServiceUnavailable, which SDKs retry. The headers
+// of a request must arrive within 10 seconds and have at most 32 KiB. A body must arrive, and a
+// response must be read, within 20 seconds plus one second for every 128 KiB.
 //
-// Besides the engine's protocol it serves GET /metrics, in the text format of Prometheus, and
-// optionally the faults of the engine: see Control.
+// Besides the engine's protocol, it serves GET /metrics, in the text format of Prometheus, and
+// optionally the faults of the engine (see Control).
 //
-// The fields must not be changed after the call of Serve.
+// The fields must not be changed after Serve is called.
 type Server struct {
-	// Engine is the engine to serve. It stays open when serving ends.
+	// Engine is the engine to serve. Serve does not close it.
 	Engine *Engine
-	// AllowedHosts are names, without port, that are accepted in the Host header, besides localhost
-	// and IP addresses. On a loopback address other names, and addresses that are not loopback
-	// addresses, are refused, so that no page in a browser can reach the engine by a name that
-	// resolves to this machine (DNS rebinding). On other addresses every name is accepted if
-	// AllowedHosts is empty.
+	// AllowedHosts are names, without a port, that are accepted in the Host header in addition to
+	// localhost and IP addresses. If the listener has a loopback address, other names and IP
+	// addresses that are not loopback addresses are refused, so that no page in a browser can reach
+	// the engine by a name that resolves to this machine (DNS rebinding). Otherwise, if
+	// AllowedHosts is empty, every name is accepted.
 	AllowedHosts []string
 	// AllowedOrigins are the origins, such as http://localhost:3000, whose pages may send requests
 	// from a browser. They are compared byte by byte. Requests of other pages are refused.
 	AllowedOrigins []string
 	// Control serves the faults of the engine, so that a test in another process or language can
 	// change them: GET /control/faults lists them as JSON, POST /control/faults injects the fault
-	// whose text, see [ParseFault], is the body, DELETE /control/faults/ID removes one, and DELETE
-	// /control/faults removes all. AllowedHosts and AllowedOrigins apply. Serve refuses it on an
-	// address that other machines can reach.
+	// whose text (see [ParseFault]) is the body, DELETE /control/faults/ID removes one, and DELETE
+	// /control/faults removes all. AllowedHosts and AllowedOrigins apply to these requests as well.
+	// If other machines can reach the listener's address, Serve fails.
 	Control bool
 	// Log records each request: its operation, tables, status, error code, duration and the size of
-	// both bodies, and never a key, a value or a statement. Nil logs nothing.
+	// both bodies. It never contains a key, a value or a statement. If Log is nil, nothing is
+	// logged.
 	Log *slog.Logger
 
-	// limits are set by tests. Defaults to defaultServerLimits.
+	// limits replaces defaultServerLimits in tests.
 	limits *serverLimits
 }
 
-// Check returns an error if AllowedHosts or AllowedOrigins is invalid. Serve calls it, too.
+// Check returns an error if AllowedHosts or AllowedOrigins is invalid. Serve also calls it.
 func (s *Server) Check() error {
 	for _, name := range s.AllowedHosts {
 		if err := checkHost(name); err != nil {
@@ -65,7 +66,8 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// Serve serves the engine on the listener, as a [Server] without other fields does.
+// Serve serves the engine on the listener, like [Server.Serve] of a Server with only the field
+// Engine.
 func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 	return (&Server{Engine: e}).Serve(ctx, listener)
 }
@@ -81,14 +83,14 @@ type serving struct {
 	bodies    *requestMemory
 	responses *requestMemory
 	metrics   *metrics
-	// control serves the faults, nil unless Server.Control is set.
+	// control serves the faults. It is nil unless Server.Control is set.
 	control http.Handler
 }
 
-// Serve serves requests on the listener, and closes it, until ctx ends. Then it closes the
-// connections without a whole request, ends requests that hang by a fault, and waits up to 10
-// seconds for those in flight. It returns nil if ctx ended. It also ends when the engine's storage
-// fails, with an error that matches ErrStorageFailed.
+// Serve serves requests on the listener until ctx ends. It then closes the listener and the
+// connections without a complete request, ends requests that hang because of a fault, waits up to
+// 10 seconds for other requests in flight, and returns nil. Serve also stops when the engine's
+// storage fails, and returns an error that matches [ErrStorageFailed].
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	run, err := s.begin(listener)
 	if err != nil {
@@ -97,10 +99,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	serving, stop := context.WithCancel(ctx)
 	server := &http.Server{
 		Handler: run, ReadHeaderTimeout: run.limits.header, IdleTimeout: run.limits.idle, MaxHeaderBytes: maxHeader,
-		// Requests that hang by a fault end with this context. Other requests ignore it.
+		// Requests that hang because of a fault end with this context. Other requests ignore it.
 		BaseContext: func(net.Listener) context.Context { return serving },
 		ConnContext: run.open.connected, ConnState: run.open.follow,
-		// Its messages are about misbehaving clients and contain stack traces.
+		// The messages of http.Server are about misbehaving clients and contain stack traces.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	finished := make(chan struct{})

@@ -148,7 +148,7 @@ func TestHeadersMustArriveInTime(t *testing.T) {
 	})
 }
 
-func TestABodyMustArriveInTime(t *testing.T) {
+func TestServe_SlowBody(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
 		c.write(head(16 << 20))
@@ -159,7 +159,7 @@ func TestABodyMustArriveInTime(t *testing.T) {
 	})
 }
 
-func TestTheBodyOfARefusedRequestMustArriveInTime(t *testing.T) {
+func TestServe_SlowBodyOfRefusedRequest(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
 		c.write("GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
@@ -169,7 +169,7 @@ func TestTheBodyOfARefusedRequestMustArriveInTime(t *testing.T) {
 	})
 }
 
-func TestASlowBodyThatKeepsArrivingIsAccepted(t *testing.T) {
+func TestServe_SlowBodyThatKeepsArriving(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c, body := time.Now(), p.connect(t), text(12<<20)
 		c.write(head(len(body)))
@@ -183,13 +183,13 @@ func TestASlowBodyThatKeepsArrivingIsAccepted(t *testing.T) {
 		if time.Since(start) < time.Minute {
 			t.Error("it was not slow")
 		}
-		time.Sleep(time.Minute) // what is over has no time-out
+		time.Sleep(time.Minute) // the time limits of the finished request no longer apply
 		c.write(head(2) + "{}")
 		c.expect(http.StatusOK)
 	})
 }
 
-func TestAResponseMustBeReadInTime(t *testing.T) {
+func TestServe_SlowReaderOfResponse(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
@@ -203,7 +203,7 @@ func TestAResponseMustBeReadInTime(t *testing.T) {
 	})
 }
 
-func TestAResponseMayTakeLongerThanABody(t *testing.T) {
+func TestServe_SlowOperation(t *testing.T) {
 	slow := WithFaults(Fault{Effect: EffectSlow, Delay: time.Hour})
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
@@ -213,7 +213,7 @@ func TestAResponseMayTakeLongerThanABody(t *testing.T) {
 	}, slow)
 }
 
-func TestAtTheLimitAnIdleConnectionIsClosedForTheNext(t *testing.T) {
+func TestConnections_IdleOneIsClosedAtTheLimit(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.connections = 2 }, func(t *testing.T, p *pipes, _ func() error) {
 		start := time.Now()
 		var clients []*client
@@ -224,14 +224,14 @@ func TestAtTheLimitAnIdleConnectionIsClosedForTheNext(t *testing.T) {
 			clients = append(clients, c)
 			time.Sleep(time.Second)
 		}
-		expectTook(t, start, 3*time.Second) // nobody has waited
-		clients[0].expectEnd()              // it has been idle for longest
+		expectTook(t, start, 3*time.Second) // no client has waited
+		clients[0].expectEnd()              // it has been idle the longest
 		clients[2].write(head(2) + "{}")
 		clients[2].expect(http.StatusOK)
 	})
 }
 
-func TestOneConnectionIsClosedForTheNext(t *testing.T) {
+func TestConnections_OnlyOneIsClosedForTheNext(t *testing.T) {
 	c := limitConnections(nil, &serverLimits{connections: 2, header: time.Second, transfer: time.Second})
 	conns := make([]net.Conn, 2)
 	for i := range conns {
@@ -248,19 +248,19 @@ func TestOneConnectionIsClosedForTheNext(t *testing.T) {
 		t.Error("there is room before the server has reported that the first is closed")
 	}
 	if err := conns[1].SetDeadline(time.Time{}); err != nil {
-		t.Errorf("the second is closed, too: %v", err)
+		t.Errorf("the second connection is also closed: %v", err)
 	}
 	c.follow(conns[0], http.StateClosed)
 	if c.makeRoom() != nil {
-		t.Error("there is no room for the next")
+		t.Error("there is no room for the next connection")
 	}
 }
 
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+func TestConnections_WaitBeyondTheLimit(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.connections = 1 }, func(t *testing.T, p *pipes, _ func() error) {
 		start, slow := time.Now(), p.connect(t)
 		slow.write("POST")
-		c := p.connect(t) // it is accepted when the other's time is up
+		c := p.connect(t) // it is accepted when the other connection ends
 		// The other connection ends when the server fails to refuse its request.
 		expectTook(t, start, 30*time.Second)
 		c.write(head(2) + "{}")
@@ -268,7 +268,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	})
 }
 
-func TestHalfSentRequestsDoNotDelayTheEndOfServing(t *testing.T) {
+func TestServe_StopsDespiteHalfSentRequests(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		idle, started, halfHead, halfBody := p.connect(t), p.connect(t), p.connect(t), p.connect(t)
 		started.write(head(2) + "{}")
@@ -289,7 +289,7 @@ func TestHalfSentRequestsDoNotDelayTheEndOfServing(t *testing.T) {
 	})
 }
 
-func TestRequestsInFlightAreFinishedWhenServingEnds(t *testing.T) {
+func TestServe_FinishesRequestsInFlight(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
@@ -304,7 +304,7 @@ func TestRequestsInFlightAreFinishedWhenServingEnds(t *testing.T) {
 	})
 }
 
-func TestAnUnreadResponseDoesNotDelayTheEndOfServing(t *testing.T) {
+func TestServe_StopsDespiteUnreadResponse(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
@@ -317,7 +317,7 @@ func TestAnUnreadResponseDoesNotDelayTheEndOfServing(t *testing.T) {
 	})
 }
 
-func TestAHalfSentBodyDoesNotDelayCloseOfTheEngine(t *testing.T) {
+func TestClose_HalfSentBody(t *testing.T) {
 	engine, err := OpenMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -346,9 +346,9 @@ func TestAHalfSentBodyDoesNotDelayCloseOfTheEngine(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesThatExceedTheMemoryTogetherAreAllAccepted sends bodies that together exceed the
+// TestServe_LargeBodiesAreAcceptedInTurn sends bodies that together exceed the
 // memory. They are accepted one after the other.
-func TestLargeBodiesThatExceedTheMemoryTogetherAreAllAccepted(t *testing.T) {
+func TestServe_LargeBodiesAreAcceptedInTurn(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.memory = 1 << 20 }, func(t *testing.T, p *pipes, _ func() error) {
 		start, body := time.Now(), text(1<<20)
 		var group sync.WaitGroup
@@ -364,7 +364,7 @@ func TestLargeBodiesThatExceedTheMemoryTogetherAreAllAccepted(t *testing.T) {
 	})
 }
 
-func TestHalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
+func TestServe_HalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
 	const limit = 1 << 20
 	bubble(t, func(l *serverLimits) { l.memory = limit }, func(t *testing.T, p *pipes, _ func() error) {
 		start := time.Now()
@@ -374,7 +374,7 @@ func TestHalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
 			c := p.connect(t)
 			clients = append(clients, c)
 			group.Go(func() {
-				// Requests that get no memory are refused before they have sent it all.
+				// Requests that get no memory are refused before their bodies are sent completely.
 				_, _ = io.WriteString(c, head(16<<20)+text(256<<10))
 			})
 		}
@@ -399,10 +399,10 @@ func TestHalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
 		}
 		go func() { _, _ = io.Copy(io.Discard, metrics.reader) }()
 		if most := limit + 512<<10; used > float64(most) || waiting < 30 {
-			t.Errorf("%g bytes are held, at most %d may be; %g requests wait", used, most, waiting)
+			t.Errorf("%g bytes are reserved, want at most %d; %g requests wait", used, most, waiting)
 		}
-		// The responses are read side by side: one that waits for a client that does not read it is
-		// cut off at its deadline.
+		// The responses are read concurrently: a response that its client does not read is cut off
+		// at its deadline.
 		var busy, late atomic.Int64
 		for _, c := range clients {
 			group.Go(func() {
@@ -420,7 +420,7 @@ func TestHalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
 		}
 		group.Wait()
 		if busy.Load() < 30 || late.Load() == 0 {
-			t.Errorf("%d failed because the server is busy, %d because they are late", busy.Load(), late.Load())
+			t.Errorf("%d requests failed because the server was busy, %d because they were late", busy.Load(), late.Load())
 		}
 	})
 }

@@ -2,30 +2,30 @@ package embedded
 
 import "time"
 
-// serverLimits limit the resources that clients of a Server can use, and for how long.
+// serverLimits limits the resources that clients of a Server can use, and for how long.
 type serverLimits struct {
-	// connections is how many can be open. At the limit the next connection closes an idle one, or
-	// waits if there is none.
+	// connections is the maximum number of open connections. At the limit, the next connection
+	// closes an idle one, or waits until one is idle or closed.
 	connections int
-	// memory is how many bytes the large bodies of all requests can take together, and how many
-	// their responses. The limits are separate, so that bodies that do not arrive don't delay
+	// memory limits the bytes of the large bodies of all requests together and, separately, the
+	// bytes of all responses. The limits are separate so that bodies that do not arrive don't delay
 	// reads. One request at a time may exceed each limit, so that there is always progress.
 	memory int64
-	// wait is how long a request waits for memory before it fails with ServiceUnavailable.
+	// wait is the time that a request waits for memory before it fails with ServiceUnavailable.
 	wait time.Duration
-	// header is how long the headers of a request can take, and idle how long a connection can be
-	// idle.
+	// header limits the time in which the headers of a request must arrive. idle limits the time
+	// that a connection can be idle.
 	header, idle time.Duration
-	// transfer is how long a body can take to arrive, and a response to be read, plus a second for
-	// every bytesPerSecond.
+	// transfer limits the time in which a body must arrive, or a response must be read. Each
+	// bytesPerSecond bytes add a second.
 	transfer       time.Duration
 	bytesPerSecond int
-	// drain is how long requests in flight can take when serving ends.
+	// drain limits the time that Serve waits for requests in flight when it stops.
 	drain time.Duration
 }
 
-// smallBody is how many bytes of a body need no reservation. Most requests are smaller. The limit
-// of connections bounds their memory.
+// smallBody is the number of bytes of a body that need no reservation. Most requests are smaller.
+// The limit of connections bounds the memory of small bodies.
 const smallBody = 32 << 10
 
 // maxHeader is the size limit of the headers of a request.
@@ -40,7 +40,7 @@ func defaultServerLimits() serverLimits {
 	}
 }
 
-// patience returns how long the transfer of so many bytes can take.
+// patience returns the time limit for the transfer of a number of bytes.
 func (l *serverLimits) patience(bytes int) time.Duration {
 	return l.transfer + time.Duration(bytes)*time.Second/time.Duration(l.bytesPerSecond)
 }

@@ -9,30 +9,31 @@ import (
 	"time"
 )
 
-// shardLife is how long a shard takes records before another takes its place.
+// shardLife is the time for which a shard accepts records before another one replaces it.
 const shardLife = 4 * time.Hour
 
-// shard is a part of a stream, with the records of the items whose partition keys have some hashes.
+// shard is a part of a stream, with the records of the items whose partition keys have hashes in a
+// range.
 type shard struct {
 	Number uint32 `json:"number"`
-	// Parent is the id of the shard that had the hashes before, empty if there was none.
+	// Parent is the id of the shard that had the hashes before, or empty.
 	Parent string    `json:"parent,omitempty"`
 	Hashes hashRange `json:"hashes"`
-	// First is below the sequence numbers of all records, and Last, 0 while the shard is open,
-	// above them. Neither is that of a record.
+	// First is lower than the sequence numbers of all records. Last is higher, or 0 while the shard
+	// is open. Neither is the number of a record.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last,omitempty"`
-	// Trimmed is the sequence number below which records have been removed, 0 if none was.
+	// Trimmed is the sequence number below which records have been removed, or 0.
 	Trimmed  uint64 `json:"trimmed,omitempty"`
 	OpenedAt int64  `json:"openedAtMilliseconds"`
 	ClosedAt int64  `json:"closedAtMilliseconds,omitempty"`
 }
 
-// openShard is a shard that takes records.
+// openShard is a shard that accepts records.
 type openShard struct {
 	number uint32
 	hashes hashRange
-	// records counts those since the engine last decided whether to split the shard.
+	// records counts the records since the engine last decided whether to split the shard.
 	records int64
 }
 
@@ -44,7 +45,7 @@ type hashRange struct {
 
 var wholeRange = hashRange{0, math.MaxUint32}
 
-// divide returns n ranges that make up the range, or fewer if it is too small.
+// divide splits the range into n ranges, or fewer if it is too small.
 func (h hashRange) divide(n int) []hashRange {
 	size := uint64(h.To) - uint64(h.From) + 1
 	parts := min(uint64(max(n, 1)), size)
@@ -65,18 +66,18 @@ func hashOf(storageKey []byte) uint32 { return binary.BigEndian.Uint32(storageKe
 // start returns the first sequence number from which records can be read.
 func (s *shard) start() uint64 { return max(s.First, s.Trimmed) }
 
-// id returns the shard's id. Ids have the order in which their shards were opened.
+// id returns the shard's id. Ids are in the order in which their shards were opened.
 func (s *shard) id() string { return fmt.Sprintf("shardId-%020d-%08x", s.OpenedAt, s.Number) }
 
-// sequenceDigits is how many digits a sequence number has. The first is 1, so that sequence numbers
-// have one order as texts and as numbers.
+// sequenceDigits is the number of digits of a sequence number. The first digit is 1, so that
+// sequence numbers have the same order as texts and as numbers.
 const sequenceDigits = 21
 
 // sequenceText returns a sequence number as clients see it.
 func sequenceText(number uint64) string { return fmt.Sprintf("1%0*d", sequenceDigits-1, number) }
 
-// openShard adds a shard to a state. The caller holds the table exclusively, or has shown the
-// stream to nobody.
+// openShard adds a shard to a state. The caller holds the table's lock exclusively, or is the only
+// user of the stream.
 func (s *stream) openShard(state *streamState, hashes hashRange, parent string, now int64) {
 	state.Shards = append(state.Shards, shard{
 		Number: state.NextShard, Parent: parent, Hashes: hashes, First: s.take(), OpenedAt: now,
@@ -84,7 +85,7 @@ func (s *stream) openShard(state *streamState, hashes hashRange, parent string, 
 	state.NextShard++
 }
 
-// closeShard ends a shard of a state. The caller holds the table exclusively.
+// closeShard closes a shard of a state. The caller holds the table's lock exclusively.
 func (s *stream) closeShard(closing *shard, now int64) {
 	closing.Last, closing.ClosedAt = s.take(), now
 }
@@ -97,9 +98,10 @@ func (s *stream) take() uint64 {
 	return s.next - 1
 }
 
-// SplitShards closes the open shards of a table's stream, and opens two children of each, each for
-// a half of its partition keys. The service does so when a partition is written to a lot, and this
-// engine too; here a test does. A table without a stream, or without such a table, is an error.
+// SplitShards closes the open shards of a table's stream, and opens two children of each, one for
+// each half of its partition keys. The service and the engine do this when a partition gets many
+// writes; with SplitShards, a test can do it at any time. It fails if the table does not exist or
+// does not have an enabled stream.
 func (e *Engine) SplitShards(table string) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -116,8 +118,8 @@ func (e *Engine) SplitShards(table string) error {
 	return e.replaceShards(t, func(*shard) int { return 2 })
 }
 
-// replaceShards closes the open shards of a table's stream for which parts returns how many
-// children to open, and opens these; 0 keeps a shard. The caller holds the table exclusively.
+// replaceShards calls parts for each open shard of a table's stream. If the result is not 0, it
+// closes the shard and opens that many children. The caller holds the table's lock exclusively.
 func (e *Engine) replaceShards(t *table, parts func(*shard) int) error {
 	s := t.stream
 	s.changing.Lock()

@@ -9,24 +9,25 @@ import (
 	"time"
 )
 
-// iteratorLife is how long a shard iterator can be used.
+// iteratorLife is the time for which a shard iterator can be used.
 const iteratorLife = 15 * time.Minute
 
 // shardIterator is a position in a shard of a stream.
 type shardIterator struct {
 	arn   string
 	shard uint32
-	// from is the sequence number of the next record, if it has one.
+	// from is the lowest sequence number that the next record can have.
 	from uint64
-	// madeAt is when a client got it, in milliseconds.
+	// madeAt is the time at which a client got the iterator, in milliseconds.
 	madeAt int64
 }
 
-// latestLater is a position that the first GetRecords determines: see EffectLateLatest.
+// latestLater is the position of an iterator that the first GetRecords determines: see
+// EffectLateLatest.
 const latestLater = math.MaxUint64
 
-// The text of an iterator is the ARN of the stream, a version, and the rest in base64, with bars
-// between them.
+// The text of an iterator is the ARN of the stream, a version, and the rest in base64, separated by
+// bars.
 const (
 	iteratorVersion = "1"
 	iteratorBytes   = 4 + 8 + 8
@@ -60,7 +61,7 @@ func (i shardIterator) expired(now time.Time) bool {
 	return now.UnixMilli()-i.madeAt > iteratorLife.Milliseconds()
 }
 
-// parseSequence returns the sequence number of a text of sequenceText; false if it can't be one.
+// parseSequence parses a text of sequenceText. It returns false if the text is invalid.
 func parseSequence(text string) (uint64, bool) {
 	rest, found := strings.CutPrefix(text, "1")
 	if !found || len(rest) != sequenceDigits-1 {

@@ -9,13 +9,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// An ExclusiveStartKey has the attributes of the primary key and, for an index, those of its key.
-// It need not be the key of an item.
+// An ExclusiveStartKey has the attributes of the primary key and, for an index, the attributes of
+// the index's key. It need not be the key of an item.
 
 const badStart = "The provided starting key is invalid"
 
-// checkStart checks the number of attributes of an ExclusiveStartKey, and those of the key of the
-// index, or of the table if i is nil. checkStartItem must follow for an index.
+// checkStart checks the number of attributes of an ExclusiveStartKey, and the attributes of the key
+// of the index, or of the table if i is nil. For an index, checkStartItem must be called
+// afterwards.
 func (s *schema) checkStart(i *index, start attribute.Item) error {
 	key := s.keySchemaOf(i)
 	names := map[string]struct{}{}
@@ -50,8 +51,8 @@ func (s *schema) checkStartItem(key attribute.Item) error {
 	return nil
 }
 
-// queryStart returns the storage key of an ExclusiveStartKey that checkStart has checked.
-// It must be within the query, which can return more than one item.
+// queryStart returns the storage key of an ExclusiveStartKey that checkStart has checked. It must
+// be within the query, and the query must be able to return more than one item.
 func (s *schema) queryStart(p *pageRead, key expression.KeyCondition, start attribute.Item) ([]byte, error) {
 	if err := s.checkStartItem(s.keyAttributes(start)); err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
-// keptStatements is how many parsed PartiQL statements are cached.
+// keptStatements is the number of parsed PartiQL statements that are cached.
 const keptStatements = 1000
 
-// statementInput are the parameters of one PartiQL statement.
+// statementInput has the parameters of one PartiQL statement.
 type statementInput struct {
 	text       *string
 	parameters valuesParameter
@@ -37,7 +37,7 @@ func (in *statementInput) read(name string, r *decoder) bool {
 	return true
 }
 
-// statements reads a list of statements, nil if not given.
+// statements reads a list of statements. It returns nil if the parameter is not given.
 func (r *decoder) statements(structType string) []*statementInput {
 	statements := []*statementInput{}
 	given := r.list(func() {
@@ -140,7 +140,7 @@ func verbName(verb partiql.Verb) string {
 	}[verb]
 }
 
-// returned returns the attributes that RETURNING asks for, nil for none.
+// returned returns the attributes that RETURNING asks for, or nil.
 func returned(b *partiql.Bound, done outcome) attribute.Item {
 	which := ""
 	switch b.Returning {
@@ -157,7 +157,8 @@ func returned(b *partiql.Bound, done outcome) attribute.Item {
 	return done.shown(which, b.Change)
 }
 
-// statementTarget returns a fault target for each statement, empty for an invalid one.
+// statementTarget returns a fault target for each statement. The target of an invalid statement is
+// empty.
 func (e *Engine) statementTarget(statements []*statementInput) []target {
 	targets := make([]target, len(statements))
 	for n, in := range statements {

@@ -118,7 +118,7 @@ func TestStatementsOfABatchFailIndividually(t *testing.T) {
 	})
 }
 
-func TestABatchCanNotHaveAnItemTwice(t *testing.T) {
+func TestBatchExecuteStatement_SameItemTwice(t *testing.T) {
 	run(t, openWith(t, simpleTable), []step{
 		{"BatchExecuteStatement", `{"Statements":[
 			{"Statement":"INSERT INTO tab VALUE {'pk':'a','n':1}"},

@@ -23,15 +23,15 @@ import (
 // tries.
 const damageRun = "EMBEDDED_DAMAGE_RUN"
 
-// damageParts is how many processes share all bytes. A failed engine leaves memory and goroutines
-// behind, and hundreds of them slow a process down until opening seems to hang.
+// damageParts is the number of processes that share all bytes. A failed engine leaves memory and
+// goroutines behind, and hundreds of them slow a process down until opening seems to hang.
 const damageParts = 400
 
-// damageSeries are the bytes of each file that one process changes: about Sample of them, or with 0
-// one of every damageParts, from Part on.
+// damageSeries selects the bytes of each file that one process changes, counted from its end: about
+// Sample bytes, or if Sample is 0 one of every damageParts bytes, from Part on.
 type damageSeries struct{ Sample, Part int }
 
-// damagedFolder is a folder with what was acknowledged in it.
+// damagedFolder is a folder, and the load whose acknowledged writes it has.
 type damagedFolder struct {
 	name  string
 	files map[string][]byte
@@ -51,7 +51,7 @@ func folderFiles(fs vfs.FS) (map[string][]byte, error) {
 	for _, name := range names {
 		file, err := fs.Open(fs.PathJoin("data/here", name))
 		if errors.Is(err, os.ErrNotExist) {
-			// Pebble has removed it in the background, after it has made what replaces it.
+			// Pebble has removed the file in the background, after it has created the replacement.
 			continue
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func diskOf(files map[string][]byte) (vfs.FS, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = file.Write(bytes.Clone(content)) // the file system may keep what it is given
+		_, err = file.Write(bytes.Clone(content)) // the file system may retain the slice
 		if err = errors.Join(err, file.Close()); err != nil {
 			return nil, err
 		}
@@ -210,7 +210,7 @@ func (c *damageCounts) add(outcome string) {
 	}
 }
 
-func TestAChangedBitIsDetectedOrHarmless(t *testing.T) {
+func TestStorage_ChangedBit(t *testing.T) {
 	t.Parallel()
 	series := []damageSeries{{Sample: 5}}
 	if *everyFault {
@@ -254,7 +254,7 @@ func damageInProcess(t *testing.T, series damageSeries) map[string]damageCounts 
 	return found.Counts
 }
 
-func TestAFolderWithoutItsMarkerIsRefused(t *testing.T) {
+func TestOpen_FolderWithoutMarker(t *testing.T) {
 	folders := must(foldersToDamage())(t)
 	for _, folder := range folders {
 		files := maps.Clone(folder.files)

@@ -33,15 +33,15 @@ const (
 	// tries. A failed engine leaves goroutines behind.
 	faultRun = "EMBEDDED_FAULT_RUN"
 
-	// faultTime is how long a request, opening or closing can take at most.
+	// faultTime limits the time that a request, opening or closing can take.
 	faultTime = 20 * time.Second
 )
 
-// faultSeries are the calls of one fault that one process tries.
+// faultSeries selects the calls of one fault that one process tries.
 type faultSeries struct {
 	Fault   int
 	Forever bool
-	// From, Step and To are the numbers of the calls.
+	// The numbers of the calls are From, From+Step and so on, up to To.
 	From, Step, To int
 }
 
@@ -59,12 +59,13 @@ func (c *faultCounts) add(more faultCounts) {
 	c.Problems = append(c.Problems, more.Problems...)
 }
 
-// storageLoad uses an engine and records what must be, and what may be, stored.
+// storageLoad uses an engine and records the data that must be stored, and the data that may be
+// stored.
 type storageLoad struct {
 	client *dynamodb.Client
 	engine *embedded.Engine
-	// stored has the possible values of each item: the acknowledged one, and those of writes
-	// without a response. The empty value is no item.
+	// stored has the acknowledged value of each item. maybe has the values of later writes without
+	// a response. An empty value means that the item does not exist.
 	stored map[string]string
 	maybe  map[string][]string
 	// made and index are set when the table and the later index were acknowledged.
@@ -77,8 +78,8 @@ func newStorageLoad() *storageLoad {
 	return &storageLoad{stored: map[string]string{}, maybe: map[string][]string{}}
 }
 
-// wrote records a write of values by key, which must be stored if it was acknowledged, and else may
-// be.
+// wrote records a write of values by key. The write must be stored if it was acknowledged;
+// otherwise it may be.
 func (l *storageLoad) wrote(values map[string]string, err error) error {
 	for key, value := range values {
 		if err == nil {
@@ -236,7 +237,7 @@ func (l *storageLoad) waitForIndex() error {
 	}
 }
 
-// check reads everything and compares it with what was acknowledged.
+// check reads everything and compares it with the recorded writes.
 func (l *storageLoad) check() error {
 	found := map[string]string{}
 	in := &dynamodb.ScanInput{TableName: aws.String("rich"), ProjectionExpression: aws.String("pk, v"), ConsistentRead: aws.Bool(true)}
@@ -251,12 +252,12 @@ func (l *storageLoad) check() error {
 	}
 	for key, value := range l.stored {
 		if !l.allowed(key, found[key]) {
-			return fmt.Errorf("%s is %q, acknowledged was %q, without a response were %q", key, found[key], value, l.maybe[key])
+			return fmt.Errorf("%s is %q, want the acknowledged value %q, or one of the values without a response %q", key, found[key], value, l.maybe[key])
 		}
 	}
 	for key, value := range found {
 		if !l.allowed(key, value) {
-			return fmt.Errorf("%s is %q, which nobody wrote", key, value)
+			return fmt.Errorf("%s is %q, which was never written", key, value)
 		}
 	}
 	indexes := []string{"group"}
@@ -286,8 +287,7 @@ func (l *storageLoad) checkIndex(index string, want int) error {
 	return err
 }
 
-// storageProblem returns what is wrong with an error of an engine whose storage fails, "" for
-// nothing.
+// storageProblem returns the problem with an error of an engine whose storage fails, or "".
 func storageProblem(err error) string {
 	switch {
 	case !errors.Is(err, embedded.ErrStorageFailed):
@@ -311,7 +311,7 @@ func tryFault(fault storageFault, at int, forever bool) (outcome, problem string
 		outcome = "not reached"
 	}
 	fs.repair()
-	// What was acknowledged is stored, also after the loss of all unsynced data.
+	// Acknowledged writes are stored, even after the loss of all unsynced data.
 	for what, after := range map[string]vfs.FS{
 		"afterwards": fs, "after a crash": disk.CrashClone(vfs.CrashCloneCfg{}),
 	} {
@@ -378,7 +378,7 @@ func (l *storageLoad) afterFailure(err error) string {
 	return ""
 }
 
-// reopen checks that the folder can be opened and has what was acknowledged.
+// reopen checks that the folder can be opened and has the recorded writes.
 func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	engine, err := embedded.Open("data/here", embedded.WithFS(fs), embedded.WithSweepInterval(0))
 	if err != nil {
@@ -456,7 +456,7 @@ func inProcess(t *testing.T, series faultSeries) faultCounts {
 	return counts
 }
 
-func TestFaultsOfTheStorageLoseNoAcknowledgedWrite(t *testing.T) {
+func TestStorage_FaultsLoseNoAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	for i, fault := range storageFaults {
 		fs := &faultyFS{FS: vfs.NewCrashableMem(), fault: fault}

@@ -42,7 +42,7 @@ func decodeStoredItem(stored []byte) (attribute.Item, int, error) {
 }
 
 // appendItemAt appends the prefix and the projection of the item at a storage key, or nothing if
-// there is no item. It returns the item's size, and whether there is an item.
+// the item does not exist. It returns the item's size, and whether the item exists.
 func appendItemAt(
 	dst []byte, prefix string, from storage.Getter, key []byte, project projector,
 ) (appended []byte, size int, exists bool, err error) {
@@ -58,7 +58,7 @@ func appendItemAt(
 	return dst, size, exists, err
 }
 
-// sizedItem is an item and its size. The item is nil if there is none.
+// sizedItem is an item and its size. The item is nil if it does not exist.
 type sizedItem struct {
 	item attribute.Item
 	size int
@@ -75,7 +75,7 @@ func loadItem(from storage.Reader, key []byte) (sizedItem, error) {
 	return f, err
 }
 
-// projection returns the attributes of an item that the index holds.
+// projection returns the attributes of an item that the index contains.
 func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	if i.Projection == projectAll {
 		return item
@@ -93,7 +93,7 @@ func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 
 // indexes reports whether the item has an entry in the index: it has all key attributes of the
 // index, with valid types and values. An item that was written before the index was created can
-// have invalid ones, and is left out of the index.
+// have invalid key attributes. It is left out of the index.
 func (s *schema) indexes(i *index, item attribute.Item) bool {
 	if item == nil {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// The views of a stream: what its records hold of an item besides the key.
+// The views of a stream: the images of an item that its records contain, in addition to the key.
 const (
 	viewKeys = "KEYS_ONLY"
 	viewNew  = "NEW_IMAGE"
@@ -21,44 +21,45 @@ const (
 )
 
 // stream is a stream of a table: a record for each change of an item. At most one stream of a table
-// is enabled; enabling it anew makes another. A disabled stream can be read for 24 hours.
+// is enabled. After it is disabled, enabling streams again creates another one. A disabled stream
+// can be read for 24 hours.
 //
 // Three invariants make it complete:
 //
 //   - A record is in the batch of the change that it describes. Neither is stored without the
 //     other.
-//   - Its sequence number is reserved while the item is locked. The records of an item have the
+//   - Its sequence number is reserved while the item is locked. The records of an item are in the
 //     order of its changes.
-//   - Readers are shown the records below the first one whose batch is not committed. No record
-//     appears below one that was shown.
+//   - Readers get only the records before the first one whose batch is not committed. No record
+//     appears before one that a reader already got.
 //
-// A writer holds the table's lock shared from reserving to the end of the commit. Opening or
-// closing shards needs that lock exclusively, so no pendingRecord exists meanwhile.
+// A writer holds the table's lock shared from reserving a sequence number to the end of the commit.
+// Opening or closing shards needs that lock exclusively, so no pendingRecord exists at that time.
 type stream struct {
 	id    uint32
 	table string
 	label string
 	view  string
 
-	// changing is held by whoever stores a new state.
+	// changing is held while a new state is stored.
 	changing sync.Mutex
 
-	// lock guards all below. The state itself is replaced, never changed.
+	// lock guards the fields below. The state itself is replaced, never changed.
 	lock  sync.Mutex
 	state *streamState
-	// open are the shards that take records, in the order of their hashes.
+	// open has the shards that accept records, in the order of their hashes.
 	open []*openShard
-	// next is the sequence number that is reserved next.
+	// next is the next sequence number to reserve.
 	next uint64
-	// newest is the time of the newest record, in milliseconds. Times do not go back within a
+	// newest is the time of the newest record, in milliseconds. Times never decrease within a
 	// stream.
 	newest int64
-	// reserved are the places of records whose batches are not committed, in the order of their
-	// sequence numbers, from the first that is not done.
+	// reserved has the pending records, in the order of their sequence numbers. The first one is
+	// never done.
 	reserved []*pendingRecord
-	// sweptAt is when the engine last decided which shards to split, in milliseconds.
+	// sweptAt is the time at which the engine last decided which shards to split, in milliseconds.
 	sweptAt int64
-	// readers counts the requests that read records now, by the number of the shard.
+	// readers counts the requests that are reading records, by the number of the shard.
 	readers map[uint32]int
 }
 
@@ -76,15 +77,15 @@ type streamState struct {
 	Shards []shard `json:"shards"`
 }
 
-// streamReference is what the schema of a table holds of its newest stream.
+// streamReference describes a table's newest stream in the table's schema.
 type streamReference struct {
 	Label   string `json:"label"`
 	View    string `json:"view"`
 	Enabled bool   `json:"enabled"`
 }
 
-// The keys of the storage: a letter, then the number of the stream, and for a record besides the
-// number of its shard and its sequence number.
+// The storage keys: a letter and the number of the stream. The key of a record also has the number
+// of its shard and its sequence number.
 const (
 	streamSpace = 'd'
 	recordSpace = 'r'
@@ -120,7 +121,7 @@ func tableOfStream(arn string) (name string, isStream bool) {
 	return name, found && isName(name) && label != ""
 }
 
-// newStream makes an enabled stream for a table. It is neither stored nor shown.
+// newStream creates an enabled stream for a table. It does not store it, or show it to clients.
 func (e *Engine) newStream(s *schema, view string) *stream {
 	e.streamsLock.Lock()
 	defer e.streamsLock.Unlock()
@@ -145,7 +146,7 @@ func (s *streamState) stream() *stream {
 	return &stream{id: s.ID, table: s.Table, label: s.Label, view: s.View, next: 1, readers: map[uint32]int{}}
 }
 
-// streamLabel returns the label of a stream that is made at a time in milliseconds.
+// streamLabel returns the label of a stream that is created at a time in milliseconds.
 func streamLabel(at int64) string {
 	return time.UnixMilli(at).UTC().Format("2006-01-02T15:04:05.000")
 }
@@ -158,7 +159,7 @@ func (e *Engine) showStream(s *stream) {
 	e.startSweeper()
 }
 
-// streamOf returns the stream with an ARN, nil if there is none.
+// streamOf returns the stream with an ARN, or nil.
 func (e *Engine) streamOf(arn string) *stream {
 	e.streamsLock.RLock()
 	defer e.streamsLock.RUnlock()
@@ -180,7 +181,7 @@ func (s *stream) copied() *streamState {
 	return &state
 }
 
-// install makes a state that is stored the current one.
+// install makes a stored state the current one.
 func (s *stream) install(state *streamState) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -201,12 +202,12 @@ func (s *stream) install(state *streamState) {
 	s.open = open
 }
 
-// find returns the place of a shard in the state, -1 if it has none.
+// find returns the index of a shard in Shards, or -1.
 func (s *streamState) find(number uint32) int {
 	return slices.IndexFunc(s.Shards, func(candidate shard) bool { return candidate.Number == number })
 }
 
-// save returns what adds the state to a batch.
+// save returns a function that adds the state to a batch.
 func (s *streamState) save() (func(*storage.Batch), error) {
 	stored, err := json.Marshal(s)
 	if err != nil {
@@ -215,8 +216,8 @@ func (s *streamState) save() (func(*storage.Batch), error) {
 	return func(batch *storage.Batch) { batch.Set(streamKey(s.ID), stored) }, nil
 }
 
-// storeStream stores the state of a stream with what also adds to the batch, and installs it. The
-// caller holds changing.
+// storeStream stores the state of a stream, in one commit with the writes that also adds to the
+// batch, and installs it. The caller holds changing.
 func (e *Engine) storeStream(s *stream, state *streamState, also func(*storage.Batch)) error {
 	save, err := state.save()
 	if err != nil {
@@ -234,8 +235,8 @@ func (e *Engine) storeStream(s *stream, state *streamState, also func(*storage.B
 	return nil
 }
 
-// disable returns the state of a stream that takes no more records: all its shards are closed. The
-// caller holds the table exclusively, and changing.
+// disable returns the state of a stream that accepts no more records: all its shards are closed.
+// The caller holds changing, and the table's lock exclusively.
 func (s *stream) disable(now int64) *streamState {
 	state := s.copied()
 	for i := range state.Shards {
@@ -248,7 +249,7 @@ func (s *stream) disable(now int64) *streamState {
 }
 
 // loadStreams reads the streams, once, after the tables and before the engine is used. It reads one
-// record of each shard, however many there are.
+// record of each shard, regardless of the number of records.
 func (e *Engine) loadStreams() error {
 	it, err := e.store.Iterate([]byte{streamSpace}, []byte{streamSpace + 1})
 	if err != nil {
@@ -269,7 +270,7 @@ func (e *Engine) loadStreams() error {
 func (e *Engine) loadStream(stored []byte) error {
 	state := new(streamState)
 	if err := json.Unmarshal(stored, state); err != nil {
-		return fmt.Errorf("a stream: %w", err)
+		return fmt.Errorf("decoding a stream: %w", err)
 	}
 	e.nextStream = max(e.nextStream, state.ID+1)
 	s := state.stream()
@@ -291,8 +292,8 @@ func (e *Engine) loadStream(stored []byte) error {
 	return nil
 }
 
-// lastRecord returns the sequence number and the time of the newest record of a shard, 0 if it has
-// none.
+// lastRecord returns the sequence number and the time of the newest record of a shard, or 0 if it
+// has no records.
 func (e *Engine) lastRecord(stream, shard uint32) (number uint64, at int64, err error) {
 	it, err := e.store.Iterate(recordKey(stream, shard, 0), recordKey(stream, shard+1, 0))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// TestReadersMissNothingWhileWritersCommit reads a stream from iterator to iterator while many
-// write to a disk, whose commits do not end in the order of their sequence numbers, and while
-// shards are split.
-func TestReadersMissNothingWhileWritersCommit(t *testing.T) {
+// TestStream_ReadersMissNothingWhileWritersCommit reads a stream from iterator to iterator while
+// many goroutines write to a disk, where commits do not finish in the order of their sequence
+// numbers, and while shards are split.
+func TestStream_ReadersMissNothingWhileWritersCommit(t *testing.T) {
 	const writers, writes = 16, 30
 	engine, err := embedded.Open(t.TempDir())
 	if err != nil {
@@ -53,7 +53,7 @@ func TestReadersMissNothingWhileWritersCommit(t *testing.T) {
 			key := sdkItem(r.Dynamodb.Keys)
 			w, i := key["pk"].(*types.AttributeValueMemberS).Value, key["sk"].(*types.AttributeValueMemberN).Value
 			if i != fmt.Sprint(next[w]) {
-				t.Fatalf("writer %s: record %s comes where %d is due", w, i, next[w])
+				t.Fatalf("writer %s: got record %s, want %d", w, i, next[w])
 			}
 			next[w]++
 		}

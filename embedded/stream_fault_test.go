@@ -14,7 +14,7 @@ import (
 )
 
 // The children of shards are listed late, all of them or some. Their parents are not.
-func TestFaultsOfLateShards(t *testing.T) {
+func TestFault_LateShards(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0), embedded.WithStreamShards(2))
@@ -56,8 +56,8 @@ func TestFaultsOfLateShards(t *testing.T) {
 	}
 }
 
-// The position LATEST of an iterator is that of the first GetRecords.
-func TestFaultOfALateLatest(t *testing.T) {
+// The first GetRecords with an iterator determines the position of LATEST.
+func TestFault_LateLatest(t *testing.T) {
 	t.Parallel()
 	engine := openMemory(t, embedded.WithFaults(embedded.Fault{Effect: embedded.EffectLateLatest}))
 	client := clientOf(engine)

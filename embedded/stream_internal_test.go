@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// FuzzDecodeRecord decodes any bytes as a stored record. What is decoded is stored as
-// the same record.
+// FuzzDecodeRecord decodes any bytes as a stored record. A record that can be decoded must be the
+// same after it is encoded and decoded again.
 func FuzzDecodeRecord(f *testing.F) {
 	item := attribute.Item{"pk": {Kind: attribute.S, Text: "a"}, "n": {Kind: attribute.N, Text: "1"}}
 	for _, r := range []streamRecord{
@@ -34,7 +34,8 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
-// FuzzParseIterator parses any text as a shard iterator. What is parsed has one text.
+// FuzzParseIterator parses any text as a shard iterator. The text of a parsed iterator must parse
+// to the same iterator.
 func FuzzParseIterator(f *testing.F) {
 	f.Add(shardIterator{arn: streamARN("orders", "2026-01-01T00:00:00.000"), shard: 1, from: 2, madeAt: 3}.text())
 	f.Add("arn:aws:dynamodb:us-east-1:000000000000:table/a/stream/b|1|")

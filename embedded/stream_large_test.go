@@ -16,12 +16,12 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-var streamRecords = flag.Int("stream.records", 4_000, "how many records the stream has that an engine is opened with")
+var streamRecords = flag.Int("stream.records", 4_000, "the number of records of the stream with which an engine is opened")
 
-// TestALongStreamOpens opens a folder with many records, logs how long that takes, and reads the
-// ends of its shards. Opening reads a record of each shard, so it takes no longer with more of
-// them.
-func TestALongStreamOpens(t *testing.T) {
+// TestOpen_LongStream opens a folder with many records, logs the time that this takes, and reads
+// the ends of its shards. Opening reads one record of each shard, so it does not take longer with
+// more records.
+func TestOpen_LongStream(t *testing.T) {
 	const writers, batch = 16, 25
 	dir := t.TempDir()
 	engine, err := embedded.Open(dir)

@@ -21,14 +21,14 @@ import (
 )
 
 var (
-	streamOperations = flag.Int("stream.operations", testsize.Of(500, 1_500), "how many random operations each view of a stream is tested with")
+	streamOperations = flag.Int("stream.operations", testsize.Of(500, 1_500), "the number of random operations with which each view of a stream is tested")
 	streamSeed       = flag.Uint64("stream.seed", 1, "the seed of the random operations on a table with a stream")
 )
 
-// TestReplayedStreamGivesTheTable makes random changes of every kind, also some that are refused,
-// while shards are replaced and split, and rebuilds the table from the stream: whole where the view
-// has new images, and otherwise as far as the view says.
-func TestReplayedStreamGivesTheTable(t *testing.T) {
+// TestStream_ReplayGivesTheTable makes random changes of every kind, including some that are
+// refused, while shards are replaced and split, and rebuilds the table from the stream: completely
+// if the view has new images, otherwise as far as the view allows.
+func TestStream_ReplayGivesTheTable(t *testing.T) {
 	for _, view := range streamViews {
 		t.Run(string(view), func(t *testing.T) {
 			t.Logf("repeat with -stream.operations=%d -stream.seed=%d", *streamOperations, *streamSeed)
@@ -81,7 +81,7 @@ func itemKey(item attributes) string {
 	return item["pk"].(*types.AttributeValueMemberS).Value + "/" + item["sk"].(*types.AttributeValueMemberN).Value
 }
 
-// randomWriter changes few items in all the ways that there are.
+// randomWriter changes a few items with all kinds of writes.
 type randomWriter struct {
 	client       *dynamodb.Client
 	random       *rand.Rand
@@ -94,7 +94,7 @@ func (w *randomWriter) key() attributes {
 
 func (w *randomWriter) item() attributes {
 	item := w.key()
-	item["x"] = number(strconv.Itoa(w.random.IntN(3))) // often what there is already
+	item["x"] = number(strconv.Itoa(w.random.IntN(3))) // often the stored value
 	return item
 }
 
@@ -174,8 +174,8 @@ func (w *randomWriter) change(ctx context.Context) {
 	}
 }
 
-// replayedTable is a table as its stream tells it. Of a view without new images it knows which
-// items there are, and of old images what they were before their last change.
+// replayedTable is a table that is rebuilt from its stream. If the view does not have new images,
+// the rebuilt table only has the keys of the items.
 type replayedTable struct {
 	view  types.StreamViewType
 	items map[string]attributes
@@ -198,7 +198,7 @@ func (r *replayedTable) replay(t *testing.T, records []streamtypes.Record) {
 			}
 		}
 		if r.view == types.StreamViewTypeNewAndOldImages && existed && !reflect.DeepEqual(sdkItem(change.OldImage), before) {
-			t.Fatalf("%s was %v, and the record says %v", key, before, sdkItem(change.OldImage))
+			t.Fatalf("%s was %v, but the record has the old image %v", key, before, sdkItem(change.OldImage))
 		}
 		if record.EventName == streamtypes.OperationTypeRemove {
 			delete(r.items, key)
@@ -206,7 +206,7 @@ func (r *replayedTable) replay(t *testing.T, records []streamtypes.Record) {
 		}
 		r.items[key] = sdkItem(change.NewImage)
 		if change.NewImage != nil && reflect.DeepEqual(r.items[key], before) {
-			t.Fatalf("a record says that %s has changed to what it was: %v", key, before)
+			t.Fatalf("a record says that %s has changed, but it is still %v", key, before)
 		}
 	}
 }
@@ -214,13 +214,13 @@ func (r *replayedTable) replay(t *testing.T, records []streamtypes.Record) {
 func (r *replayedTable) compare(t *testing.T, table map[string]attributes) {
 	t.Helper()
 	if len(r.items) != len(table) {
-		t.Errorf("the stream says that there are %d items, and the table has %d", len(r.items), len(table))
+		t.Errorf("the stream gives %d items, but the table has %d", len(r.items), len(table))
 	}
 	for key, item := range table {
 		replayed, exists := r.items[key]
 		hasImage := r.view == types.StreamViewTypeNewImage || r.view == types.StreamViewTypeNewAndOldImages
 		if !exists || hasImage && !reflect.DeepEqual(replayed, item) {
-			t.Errorf("%s: the stream says %v, the table %v", key, fmt.Sprint(replayed), fmt.Sprint(item))
+			t.Errorf("%s: the stream gives %v, but the table has %v", key, fmt.Sprint(replayed), fmt.Sprint(item))
 		}
 	}
 }

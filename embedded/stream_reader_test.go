@@ -18,8 +18,8 @@ func streamsOf(engine *embedded.Engine) *dynamodbstreams.Client {
 	return dynamodbstreams.NewFromConfig(engine.AWSConfig(), func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} })
 }
 
-// createStreamTable makes a table with the key pk (S) and sk (N), and a stream, and returns its
-// ARN.
+// createStreamTable creates a table with the key pk (S) and sk (N), and a stream, and returns the
+// stream's ARN.
 func createStreamTable(t *testing.T, client *dynamodb.Client, name string, view types.StreamViewType) string {
 	t.Helper()
 	createTable(t, client, name)
@@ -48,14 +48,14 @@ type streamReader struct {
 	client *dynamodbstreams.Client
 	arn    string
 	limit  *int32
-	// page is how many shards a page of them has at most, nil for the service's 100.
+	// page is the maximum number of shards on a page, or nil for the service's 100.
 	page *int32
-	// renews makes the reader get another iterator for one that has expired.
+	// renews makes the reader replace an iterator that has expired.
 	renews    bool
 	iterators map[string]*string
-	// last are the sequence numbers that were read last.
+	// last has the sequence number of the last record that was read, by shard.
 	last map[string]*string
-	// ended are the shards that have been read to their end.
+	// ended has the shards that have been read to their end.
 	ended map[string]bool
 }
 
@@ -145,7 +145,7 @@ func (s *streamReader) nextOf(ctx context.Context, shard string) ([]streamtypes.
 	}
 }
 
-// position gets an iterator behind what was read of a shard.
+// position gets an iterator after the records of a shard that were read.
 func (s *streamReader) position(ctx context.Context, shard string) error {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &s.arn, ShardId: &shard, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,

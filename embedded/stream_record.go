@@ -11,20 +11,20 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// streamRecord is a record of a stream: what a change has done to an item.
+// streamRecord is a record of a stream: a change of an item.
 type streamRecord struct {
 	event   streamEvent
 	expired bool
-	// at is when the change was made, in milliseconds.
+	// at is the time of the change, in milliseconds.
 	at   int64
 	keys attribute.Item
-	// old and new are the images that the stream's view holds, nil where it holds none.
+	// old and new are the images that the stream's view contains, or nil.
 	old, new attribute.Item
-	// size is that of the keys and images, in bytes as DynamoDB counts them.
+	// size is the size of the keys and images, in bytes as DynamoDB counts them.
 	size int
 }
 
-// streamEvent is what a change did to an item.
+// streamEvent is the kind of a change of an item.
 type streamEvent byte
 
 const (
@@ -35,7 +35,7 @@ const (
 
 var eventNames = [...]string{eventInsert: "INSERT", eventModify: "MODIFY", eventRemove: "REMOVE"}
 
-// recordOf returns the record of a change, and false if the change has changed nothing.
+// recordOf returns the record of a change, or false if the item is unchanged.
 func (s *stream) recordOf(ch *change, done outcome) (streamRecord, bool) {
 	if done.old == nil && done.new == nil || done.old != nil && done.new != nil && attribute.EqualItems(done.old, done.new) {
 		return streamRecord{}, false
@@ -195,7 +195,7 @@ type pendingRecord struct {
 }
 
 // record adds the records of staged changes to their batch, and returns their places. The caller
-// ends these when the batch is committed or has failed, and holds the tables and the locks of the
+// ends them after the batch is committed or has failed, and holds the locks of the tables and the
 // items until then. A change that has failed has no outcome, and so no record.
 func (e *Engine) record(batch *storage.Batch, changes []*change, done []outcome) []*pendingRecord {
 	var reserved []*pendingRecord
@@ -239,7 +239,7 @@ func endAll(reserved []*pendingRecord) {
 	}
 }
 
-// end ends a pendingRecord, whose batch is committed or has failed.
+// end marks a pendingRecord as done. Its batch is committed or has failed.
 func (r *pendingRecord) end() {
 	s := r.stream
 	s.lock.Lock()

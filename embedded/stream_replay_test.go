@@ -14,10 +14,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// checkStreamGivesTable returns an error unless the records of a table's stream, of new and old
-// images and from its beginning, lead from record to record to what the table holds. A write
-// without its record, a record without its write, and records of an item out of order are all
-// found.
+// checkStreamGivesTable replays a table's stream, which must have new and old images, from its
+// start. It returns an error unless the old image of each record is the item before the change, and
+// the replayed items are the items of the table. This finds a write without its record, a record
+// without its write, and records of an item out of order.
 func checkStreamGivesTable(ctx context.Context, engine *embedded.Engine, table string) error {
 	client := clientOf(engine)
 	found, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
@@ -36,7 +36,7 @@ func checkStreamGivesTable(ctx context.Context, engine *embedded.Engine, table s
 		before, after := sdkItem(record.Dynamodb.OldImage), sdkItem(record.Dynamodb.NewImage)
 		key := itemKey(sdkItem(record.Dynamodb.Keys))
 		if !reflect.DeepEqual(items[key], before) {
-			return fmt.Errorf("record %d of the stream says that %s was %v, and it was %v", i, key, before, items[key])
+			return fmt.Errorf("record %d of the stream: %s has the old image %v, want %v", i, key, before, items[key])
 		}
 		if items[key] = after; after == nil {
 			delete(items, key)
@@ -51,18 +51,19 @@ func checkStreamGivesTable(ctx context.Context, engine *embedded.Engine, table s
 		}
 		for _, item := range page.Items {
 			if key := itemKey(item); !reflect.DeepEqual(items[key], item) {
-				return fmt.Errorf("the stream says that %s is %v, and it is %v", key, items[key], item)
+				return fmt.Errorf("the stream gives %s as %v, but the table has %v", key, items[key], item)
 			}
 			n++
 		}
 	}
 	if n != len(items) {
-		return fmt.Errorf("the stream says that there are %d items, and there are %d", len(items), n)
+		return fmt.Errorf("the stream gives %d items, but the table has %d", len(items), n)
 	}
 	return nil
 }
 
-// sdkItem is an item of a record in the form of the client for tables, nil if there is none.
+// sdkItem converts an item of a record to the form of the client for tables. It returns nil for
+// nil.
 func sdkItem(item map[string]streamtypes.AttributeValue) attributes {
 	if item == nil {
 		return nil

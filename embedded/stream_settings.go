@@ -79,7 +79,8 @@ func (in *updateTableInput) checkStream(t *table) error {
 	return in.stream.checkUpdated(t)
 }
 
-// enableStream makes the stream that a schema is to have, nil if none, and returns what stores it.
+// enableStream creates the stream that the parameter asks for, and returns it with the functions
+// that store it. It returns nil if the parameter does not enable a stream.
 func (e *Engine) enableStream(s *schema, p *streamParameter) (*stream, []func(*storage.Batch), error) {
 	if p == nil || !*p.enabled {
 		return nil, nil, nil
@@ -93,8 +94,8 @@ func (e *Engine) enableStream(s *schema, p *streamParameter) (*stream, []func(*s
 	return made, []func(*storage.Batch){save}, nil
 }
 
-// disableStream disables the stream of a table in the commit that commit makes with what it is
-// given. The caller holds the table exclusively.
+// disableStream disables the stream of a table in the batch that commit commits. commit must add
+// the functions that it is given to that batch. The caller holds the table's lock exclusively.
 func (e *Engine) disableStream(t *table, commit func(also ...func(*storage.Batch)) error) error {
 	s := t.stream
 	if s == nil {
@@ -116,7 +117,7 @@ func (e *Engine) disableStream(t *table, commit func(also ...func(*storage.Batch
 }
 
 // changeStream stores a table's next schema, and enables or disables its stream in the same commit.
-// The caller holds the table exclusively.
+// The caller holds the table's lock exclusively.
 func (e *Engine) changeStream(t *table, next *schema, p *streamParameter) error {
 	commit := func(also ...func(*storage.Batch)) error {
 		return e.changeSchema(t, func(s *schema) { *s = *next }, append(also, t.droppedIndexes(next))...)

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// streamRetention is how long a record can be read.
+	// streamRetention is the time for which a record can be read.
 	streamRetention = 24 * time.Hour
-	// trimStep is how many records are looked at for one commit that removes them.
+	// trimStep is the maximum number of records that one commit removes.
 	trimStep = 10_000
-	// splitRate is how many records a second make the engine split a shard: what a partition of the
-	// service can write.
+	// splitRate is the number of records a second above which the engine splits a shard: the writes
+	// that a partition of the service can take.
 	splitRate = 1000
 )
 
-// sweepStreams replaces the shards that are old or written to a lot, and removes what has been
-// readable for 24 hours: records, shards and disabled streams. Writers wait only while a shard is
+// sweepStreams replaces shards that are old or get many writes. It removes records, shards and
+// disabled streams that have been readable for 24 hours. Writers wait only while a shard is
 // replaced, for one commit.
 func (e *Engine) sweepStreams() error {
 	e.streamsLock.RLock()
@@ -87,7 +87,7 @@ func (e *Engine) replaceDue(s *stream) error {
 	return e.replaceShards(t, func(candidate *shard) int { return candidate.children(busy, now) })
 }
 
-// children returns how many shards have to take the place of one, 0 if it stays.
+// children returns the number of shards that have to replace the shard, or 0 if it stays.
 func (s *shard) children(busy map[uint32]bool, now int64) int {
 	switch {
 	case s.Last != 0:
@@ -101,7 +101,7 @@ func (s *shard) children(busy map[uint32]bool, now int64) int {
 }
 
 // trim removes records of a shard that were made before the horizon, at most trimStep, and the
-// shard if it is closed and has none left. It reports whether there is more to remove.
+// shard if it is closed and has no records left. It reports whether there is more to remove.
 func (e *Engine) trim(s *stream, number uint32, horizon int64) (more bool, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -130,8 +130,9 @@ func (e *Engine) trim(s *stream, number uint32, horizon int64) (more bool, err e
 	return n == trimStep, e.storeStream(s, state, func(batch *storage.Batch) { batch.DeleteRange(from, to) })
 }
 
-// oldRecords returns how many records of a shard, from its first, were made before the horizon, the
-// last of them, and whether there are no others. It stops at trimStep.
+// oldRecords counts the oldest records of a shard that were made before the horizon, up to
+// trimStep. last is the sequence number of the last of them. end reports whether the shard has no
+// other records.
 func (e *Engine) oldRecords(s *stream, of *shard, horizon int64) (end bool, last uint64, n int, err error) {
 	it, err := e.store.Iterate(recordKey(s.id, of.Number, of.Trimmed), recordKey(s.id, of.Number, s.visible()))
 	if err != nil {

@@ -22,7 +22,7 @@ var streamViews = []types.StreamViewType{
 	types.StreamViewTypeKeysOnly, types.StreamViewTypeNewImage, types.StreamViewTypeOldImage, types.StreamViewTypeNewAndOldImages,
 }
 
-// TestRecordsOfEachView changes an item in every way, and reads what the stream says of it.
+// TestRecordsOfEachView changes an item in every way, and reads the records of the changes.
 func TestRecordsOfEachView(t *testing.T) {
 	a1 := attributes{"pk": text("a"), "sk": number("1"), "x": number("1")}
 	a2 := attributes{"pk": text("a"), "sk": number("1"), "x": number("2")}
@@ -69,7 +69,7 @@ func TestRecordsOfEachView(t *testing.T) {
 				seen[*r.EventID] = true
 				checkImages(t, r.Dynamodb, view, want[i].old, want[i].new)
 				if i > 0 && *r.Dynamodb.SequenceNumber <= *records[i-1].Dynamodb.SequenceNumber {
-					t.Errorf("record %d has the sequence number %s behind %s", i, *r.Dynamodb.SequenceNumber,
+					t.Errorf("record %d has the sequence number %s after %s", i, *r.Dynamodb.SequenceNumber,
 						*records[i-1].Dynamodb.SequenceNumber)
 				}
 			}
@@ -109,8 +109,9 @@ func checkImages(t *testing.T, r *streamtypes.StreamRecord, view types.StreamVie
 	}
 }
 
-// TestStreamSpecificationsInTheServicesWords has what CreateTable and UpdateTable refuse.
-func TestStreamSpecificationsInTheServicesWords(t *testing.T) {
+// TestStreamSpecification_Errors has the specifications that CreateTable and
+// UpdateTable refuse.
+func TestStreamSpecification_Errors(t *testing.T) {
 	engine := openMemory(t)
 	const create = `{"TableName":"orders","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],` +
 		`"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST","StreamSpecification":%s}`
@@ -155,7 +156,8 @@ func TestStreamSpecificationsInTheServicesWords(t *testing.T) {
 	}
 }
 
-// TestDescriptionsNameTheStream follows a stream from its making to its end in the descriptions.
+// TestDescriptionsNameTheStream follows a stream in the descriptions, from its creation to its
+// removal.
 func TestDescriptionsNameTheStream(t *testing.T) {
 	clock := &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0))
@@ -215,7 +217,8 @@ func TestDescriptionsNameTheStream(t *testing.T) {
 	}
 }
 
-// TestShardsAreReplaced has shards that get old, that are split, and whose stream is disabled.
+// TestShardsAreReplaced has shards that become old, shards that are split, and shards whose stream
+// is disabled.
 func TestShardsAreReplaced(t *testing.T) {
 	clock := &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0), embedded.WithStreamShards(2))
@@ -279,7 +282,7 @@ func TestShardsAreReplaced(t *testing.T) {
 	}
 }
 
-// TestRecordsAreTrimmedAfterADay also has iterators that are older than what is left.
+// TestRecordsAreTrimmedAfterADay also uses iterators at records that have been trimmed.
 func TestRecordsAreTrimmedAfterADay(t *testing.T) {
 	clock := &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0))
@@ -332,15 +335,16 @@ func TestRecordsAreTrimmedAfterADay(t *testing.T) {
 	if got := readerOf(streams, arn).mustNext(t); len(got) != 0 {
 		t.Errorf("left a day later: %v", got)
 	}
-	// The shard that took the first one's place was closed now.
+	// The shard that replaced the first one has been closed by this sweep.
 	shards := must(readerOf(streams, arn).shards(t.Context()))(t)
 	if len(shards) != 2 || *shards[0].ShardId == *shard || *shards[1].ParentShardId != *shards[0].ShardId {
 		t.Errorf("shards: %v", shards)
 	}
 }
 
-// TestExpiredItemsAreRemovedByTheService has the identity of a deletion by time to live.
-func TestExpiredItemsAreRemovedByTheService(t *testing.T) {
+// TestStream_ExpiredItemsAreRemovedByTheService checks the identity in the record of a deletion by
+// time to live.
+func TestStream_ExpiredItemsAreRemovedByTheService(t *testing.T) {
 	clock := &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0))
 	client := clientOf(engine)
@@ -362,8 +366,8 @@ func TestExpiredItemsAreRemovedByTheService(t *testing.T) {
 	}
 }
 
-// TestFaultsOfStreams has each effect that concerns streams.
-func TestFaultsOfStreams(t *testing.T) {
+// TestFault_EffectsOnGetRecords tests each effect that concerns GetRecords.
+func TestFault_EffectsOnGetRecords(t *testing.T) {
 	clock := &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0))
 	client := clientOf(engine)

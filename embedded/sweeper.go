@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// sweepStep is how many expired items are deleted in one commit.
+	// sweepStep is the number of expired items that are deleted at a time.
 	sweepStep = 25
-	// longExpired is how long ago an item can have expired to be deleted. DynamoDB takes older
-	// times for mistakes.
+	// longExpired is the time since its expiry after which an item is no longer deleted. DynamoDB
+	// treats older times as mistakes.
 	longExpired = 5 * 365 * 24 * time.Hour
 )
 
@@ -36,7 +36,7 @@ func (e *Engine) startSweeper() {
 				case <-ticker.C:
 				}
 				if _, err := e.sweep(); err != nil && e.Err() == nil {
-					slog.Error("embedded DynamoDB: deleting expired items", "error", err)
+					slog.Error("embedded DynamoDB: deleting expired items failed", "error", err)
 				}
 			}
 		})
@@ -45,7 +45,8 @@ func (e *Engine) startSweeper() {
 
 // SweepExpired deletes the items that have expired by the engine's clock, and returns their number.
 // The engine also deletes them in the background. Deleting them consumes no capacity. Expired items
-// can be read until they are deleted, as in DynamoDB.
+// can be read until they are deleted, as in DynamoDB. SweepExpired also deletes expired request
+// tokens and stream records, and replaces shards that are due.
 func (e *Engine) SweepExpired() (int, error) {
 	if err := e.enter(); err != nil {
 		return 0, err
@@ -58,7 +59,8 @@ func (e *Engine) SweepExpired() (int, error) {
 	return n, nil
 }
 
-// sweep deletes expired items and tokens. The engine must not be closed meanwhile.
+// sweep deletes expired items and tokens, and sweeps the streams. The engine must not be closed
+// during it.
 func (e *Engine) sweep() (int, error) {
 	e.tablesLock.RLock()
 	tables := make([]*table, 0, len(e.tables))
@@ -101,8 +103,8 @@ func (e *Engine) sweepTable(t *table) (int, error) {
 	}
 }
 
-// sweepSome deletes the next expired items with keys after the given one, and returns the last key,
-// nil at the end.
+// sweepSome deletes the next expired items with keys after the given one. It returns their number,
+// and the last key, or nil at the end.
 func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 	t.lock.RLock()
 	defer t.lock.RUnlock()

@@ -33,16 +33,16 @@ type table struct {
 	*schema
 
 	dropped bool
-	// stream is the enabled stream, nil if there is none.
+	// stream is the enabled stream, or nil.
 	stream *stream
 	units  *unitCounter
 	limits *limits
-	// items and bytes are the size of the table. They are stored by Close, so they are a little off
-	// after a crash. DynamoDB updates its own every six hours.
+	// items and bytes are the size of the table. Close stores them, so they may be slightly wrong
+	// after a crash. DynamoDB updates them every six hours.
 	items, bytes atomic.Int64
 }
 
-// schema is what is stored of a table besides its items. It is immutable.
+// schema is the stored form of a table, without its items. It is immutable.
 type schema struct {
 	ID         uint32                    `json:"id"`
 	Name       string                    `json:"name"`
@@ -54,26 +54,26 @@ type schema struct {
 	Billing    string                    `json:"billing"`
 	OnDemandAt int64                     `json:"onDemandAtMilliseconds,omitempty"`
 	Throughput throughput                `json:"throughput"`
-	// ThroughputChanges stay when the table becomes on-demand.
+	// ThroughputChanges is retained when the table becomes on-demand.
 	ThroughputChanges throughputChanges `json:"throughputChanges,omitzero"`
 	Indexes           []*index          `json:"indexes"`
 	NextIndex         uint16            `json:"nextIndex"`
 	Protected         bool              `json:"protected,omitempty"`
 	Class             string            `json:"class,omitempty"`
 	Tags              map[string]string `json:"tags,omitempty"`
-	// TimeToLive is the attribute with the time at which an item expires, empty if items don't
+	// TimeToLive is the attribute with the time at which an item expires, or empty if items don't
 	// expire.
 	TimeToLive string   `json:"timeToLive,omitempty"`
 	Settings   settings `json:"settings,omitzero"`
 	// Replication is empty if the table has no replicas.
 	Replication replication `json:"replication,omitzero"`
-	// Stream is the newest stream, nil if there was none.
+	// Stream is the newest stream, or nil.
 	Stream *streamReference `json:"stream,omitempty"`
 	Items  int64            `json:"items"`
 	Bytes  int64            `json:"bytes"`
 }
 
-// keySchema has the attributes of a table's key. Range is empty if there is none.
+// keySchema has the attributes of a table's key. Range is empty for a table without a sort key.
 type keySchema struct {
 	Hash  string `json:"hash"`
 	Range string `json:"range,omitempty"`
@@ -94,7 +94,8 @@ type index struct {
 	// Include are the attributes that an INCLUDE projection adds to the keys.
 	Include    []string   `json:"include,omitempty"`
 	Throughput throughput `json:"throughput"`
-	// ThroughputChanges count the switch to on-demand as a decrease, other than those of the table.
+	// ThroughputChanges counts the switch to on-demand as a decrease, unlike the ThroughputChanges
+	// of the table.
 	ThroughputChanges throughputChanges `json:"throughputChanges,omitzero"`
 	Status            string            `json:"status"`
 }
@@ -127,7 +128,7 @@ func (k keySchema) names() []string {
 	return []string{k.Hash, k.Range}
 }
 
-// projected reports whether the index holds the attribute.
+// projected reports whether the index contains the attribute.
 func (s *schema) projected(i *index, name string) bool {
 	if i == nil || i.Projection == projectAll || s.isKey(name) || i.Key.has(name) {
 		return true
@@ -135,9 +136,9 @@ func (s *schema) projected(i *index, name string) bool {
 	return slices.Contains(i.Include, name)
 }
 
-// The storage keys begin with a letter for their kind. It is followed for schemas by the name of
-// the table, and for items by the id of the table, the id of the index (0 for the table itself),
-// and what keys.go describes.
+// A storage key starts with a letter for its kind. The key of a schema continues with the name of
+// the table. The key of an item continues with the id of the table, the id of the index (0 for the
+// table itself), and the parts that keys.go describes.
 const (
 	schemaSpace = 's'
 	itemSpace   = 'i'

@@ -147,7 +147,7 @@ func (c *constraints) attributeDefinitions(definitions []attributeParameter) {
 	}
 }
 
-// keySchema checks a key schema with at most so many attributes.
+// keySchema checks a key schema. most limits the number of its attributes.
 func (c *constraints) keySchema(key []keyParameter, member string, most int) {
 	c.required(key != nil, member)
 	if key == nil {
@@ -176,7 +176,7 @@ func (c *constraints) throughput(t *throughputParameter, member string) {
 	c.atLeast(t.read, member+".readCapacityUnits", 1)
 }
 
-// index checks an index with at most so many key attributes.
+// index checks an index. mostKeys limits the number of its key attributes.
 func (c *constraints) index(i indexParameter, member string, mostKeys int) {
 	c.required(has(i.name), member+".indexName")
 	c.name(i.name, member+".indexName")

@@ -1,11 +1,11 @@
 package embedded
 
 // The engine stores and returns some settings of tables that have no effect: encryption is left to
-// the disk, and requests on demand have no limit.
+// the disk, and on-demand requests are not limited.
 
 // settings are the settings of a table.
 type settings struct {
-	// KeyARN is the key that encrypts the table, empty for the key of the service.
+	// KeyARN is the key that encrypts the table, or empty for the key of the service.
 	KeyARN string `json:"keyARN,omitempty"`
 	// OnDemandRead and OnDemandWrite are the limits of request units per second of an on-demand
 	// table. Nil is no limit.
@@ -15,7 +15,7 @@ type settings struct {
 
 const managedKeyARN = "arn:aws:kms:us-east-1:000000000000:key/alias/aws/dynamodb"
 
-// settingsParameter are the settings in a request. Those that are not given do not change.
+// settingsParameter has the settings in a request. Settings that are not given do not change.
 type settingsParameter struct {
 	encrypted   *bool
 	key         *string

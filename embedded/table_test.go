@@ -169,7 +169,7 @@ func waitForIndexes(t *testing.T, engine *embedded.Engine, table string) {
 const newIndex = `{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"grp","AttributeType":"N"}],"GlobalSecondaryIndexUpdates":[{"Create":{
 	"IndexName":"idx","KeySchema":[{"AttributeName":"grp","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}`
 
-func TestANewIndexGetsPresentAndNewItems(t *testing.T) {
+func TestIndex_NewIndexGetsPresentAndNewItems(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	put := func(i int) {
 		t.Helper()
@@ -273,7 +273,7 @@ func TestItemsExpireByTheClock(t *testing.T) {
 	sweep(1)
 	for _, index := range []string{"", `,"IndexName":"group"`, `,"IndexName":"local"`} {
 		if page := read(t, engine, "Scan", `{"TableName":"rich"`+index+`}`); page.keys() != "a3 a4" {
-			t.Errorf("left%s: %s; want those without a number, or with one years ago", index, page.keys())
+			t.Errorf("left%s: %s; want the items without a number, or with a number that is years ago", index, page.keys())
 		}
 	}
 	run(t, engine, []step{{"UpdateTimeToLive", strings.Replace(enable, "true", "false", 1), `{"TimeToLiveSpecification":{"AttributeName":"expires","Enabled":false}}`}})

@@ -2,7 +2,7 @@ package embedded
 
 import "strings"
 
-// tagResource adds tags to a table, and replaces the values of those that it has.
+// tagResource adds tags to a table, and replaces the values of tags that the table already has.
 //
 // It checks, in this order:
 //  1. the model

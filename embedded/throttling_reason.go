@@ -9,7 +9,8 @@ const (
 	accountLimit     = "AccountLimitExceeded"
 )
 
-// throttlingReason tells which limit of which table or index a throttled request has exceeded.
+// throttlingReason names the limit that a throttled request has exceeded, and the table or index of
+// the limit.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
 type throttlingReason struct{ reason, resource string }
@@ -27,8 +28,8 @@ func newThrottlingReason(table, index string, reads bool, limit string) *throttl
 	return &throttlingReason{kind + access + limit, resource}
 }
 
-// append appends the member with the reasons to an error of a name. The service's model spells the
-// member of ThrottlingException in lower case.
+// append appends the member with the reasons to the error with the name. The service's model spells
+// the member of ThrottlingException in lower case.
 func (r *throttlingReason) append(dst []byte, name string) []byte {
 	member := "ThrottlingReasons"
 	if name == "ThrottlingException" {

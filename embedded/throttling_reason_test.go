@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestThrottledRequestsHaveTheReason(t *testing.T) {
+func TestThrottlingReason_OfEachOperation(t *testing.T) {
 	const arn = `"resource":"arn:aws:dynamodb:us-east-1:000000000000:table/rich`
 	reason := func(member, name, resource string) string {
 		return ` {"` + member + `":[{"reason":"` + name + `",` + arn + resource + `"}]}`
@@ -48,7 +48,7 @@ func TestThrottledRequestsHaveTheReason(t *testing.T) {
 	}
 }
 
-func TestThrottledRequestsTellTheTableFromTheKeyAndTheIndex(t *testing.T) {
+func TestThrottlingReason_TableKeyOrIndex(t *testing.T) {
 	engine, client, _ := limitedEngine(t)
 	createProvisioned(t, client, 5, 2, 1)
 	throttled := func(operation, body, want string) {
@@ -70,7 +70,7 @@ func TestThrottledRequestsTellTheTableFromTheKeyAndTheIndex(t *testing.T) {
 	throttled("PutItem", `{"TableName":"free","Item":{"pk":{"S":"a"},"sk":{"N":"1"}}}`, `"TableWriteKeyRangeThroughputExceeded","resource":"`+arn+`free"`)
 }
 
-func TestThrottledIndexIsNamed(t *testing.T) {
+func TestThrottlingReason_NamesIndex(t *testing.T) {
 	engine, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 5, 1000, 1)
 	clock.now = clock.now.Add(1)

@@ -10,28 +10,31 @@ import (
 )
 
 const (
-	// keyReadRate and keyWriteRate are the units per second of one partition key. It can accumulate
-	// those of one second.
+	// keyReadRate and keyWriteRate are the units per second of one partition key. It accumulates
+	// unused units for keyBurst seconds.
 	keyReadRate  = 3000
 	keyWriteRate = 1000
 	keyBurst     = 1
-	// tableBurst is for how many seconds a provisioned table or index accumulates unused units.
+	// tableBurst is the number of seconds for which a provisioned table or index accumulates unused
+	// units.
 	tableBurst = 300
-	// keptKeys is how many partition keys of a table are tracked before unused ones are dropped.
+	// keptKeys is the number of partition keys of a table that are tracked before unused ones are
+	// dropped.
 	keptKeys = 10_000
 )
 
 // WithThroughput makes the engine throttle requests as DynamoDB does. A partition key of a table or
 // global secondary index has 1,000 write units and 3,000 read units per second, and accumulates the
 // unused units of one second. A provisioned table or index has its provisioned units per second,
-// and accumulates those of 300 seconds. A new one starts with those of one second. A request is
-// accepted if there are units left, even if it consumes more than there are: the next requests then
-// wait longer. On-demand tables have no limit of their own.
+// and accumulates the unused units of 300 seconds. A new table or index starts with the units of
+// one second. A request is accepted if there are units left, even if it consumes more than that:
+// later requests are then throttled for longer. On-demand tables have only the limits of their
+// partition keys.
 //
 // A throttled request fails with ProvisionedThroughputExceededException, or with
-// ThrottlingException if the table is on-demand, and with the reason: the limit and the ARN of the
-// table or index. In a batch, throttled items are unprocessed, or
-// their statements fail. A transaction is canceled.
+// ThrottlingException if the table is on-demand, with the limit and the ARN of the table or index
+// as the reason. In a batch, throttled items are unprocessed, or their statements fail. A
+// transaction is canceled.
 func WithThroughput() Option {
 	return func(o *options) { o.throughput = true }
 }
@@ -41,21 +44,21 @@ type limits struct {
 	now func() time.Time
 
 	lock sync.Mutex
-	// rates has the units of the table and its indexes, by the id of the index, 0 for the table.
+	// rates has the units of the table and its indexes, by the id of the index. The table has id 0.
 	rates map[uint16]*buckets
 	// keys has the units of the partition keys.
 	keys map[partition]*buckets
 }
 
-// partition identifies a partition key: the index, 0 for the table, and the hash of the key, which
-// few keys share.
+// partition identifies a partition key by the id of the index (0 for the table) and the hash of the
+// key. Few keys share a hash.
 type partition struct {
 	index  uint16
 	bucket uint32
 }
 
-// buckets are the units left to read and to write at a time. They are negative after a request that
-// consumed more than there were.
+// buckets has the units that are left for reads and for writes at the time at. They are negative
+// after a request that consumed more than was left.
 type buckets struct {
 	read, write float64
 	at          time.Time
@@ -68,8 +71,8 @@ func (o *options) limits() *limits {
 	return &limits{now: o.clock, rates: map[uint16]*buckets{}, keys: map[partition]*buckets{}}
 }
 
-// restart forgets the units of the table and its indexes: after a switch of the billing mode they
-// start with those of one second, whatever they had accumulated before.
+// restart drops the units of the table and its indexes. After a switch of the billing mode, they
+// start with the units of one second, regardless of the units accumulated before.
 func (l *limits) restart() {
 	if l == nil {
 		return
@@ -79,17 +82,18 @@ func (l *limits) restart() {
 	clear(l.rates)
 }
 
-// demand is what a request consumes of one partition key, or of the table or index if key is nil.
+// demand is the number of units that a request consumes of the table or index and, if key is not
+// nil, of a partition key.
 type demand struct {
 	// index is nil for the table.
 	index *index
-	// key is the storage key of an entry with the partition key, nil for none.
+	// key is the storage key of an entry with the partition key, or nil.
 	key []byte
 	// read and write are in half units.
 	read, write int
 }
 
-// refill adds the units since the last call, up to those of burst seconds.
+// refill adds the units since the last call, up to the units of burst seconds.
 func (b *buckets) refill(now time.Time, read, write, burst float64) {
 	seconds := math.Max(0, now.Sub(b.at).Seconds())
 	b.read = math.Min(b.read+seconds*read, math.Max(1, read*burst))
@@ -154,8 +158,8 @@ func (s *schema) throttled(d demand, provisioned bool) error {
 	return err
 }
 
-// provisioned returns the units of the table or index, nil if it is not limited. Local indexes use
-// those of the table.
+// provisioned returns the units of the table or index, or nil if it is not limited. Local indexes
+// use the units of the table.
 func (t *table) provisioned(i *index, now time.Time) *buckets {
 	if t.Billing != billingProvisioned {
 		return nil
@@ -173,8 +177,8 @@ func (t *table) provisioned(i *index, now time.Time) *buckets {
 	return b
 }
 
-// partition returns the units of the demand's partition key, nil if it has none. Local indexes use
-// those of the table.
+// partition returns the units of the demand's partition key, or nil if key is nil. Local indexes
+// use the units of the table.
 func (l *limits) partition(d demand, now time.Time) *buckets {
 	if d.key == nil {
 		return nil
@@ -193,7 +197,7 @@ func (l *limits) partition(d demand, now time.Time) *buckets {
 	return b
 }
 
-// forget drops the keys that have all their units, if there are many keys.
+// forget drops the keys that have all their units, if keptKeys keys are tracked.
 func (l *limits) forget(now time.Time) {
 	if len(l.keys) < keptKeys {
 		return
@@ -206,8 +210,8 @@ func (l *limits) forget(now time.Time) {
 	}
 }
 
-// takeRead consumes half units for a read: of the partition key if key is the storage key of an
-// entry with it, and of the table or index if key is nil.
+// takeRead consumes half units for a read of a table or index. If key, the storage key of an entry,
+// is not nil, it also consumes them of the entry's partition key.
 func (t *table) takeRead(i *index, key []byte, units int) error {
 	if t.limits == nil {
 		return nil
@@ -215,8 +219,8 @@ func (t *table) takeRead(i *index, key []byte, units int) error {
 	return t.take(demand{index: i, key: key, read: units})
 }
 
-// takeRead consumes what the page has read. Only a read within one partition key has bounds that
-// are longer than a prefix with the hash.
+// takeRead consumes the units that the page has read. Only a read within one partition key has
+// bounds that are longer than a prefix with the hash.
 func (p *pageRead) takeRead(units int) error {
 	if len(p.lower) <= partitionBytes {
 		return p.table.takeRead(p.index, nil, units)
@@ -224,8 +228,8 @@ func (p *pageRead) takeRead(units int) error {
 	return p.table.takeRead(p.index, p.lower, units)
 }
 
-// takeChange consumes what a change of an item and its indexes costs. It is called with the item's
-// lock held, before the change is staged.
+// takeChange consumes the units that a change of an item and its indexes costs. It is called with
+// the item's lock held, before the change is staged.
 func (e *Engine) takeChange(ch *change, used *consumption) error {
 	if ch.table.limits == nil || ch.uncharged {
 		return nil
@@ -249,7 +253,7 @@ func (e *Engine) takeChange(ch *change, used *consumption) error {
 	return ch.table.take(demands...)
 }
 
-// indexDemands returns what a change costs in one index.
+// indexDemands returns the demands of a change in one index.
 func (s *schema) indexDemands(i *index, old, changed attribute.Item) []demand {
 	var demands []demand
 	entry := func(item attribute.Item) (key []byte, part attribute.Item) {

@@ -2,7 +2,7 @@ package embedded
 
 import "time"
 
-// throughputChanges is what descriptions show of the changes of a provisioned throughput.
+// throughputChanges has the part of a provisioned throughput's history that descriptions show.
 type throughputChanges struct {
 	IncreasedAt int64 `json:"increasedAtMilliseconds,omitempty"`
 	DecreasedAt int64 `json:"decreasedAtMilliseconds,omitempty"`
@@ -10,8 +10,8 @@ type throughputChanges struct {
 	Decreases int `json:"decreases,omitempty"`
 }
 
-// after returns the changes with that from one throughput to another. A request may increase one
-// unit and decrease the other.
+// after returns c with the change from one throughput to another added. A request may increase
+// reads and decrease writes, or the reverse.
 func (c throughputChanges) after(from, to throughput, now int64) throughputChanges {
 	if to.Read > from.Read || to.Write > from.Write {
 		c.IncreasedAt = now

@@ -52,7 +52,8 @@ func errorCode(err error) string {
 	return ""
 }
 
-// admitted sends requests until one is throttled with the code, and returns how many were accepted.
+// admitted sends requests until one is throttled with the code, and returns the number of accepted
+// ones.
 func admitted(t *testing.T, code string, send func(n int) error) int {
 	t.Helper()
 	for n := range 100_000 {
@@ -76,7 +77,7 @@ func kilobytes(t *testing.T, client *dynamodb.Client, pk string, sk, units int) 
 	return err
 }
 
-func TestAPartitionKeyHasAThousandWriteUnitsPerSecond(t *testing.T) {
+func TestThroughput_PartitionKeyWrites(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createTable(t, client, "orders")
 	write := func(pk string) func(int) error {
@@ -98,7 +99,7 @@ func TestAPartitionKeyHasAThousandWriteUnitsPerSecond(t *testing.T) {
 	}
 }
 
-func TestARequestBeyondTheUnitsDelaysTheNext(t *testing.T) {
+func TestThroughput_RequestBeyondUnitsDelaysNext(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createTable(t, client, "orders")
 	for n := range 3 { // 1,050 units
@@ -116,7 +117,7 @@ func TestARequestBeyondTheUnitsDelaysTheNext(t *testing.T) {
 	}
 }
 
-func TestAPartitionKeyHasThreeThousandReadUnitsPerSecond(t *testing.T) {
+func TestThroughput_PartitionKeyReads(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createTable(t, client, "orders")
 	if err := kilobytes(t, client, "a", 1, 400); err != nil {
@@ -158,7 +159,7 @@ func TestAPartitionKeyHasThreeThousandReadUnitsPerSecond(t *testing.T) {
 	}
 }
 
-func TestAProvisionedTableAccumulatesUnusedUnits(t *testing.T) {
+func TestThroughput_UnusedUnitsAccumulate(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 10, 5, 100)
 	write := func(n int) error {
@@ -193,11 +194,11 @@ func TestAProvisionedTableAccumulatesUnusedUnits(t *testing.T) {
 	}
 	clock.add(time.Hour)
 	if n := admitted(t, code, write); n != 300*5 {
-		t.Errorf("%d writes after an hour, want those of 300 s", n)
+		t.Errorf("%d writes after an hour, want the writes of 300 s", n)
 	}
 }
 
-func TestAThrottledIndexThrottlesWrites(t *testing.T) {
+func TestThroughput_ThrottledIndexThrottlesWrites(t *testing.T) {
 	_, client, _ := limitedEngine(t)
 	createProvisioned(t, client, 10, 100, 3)
 	write := func(owner string) func(n int) error {
@@ -218,7 +219,7 @@ func TestAThrottledIndexThrottlesWrites(t *testing.T) {
 	}
 }
 
-func TestAHotKeyOfAnIndexThrottles(t *testing.T) {
+func TestThroughput_HotKeyOfIndex(t *testing.T) {
 	_, client, _ := limitedEngine(t)
 	tableWithIndex(t, client, "orders")
 	write := func(n int) error {
@@ -299,7 +300,7 @@ func TestThrottledStatementsFailIndividuallyAndTransactionsAsAWhole(t *testing.T
 	}
 }
 
-func TestExpiredItemsAreDeletedWithoutThroughput(t *testing.T) {
+func TestThroughput_ExpiredItemsAreDeletedWithoutUnits(t *testing.T) {
 	engine, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 10, 1, 100)
 	must(client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
@@ -322,7 +323,7 @@ func TestExpiredItemsAreDeletedWithoutThroughput(t *testing.T) {
 	}
 }
 
-func TestWithoutThroughputNothingIsThrottled(t *testing.T) {
+func TestThroughput_OffByDefault(t *testing.T) {
 	engine := openMemory(t)
 	client := clientOf(engine)
 	createProvisioned(t, client, 1, 1, 1)

@@ -13,16 +13,16 @@ import (
 // It checks, in this order:
 //  1. the model: the number of actions, ReturnConsumedCapacity, and for each action Get with its
 //     Key and TableName
-//  2. for each action: that there are names only for an expression, and the values of the key
+//  2. for each action: that names are given only with an expression, and the values of the key
 //  3. for each action: the placeholders and the projection
 //  4. the tables, and that none is strongly consistent in several Regions
 //  5. for each action: that the projection has no path into a key attribute
-//  6. the keys against the key schemas. An invalid one cancels the transaction, with a reason for
+//  6. the keys against the key schemas. An invalid key cancels the transaction, with a reason for
 //     each action.
 //  7. that no item is given twice
 //  8. the size of all items, at most 4 MB
 //
-// Reads in transactions are not throttled, and meet conflicts only by a fault.
+// Reads in transactions are not throttled, and have conflicts only because of a fault.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
 func (e *Engine) transactGetItems(c *call) error {
@@ -157,7 +157,8 @@ func (in *transactGetItemsInput) check() error {
 	return nil
 }
 
-// reads returns what to read for each action. An invalid key cancels the transaction.
+// reads returns the read of each action, as a change without an effect. An invalid key cancels the
+// transaction.
 func (in *transactGetItemsInput) reads(tables map[string]*table) ([]*change, error) {
 	reads := make([]*change, len(in.actions))
 	reasons := newReasons(len(in.actions))
@@ -177,7 +178,7 @@ func (in *transactGetItemsInput) reads(tables map[string]*table) ([]*change, err
 	return reads, distinct(reads)
 }
 
-// readTogether returns the items from one state of the store, nil for items that do not exist.
+// readTogether returns the items from one state of the store, with nil for items that do not exist.
 func (e *Engine) readTogether(c *call, reads []*change, used []consumption) ([]attribute.Item, error) {
 	c.reads = true
 	snapshot := e.store.Snapshot()

@@ -17,17 +17,17 @@ import (
 //     item to put, at most 400 KB
 //  3. the size of all items, keys and values, at most 4 MB
 //  4. the tables, and that none is strongly consistent in several Regions
-//  5. for each action: the keys, that an update changes none, and that there is no path into a key
+//  5. for each action: the keys, that an update changes no key, and that no path leads into a key
 //     attribute. An empty key attribute is a ValidationException. Another violation cancels the
-//     transaction, with a reason for that action only: those after it are not checked.
+//     transaction, with a reason for that action only: later actions are not checked.
 //  6. that no item is given twice
 //  7. the token. A token that was used within 10 minutes for the same actions makes the request do
 //     nothing. With other actions it is an IdempotentParameterMismatchException.
 //  8. for each action: the throughput, the condition, and the update against the stored item. The
-//     transaction is cancelled with a reason for each action that fails.
+//     transaction is canceled with a reason for each action that fails.
 //
-// It ignores the legacy parameters. Transactions wait for each other: they meet conflicts only by a
-// fault.
+// It ignores the legacy parameters. Transactions wait for each other, so they have conflicts only
+// because of a fault.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 func (e *Engine) transactWriteItems(c *call) error {
@@ -100,7 +100,7 @@ func (e *Engine) transactWriteItemsTargets(c *call) []target {
 type writeAction struct {
 	writeInput
 
-	// kind is Put, Update, Delete or ConditionCheck. kinds is how many of them are given.
+	// kind is Put, Update, Delete or ConditionCheck. kinds is the number of them that are given.
 	kind   string
 	kinds  int
 	item   itemParameter
@@ -220,7 +220,7 @@ func (a *writeAction) checkItem() error {
 	return nil
 }
 
-// size returns the size of the action in the limit of the request.
+// size returns the size of the action, which counts towards the limit of the request.
 func (a *writeAction) size() int { return a.item.item.Size() + a.values.item.Size() }
 
 // boundAction is an action with its placeholders resolved.

@@ -12,8 +12,8 @@ import (
 
 const (
 	maxActions = 100
-	// maxTransaction is the size limit in bytes of the items that a transaction reads, and of the
-	// items, keys and values of one that writes.
+	// maxTransaction is the size limit, in bytes, of the items that a transaction reads, and of the
+	// items, keys and values of a transaction that writes.
 	maxTransaction = 4 << 20
 
 	repeatedItem    = "Transaction request cannot include multiple operations on one item"
@@ -47,7 +47,7 @@ func distinct(changes []*change) error {
 	return nil
 }
 
-// cancellationReasons has a reason for each action of a transaction, with the code None for those
+// cancellationReasons has a reason for each action of a transaction, with the code None for actions
 // that did not fail.
 type cancellationReasons []cancellationReason
 
@@ -79,7 +79,7 @@ func (r cancellationReasons) note(i int, err error) error {
 	return nil
 }
 
-// err returns the error that cancels the transaction, nil if no action failed.
+// err returns the error that cancels the transaction, or nil if no action failed.
 func (r cancellationReasons) err() error {
 	cancelled := false
 	codes := make([]string, len(r))
@@ -97,7 +97,7 @@ func (r cancellationReasons) err() error {
 }
 
 // transact makes all changes, or returns the error that cancels the transaction. A repeated request
-// makes no changes and reads the items. It returns what was consumed.
+// makes no changes and reads the items. transact returns the consumption.
 func (e *Engine) transact(
 	changes []*change, reasons cancellationReasons, tables map[string]*table, token *requestToken,
 ) ([]consumption, error) {
@@ -189,7 +189,7 @@ func doubledConsumption(tables map[string]*table) []consumption {
 	return used
 }
 
-// readAgain returns what a repeated transaction consumes, which only reads its items.
+// readAgain returns the consumption of a repeated transaction, which only reads its items.
 func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption, error) {
 	for _, ch := range changes {
 		if ch == nil {
@@ -207,7 +207,8 @@ func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption
 	return used, nil
 }
 
-// respondItems appends the response with an element for each item, empty for nil.
+// respondItems appends the response with an element for each item. The element of a nil item is
+// empty.
 func (c *call) respondItems(items []attribute.Item, used []consumption, show *string) {
 	c.out = append(c.out, `{"Responses":[`...)
 	for i, item := range items {

@@ -14,7 +14,7 @@ func putAction(pk, rest string) string {
 	return `{"Put":{"TableName":"tab","Item":{"pk":{"S":"` + pk + `"}}` + rest + `}}`
 }
 
-func TestATransactionMakesAllChangesOrNone(t *testing.T) {
+func TestTransaction_AllChangesOrNone(t *testing.T) {
 	const fresh = `,"ConditionExpression":"attribute_not_exists(pk)"`
 	cancelled := "TransactionCanceledException: Transaction cancelled, please refer cancellation reasons for specific reasons "
 	run(t, openWith(t, simpleTable), []step{
@@ -68,7 +68,7 @@ func TestTransactionsAreChecked(t *testing.T) {
 	})
 }
 
-func TestATokenMakesATransactionIdempotentForTenMinutes(t *testing.T) {
+func TestTransaction_TokenIsIdempotentForTenMinutes(t *testing.T) {
 	var lock sync.Mutex
 	now := time.Unix(1_800_000_000, 0)
 	engine := openMemory(t, embedded.WithSweepInterval(0), embedded.WithClock(func() time.Time {
@@ -152,7 +152,7 @@ func TestConcurrentTransactionsKeepTheSum(t *testing.T) {
 	group.Wait()
 }
 
-func TestOfManyConditionalPutsOfOneItemExactlyOneSucceeds(t *testing.T) {
+func TestPutItem_OneOfManyConditionalPutsSucceeds(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	for round := range 500 {
 		body := fmt.Sprintf(`{"TableName":"tab","Item":{"pk":{"S":"%d"}},"ConditionExpression":"attribute_not_exists(pk)"}`, round)

@@ -30,7 +30,7 @@ func (t *transcoder) fail() {
 	t.src = nil
 }
 
-// count reads a length or a number of members. Each takes at least one byte.
+// count reads a length or a number of members. Each member takes at least one byte.
 func (t *transcoder) count() int {
 	n, width := binary.Uvarint(t.src)
 	if width <= 0 || n > uint64(len(t.src)-width) {
@@ -70,9 +70,10 @@ func (t *transcoder) text(text []byte) {
 }
 
 // needsEscape reports whether a string has a byte that JSON escapes: a control character, a
-// quotation mark or a backslash. It looks at eight bytes at a time. When n is subtracted from each,
-// the first one below n borrows, which sets its highest bit; bytes that had it before do not count.
-// To find a character, each byte becomes zero where it is the character, and is then below one.
+// quotation mark or a backslash. It checks eight bytes at a time. When n is subtracted from each
+// byte, the first byte below n borrows, which sets its highest bit; bytes in which that bit was set
+// before do not count. To find a character, bytes that are equal to it are made zero, and are then
+// below one.
 func needsEscape(text []byte) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; len(text) >= 8; text = text[8:] {

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// FuzzTranscoding checks that the JSON made from the binary form of an item is that of the item,
-// and that invalid bytes do no harm.
+// FuzzTranscoding checks that the JSON made from the binary form of an item is the JSON of the
+// item, and that invalid bytes do no harm.
 func FuzzTranscoding(f *testing.F) {
 	for _, seed := range []string{
 		`{}`,
@@ -37,12 +37,12 @@ func FuzzTranscoding(f *testing.F) {
 			t.Errorf("%s became %s: %v", data, got, err)
 		}
 		if _, err := appendEncoded(nil, encoded[:len(encoded)-1]); err == nil {
-			t.Errorf("%s without its last byte is taken for an item", data)
+			t.Errorf("%s without its last byte is accepted as an item", data)
 		}
 	})
 }
 
-func TestBytesThatNeedAnEscapeAreFoundAnywhereInAString(t *testing.T) {
+func TestNeedsEscape_AnyPosition(t *testing.T) {
 	t.Parallel()
 	for _, around := range []byte{' ', 'a', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {
 		for at := range 24 {

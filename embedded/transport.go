@@ -30,7 +30,7 @@ func (e *Engine) AWSConfig() aws.Config {
 }
 
 // Transport returns an http.RoundTripper that sends every request to this engine within the
-// process, whatever its host.
+// process, regardless of its host.
 func (e *Engine) Transport() http.RoundTripper { return transport{engine: e} }
 
 type transport struct{ engine *Engine }

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// throttled reports whether an error is caused by WithThroughput.
+// throttled reports whether WithThroughput caused the error.
 func throttled(err error) bool {
 	switch asAPIError(err).name() {
 	case "ProvisionedThroughputExceededException", "ThrottlingException":

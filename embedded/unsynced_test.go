@@ -44,7 +44,7 @@ func (f heldFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-func TestReadsReturnNothingThatACrashCanLose(t *testing.T) {
+func TestReads_WaitForSync(t *testing.T) {
 	for name, read := range map[string]func(*dynamodb.Client) error{
 		"GetItem": func(c *dynamodb.Client) error {
 			_, err := c.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: aws.String("rich"), Key: storageKey("a")})

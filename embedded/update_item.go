@@ -8,17 +8,17 @@ import (
 )
 
 // smallUpdate is a size of requests in bytes. The update of a smaller request can't be charged more
-// than maxItem, however often its expression names its values.
+// than maxItem, regardless of how often its expression names its values.
 const smallUpdate = 300
 
-// updateItem changes attributes of the item with a key, and creates the item if there is none,
+// updateItem changes attributes of the item with a key, and creates the item if it does not exist,
 // unless the update only removes attributes.
 //
 // It checks, in this order:
 //  1. ReturnValues, whose violation is reported alone if the request has a table and a key
 //  2. the model. A request with a key and an empty table name is refused for the name alone.
 //  3. that legacy parameters (AttributeUpdates, Expected, ConditionalOperator) and expressions are
-//     not mixed, and that there are names and values only for expressions
+//     not mixed, and that names and values are given only with expressions
 //  4. the values of the key
 //  5. the placeholders, the update and the condition
 //  6. the table
@@ -31,7 +31,7 @@ const smallUpdate = 300
 //  13. the types of the operands in the stored item, and the attributes of index keys
 //  14. the size of the updated item, at most 400 KB
 //
-// With throughput, which is charged by the size of the updated item, 13 is checked before 11 for an
+// With WithThroughput, which charges the size of the updated item, 13 is checked before 11 for an
 // item that meets the condition.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
@@ -124,8 +124,8 @@ func (in *updateItemInput) unknownReturnValues() bool {
 	return *in.tableName != "" && !slices.Contains(known, or(in.returnValues, none))
 }
 
-// bindAll returns the update and the condition with their placeholders resolved. Each is nil if
-// there is none.
+// bindAll returns the update and the condition with their placeholders resolved. Each is nil if it
+// is not given.
 func (in *updateItemInput) bindAll(e *Engine) (*expression.BoundUpdate, *expression.BoundCondition, error) {
 	parameters, err := in.bind()
 	if err != nil {

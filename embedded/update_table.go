@@ -12,8 +12,8 @@ import (
 
 // updateTable changes the settings of a table, and creates, changes and deletes global indexes. A
 // new index is backfilled while the table is in use, and serves no reads until it is ACTIVE. All
-// other changes are done when the response is sent, although it has the status UPDATING, as in the
-// service.
+// other changes take effect before the response is sent, although it has the status UPDATING, as in
+// the service.
 //
 // It checks, in this order:
 //  1. that TableName is given, and its length
@@ -22,15 +22,16 @@ import (
 //  4. that each index update is exactly one of Create, Update and Delete, that no index is given
 //     twice, and that at most one index is created or deleted
 //  5. the table
-//  6. the throughput against the billing mode, that a request that changes nothing else changes it,
-//     and that one that makes the table provisioned has a throughput for each global index
+//  6. the throughput against the billing mode, that a request with only a throughput changes it,
+//     and that a request that makes the table provisioned has a throughput for each global index
 //  7. ReplicaUpdates and MultiRegionConsistency
 //  8. StreamSpecification
-//  9. for each index update: the index, its throughput, and for a new one the number of indexes,
+//  9. for each index update: the index, its throughput, and for a new index the number of indexes,
 //     the attribute definitions and the keys. An index is not created while another is backfilled.
 //
-// SSESpecification, OnDemandThroughput and replicas are stored and shown, and have no effect. Only
-// strong consistency of replicas forbids what it forbids in the service. WarmThroughput is ignored.
+// SSESpecification, OnDemandThroughput and replicas are stored and described, but have no effect,
+// except that strongly consistent replicas forbid the same features as in the service.
+// WarmThroughput is ignored.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func (e *Engine) updateTable(c *call) error {
@@ -65,7 +66,7 @@ func (e *Engine) updateTable(c *call) error {
 	return c.respond(object{"TableDescription": t.describe(statusUpdating, e.now().UnixMilli())})
 }
 
-// indexUpdate is one of GlobalSecondaryIndexUpdates. The parts that are not given are nil.
+// indexUpdate is an element of GlobalSecondaryIndexUpdates. Members that are not given are nil.
 type indexUpdate struct {
 	create *indexParameter
 	update *indexParameter
@@ -294,7 +295,7 @@ func (s *schema) becomeOnDemand(now int64) {
 }
 
 // checkIndexThroughputs checks that a request that makes a table provisioned has a throughput for
-// each global index, except those that it deletes.
+// each global index, except for indexes that it deletes.
 func (in *updateTableInput) checkIndexThroughputs(old, next *schema) error {
 	if old.Billing == next.Billing || next.Billing != billingProvisioned {
 		return nil
@@ -314,8 +315,8 @@ func (in *updateTableInput) checkIndexThroughputs(old, next *schema) error {
 	return nil
 }
 
-// updateIndex makes, changes or deletes an index. counted is set if a change of its throughput is
-// one between provisioned throughputs.
+// updateIndex creates, changes or deletes an index. counted is set if the request does not switch
+// the billing mode, so that a change of the index's throughput is recorded.
 func (in *updateTableInput) updateIndex(s *schema, u indexUpdate, counted bool, now int64) error {
 	switch {
 	case u.create != nil:

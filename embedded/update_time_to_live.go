@@ -1,7 +1,7 @@
 package embedded
 
-// updateTimeToLive sets the attribute by which items of a table expire, or removes it. The change
-// takes effect at once, other than in the service.
+// updateTimeToLive sets or removes the attribute that contains the expiry of a table's items.
+// Unlike in the service, the change takes effect at once.
 //
 // It checks, in this order:
 //  1. the model

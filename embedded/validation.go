@@ -15,7 +15,7 @@ type constraints struct {
 	failures []string
 }
 
-// maxFailures is how many violations DynamoDB reports at most.
+// maxFailures is the maximum number of violations that DynamoDB reports.
 const maxFailures = 10
 
 func (c *constraints) broken(value, member, rule string) {
@@ -150,7 +150,7 @@ func exclusive(legacy, expressions []string) error {
 		strings.Join(legacy, ", "), strings.Join(expressions, ", "))
 }
 
-// parameter is the name of a parameter, and whether it is given.
+// parameter has the name of a parameter. given reports whether the request has it.
 type parameter struct {
 	name  string
 	given bool
@@ -190,7 +190,7 @@ func or[T any](value *T, otherwise T) T {
 	return *value
 }
 
-// counted returns the form in messages of a list that would be long.
+// counted returns the short form of a long list in messages: the number of its members.
 func counted(n int, members string) string {
 	if n == 0 {
 		return "[]"

@@ -12,7 +12,7 @@ const (
 	updatedNew = "UPDATED_NEW"
 )
 
-// writeInput are the parameters that PutItem, UpdateItem and DeleteItem share.
+// writeInput has the parameters that PutItem, UpdateItem and DeleteItem share.
 type writeInput struct {
 	placeholders
 
@@ -71,8 +71,8 @@ func (in *writeInput) constrain(c *constraints, member string, item itemParamete
 	c.collectionMetrics(in.showMetrics)
 }
 
-// checkParameters checks that expressions and legacy parameters are not mixed. legacy has those
-// that only some operations have.
+// checkParameters checks that expressions and legacy parameters are not mixed. legacy has the
+// legacy parameters that only some operations have.
 func (in *writeInput) checkParameters(expressions []parameter, legacy ...parameter) error {
 	legacy = append(legacy, parameter{"Expected", in.expected != nil}, parameter{"ConditionalOperator", has(in.operator)})
 	if err := exclusive(givenNames(legacy...), givenNames(expressions...)); err != nil {
@@ -89,7 +89,7 @@ func (in *writeInput) checkReturnValues() error {
 	return nil
 }
 
-// bindCondition returns the condition with its placeholders resolved, nil for none.
+// bindCondition returns the condition with its placeholders resolved, or nil without a condition.
 func (in *writeInput) bindCondition(e *Engine) (*expression.BoundCondition, error) {
 	parameters, err := in.bind()
 	if err != nil {
@@ -109,11 +109,11 @@ func (in *writeInput) boundCondition(e *Engine, p *expression.Parameters) (*expr
 	return bindCondition(e.parser.Condition, in.condition, p)
 }
 
-// wholeInput are the parameters of PutItem and DeleteItem, which replace and remove whole items.
+// wholeInput has the parameters of PutItem and DeleteItem, which replace and remove whole items.
 type wholeInput struct {
 	writeInput
 
-	// name is the name of the parameter that has the item or its key, and member its name in
+	// name is the name of the parameter that has the item or its key. member is its name in
 	// messages.
 	name, member string
 	item         itemParameter
@@ -142,7 +142,7 @@ func (in *wholeInput) check() error {
 	return in.checkReturnValues()
 }
 
-// prepare decodes and checks the parameters, and returns the condition, nil for none.
+// prepare decodes and checks the parameters, and returns the condition, or nil without a condition.
 func (in *wholeInput) prepare(e *Engine, c *call) (*expression.BoundCondition, error) {
 	if err := decode(c.body, in.read); err != nil {
 		return nil, err
@@ -182,8 +182,8 @@ func (in *wholeInput) write(
 	return e.write(c, ch, condition, &in.writeInput, nil)
 }
 
-// write makes the change under the condition, and appends the response. update, nil for none,
-// determines which attributes are the updated ones.
+// write makes the change under the condition, and appends the response. update determines which
+// attributes are the updated ones. It may be nil.
 func (e *Engine) write(
 	c *call, ch *change, condition *expression.BoundCondition, in *writeInput, update *expression.BoundUpdate,
 ) error {
@@ -211,7 +211,7 @@ func (e *Engine) write(
 	return nil
 }
 
-// shown returns the attributes that ReturnValues asks for, nil for none.
+// shown returns the attributes that ReturnValues asks for, or nil.
 func (o outcome) shown(values string, update *expression.BoundUpdate) attribute.Item {
 	switch {
 	case values == allOld:

@@ -41,7 +41,7 @@ func TestWritesReturnTheRequestedAttributes(t *testing.T) {
 	})
 }
 
-func TestWritesAreCheckedFirst(t *testing.T) {
+func TestWrites_AreCheckedBeforeTheTable(t *testing.T) {
 	long, large := strings.Repeat("k", 2049), strings.Repeat("x", 400<<10)
 	run(t, openWith(t, simpleTable, richTable), []step{
 		{"PutItem", `{"TableName":"tab","Item":{"n":{"N":"1"}}}`, wrong + "Missing the key pk in the item"},

@@ -16,7 +16,7 @@ func (reader) ToJournal(event any) (any, string, error) { return event, "", nil 
 
 func (r reader) FromJournal(stored any, _ string) ([]any, error) { return r(stored), nil }
 
-// adapter reads a deposit of 10 as two of 5, and leaves withdrawals out.
+// adapter reads a deposit of 10 as two deposits of 5, and omits withdrawals.
 var adapter = reader(func(event any) []any { //nolint:gochecknoglobals // a constant
 	switch event {
 	case Deposited{10}:
@@ -27,7 +27,7 @@ var adapter = reader(func(event any) []any { //nolint:gochecknoglobals // a cons
 	return []any{event}
 })
 
-// The last event is left out: the state has its number nevertheless.
+// The adapter omits the last event. The version of the state is still the number of this event.
 func TestAdapterReadsAnEventAsNoneOrSeveral(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -54,7 +54,8 @@ func TestAdapterReadsAnEventAsNoneOrSeveral(t *testing.T) {
 	}
 }
 
-// The entity finds a lost event of which the adapter makes none. It does not record it again.
+// The response to an event is lost, and the adapter omits the event. The entity finds the event and
+// does not record it again.
 func TestLostEventThatTheAdapterLeavesOutIsFound(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
@@ -75,7 +76,8 @@ func TestLostEventThatTheAdapterLeavesOutIsFound(t *testing.T) {
 // wrapped is how an envelope stores an event.
 type wrapped struct{ Amount int }
 
-// envelope is an event adapter that stores each event in a wrapper, and its kind as the manifest.
+// envelope is an event adapter that stores each event in a wrapper, with the kind of event as the
+// manifest.
 type envelope struct{}
 
 func (envelope) ToJournal(event any) (any, string, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-func TestTypesAndOptionsThatCanNotBeUsedAreRefused(t *testing.T) {
+func TestOpen_InvalidTypeOrOptions(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	native := b.Journal()
@@ -58,7 +58,7 @@ func TestTypesAndOptionsThatCanNotBeUsedAreRefused(t *testing.T) {
 	}
 }
 
-func TestCommandsThatCanNotBeAreRefused(t *testing.T) {
+func TestUpdate_InvalidArguments(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a := b.accounts()
@@ -125,9 +125,9 @@ type unknown struct{}
 
 func (unknown) event() {}
 
-// Each failure of a function of the program fails its command alone: nothing is half done, and the
-// entity continues.
-func TestFailuresOfTheProgramFailTheirCommandAlone(t *testing.T) {
+// A failure in a function of the program fails only the command that called it. Nothing is half
+// done, and the entity continues.
+func TestUpdate_FailureInTheProgram(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	kind := accountType()
@@ -207,8 +207,9 @@ func TestFailuresOfTheProgramFailTheirCommandAlone(t *testing.T) {
 
 type metadataKey struct{}
 
-// A panic of a command sends those back that were decided on the state it may have changed.
-func TestPanicKeepsWhatIsBeingWritten(t *testing.T) {
+// A panic of a command sends back the commands that were decided on the state that it may have
+// changed.
+func TestPanic_WriteInFlightSucceeds(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	p.hold()
@@ -220,8 +221,8 @@ func TestPanicKeepsWhatIsBeingWritten(t *testing.T) {
 	p.want(answer{"held", 100, nil}, answer{"behind", 101, nil}, answer{"after", 0, nil})
 }
 
-// A command whose goroutine exits, as by FailNow of a test, gives the turn back.
-func TestCommandThatExitsGivesTheTurnBack(t *testing.T) {
+// A command whose goroutine exits, for example by FailNow of a test, gives the turn back.
+func TestUpdate_CommandExitsGoroutine(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a := b.accounts()
@@ -242,9 +243,9 @@ func TestCommandThatExitsGivesTheTurnBack(t *testing.T) {
 	}
 }
 
-// A stored event that the program can't apply is an error that names it, and the next call tries
+// The error for a stored event that the program can't apply names the event. The next call tries
 // again.
-func TestEventsThatCanNotBeAppliedAreNamed(t *testing.T) {
+func TestLoad_EventThatCantBeApplied(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	do(t, b.accounts(), "anna", deposit(5))
@@ -363,7 +364,7 @@ func TestClosedJournalIsAnError(t *testing.T) {
 	}
 }
 
-func TestTxEndsWithItsCommand(t *testing.T) {
+func TestTx_UsedAfterItsCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	var kept *accountTx
@@ -378,7 +379,7 @@ func TestTxEndsWithItsCommand(t *testing.T) {
 	kept.Record(Deposited{1})
 }
 
-// Now is the time that the events get, and never goes back.
+// Now is the time of the events, and never goes back.
 func TestNowIsTheTimeOfTheEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -400,8 +401,8 @@ func TestNowIsTheTimeOfTheEvents(t *testing.T) {
 	}
 }
 
-// What a command may have changed before it panicked is not believed.
-func TestPanicLoadsTheStateAnew(t *testing.T) {
+// A state that a command may have changed before it panicked is not used.
+func TestPanic_StateIsReloaded(t *testing.T) {
 	t.Parallel()
 	copies := 0
 	b := setup(t, dynajournal.TableOptions{})

@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// BenchmarkInMemory compares calls that need no request with a read of a map below a mutex and an
+// BenchmarkInMemory compares calls that need no request with a map read under a mutex plus an
 // indirect call.
 func BenchmarkInMemory(b *testing.B) {
 	b.Run("map", func(b *testing.B) {

@@ -9,19 +9,19 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// The tests of this file have two processes that are copies of one, as after a machine was restored
-// from its memory image: both draw the same random numbers, and have the same time. They do not run
-// in parallel with other tests, as they replace the source of random numbers of the whole program.
+// The tests in this file run two copies of a process, as after a machine was restored from a memory
+// image: both copies draw the same random numbers and have the same time. The tests do not run in
+// parallel with others, because they replace the source of random numbers of the whole program.
 
-// sameRandom waits until nothing is under way, and then lets a seed determine all random numbers.
+// sameRandom waits until nothing is in progress, and then makes all random numbers depend on seed.
 func sameRandom(t *testing.T, seed uint64) {
 	t.Helper()
 	synctest.Wait()
 	cryptotest.SetGlobalRandom(t, seed)
 }
 
-// What one of two copies has written is not taken for a write of the other, also if a response of
-// the other was lost.
+// A write by one copy is not mistaken for a write by the other, even if a response to the other was
+// lost.
 func TestCopiesOfAProcessLoseNoCommand(t *testing.T) { //nolint:paralleltest // see above
 	for name, lost := range map[string]bool{"both writes arrive": false, "a request is lost": true} {
 		t.Run(name, func(t *testing.T) { //nolint:paralleltest // see above
@@ -53,8 +53,8 @@ func TestCopiesOfAProcessLoseNoCommand(t *testing.T) { //nolint:paralleltest // 
 	}
 }
 
-// The same holds for durable states, also if another process has replaced what the copy has stored,
-// and where the states are split.
+// The same applies to durable states, even if another process has replaced the state that a copy
+// has stored, and to states that are split.
 func TestCopiesOfAProcessLoseNoState(t *testing.T) { //nolint:paralleltest // see above
 	for name, c := range map[string]struct{ lost, replaced, split bool }{
 		"both puts arrive":                   {false, false, false},

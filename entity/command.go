@@ -8,32 +8,33 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// phase is where a command is.
+// phase is the state of a command: see doc.go.
 type phase int
 
 const (
-	// queued: it waits to be decided.
+	// queued commands wait to be decided.
 	queued phase = iota
-	// granted: it has the turn; its caller decides it.
+	// granted is the phase of the command that has the turn. Its caller decides it.
 	granted
-	// sending: its caller writes its events.
+	// sending is the phase of a command whose caller writes its events.
 	sending
-	// decided: it waits for its events, or for those that it has read.
+	// decided commands wait until their events, or the events that they have read, are durable.
 	decided
-	// ended: its result is there.
+	// ended commands have their result.
 	ended
-	// left: its caller has gone. It is not decided again.
+	// left commands have no caller any more. They are not decided again.
 	left
 )
 
-// command is a command of a caller. Its fields belong to the holder of entity.mu, but for tx while
-// the caller decides.
+// command is a caller's command. Its fields are guarded by entity.mu, except for tx while the
+// caller decides.
 type command[S, E any] struct {
-	ctx     context.Context //nolint:containedctx // the caller's, which the command outlives by nothing
+	ctx     context.Context //nolint:containedctx // the caller's; only the caller's goroutine uses it
 	options commandOptions
 	hash    commandids.Hash
 	tx      *Tx[S, E]
-	// alone, if set, is what a purge or a drop does in the turn instead of deciding.
+	// alone, if set, is called in the turn instead of deciding: it does the work of a purge or a
+	// drop.
 	alone func()
 	// single demands a write of its own.
 	single bool
@@ -41,27 +42,29 @@ type command[S, E any] struct {
 	phase  phase
 	ticket int64
 	epoch  int64
-	// attempts is how often it was decided, conflicts how often another writer was faster then.
+	// attempts counts how often the command was decided. conflicts counts how often another writer
+	// was faster.
 	attempts, conflicts int
-	// wake has a token when the phase has become granted or ended. It is nil if the caller never
-	// had to wait.
+	// wake has a token when the phase has become granted or ended. It is nil if the caller has
+	// never had to wait.
 	wake    chan struct{}
 	receipt Receipt
 	err     error
 
-	// encoded are the events as arguments of Append, size is theirs. created is the event that is
-	// being encoded, and one the place of a single one: both save an allocation.
+	// encoded has the events as arguments of Append. size is their total size in bytes.
+	// created is the event that is being encoded, and one is the backing array of encoded for a
+	// single event: both save an allocation.
 	encoded []encoded
 	size    int
 	created core.New
 	one     [1]encoded
-	// first is the index of its first event in its write.
+	// first is the index of the first event in its write.
 	first int
 	// inPlace reports that Evolve changes the state of the last pending write.
 	inPlace bool
 }
 
-// signal wakes the caller. One token is enough: the caller looks at the phase.
+// signal wakes the caller. One token is enough: the caller checks the phase.
 func (c *command[S, E]) signal() {
 	select {
 	case c.wake <- struct{}{}:
@@ -69,7 +72,7 @@ func (c *command[S, E]) signal() {
 	}
 }
 
-// mustWait prepares a command whose caller is going to wait.
+// mustWait prepares a command for a caller that is going to wait.
 func (c *command[S, E]) mustWait() {
 	if c.wake == nil {
 		c.wake = make(chan struct{}, 1)
@@ -88,8 +91,8 @@ func (c *command[S, E]) end(err error) {
 	c.signal()
 }
 
-// grant gives a command the turn. It reports false if the command needs none, as its result is
-// known from the state. The caller holds mu.
+// grant gives a command the turn. It reports false if the command does not need the turn, because
+// the state already decides its result. The caller holds mu.
 func (e *entity[S, E]) grant(c *command[S, E]) bool {
 	c.phase, c.epoch = granted, e.epoch
 	if c.alone != nil {
@@ -109,7 +112,7 @@ func (e *entity[S, E]) grant(c *command[S, E]) bool {
 	return true
 }
 
-// transaction returns what a command decides with on the current state. The caller holds mu.
+// transaction returns the Tx of a command on the current state. The caller holds mu.
 func (e *entity[S, E]) transaction(command func(*Tx[S, E]) error) *Tx[S, E] {
 	at := e.current()
 	return &Tx[S, E]{
@@ -143,7 +146,8 @@ func (e *entity[S, E]) lastTime() int64 {
 	return e.time
 }
 
-// refuse returns why a command is not run on the state, nil if it is. The caller holds mu.
+// refuse returns the error of a command that must not run on the state, or nil if it may run. The
+// caller holds mu.
 func (e *entity[S, E]) refuse(c *command[S, E], version int64) error {
 	if c.options.ID != "" {
 		if done, ok := e.findID(c.hash); ok {
@@ -156,7 +160,8 @@ func (e *entity[S, E]) refuse(c *command[S, E], version int64) error {
 	return nil
 }
 
-// findID returns the version that a command has led to, durable or not. The caller holds mu.
+// findID returns the version that the command with an id has led to, durable or not. The caller
+// holds mu.
 func (e *entity[S, E]) findID(hash commandids.Hash) (int64, bool) {
 	if version, ok := e.ids.find(hash); ok {
 		return version, ok
@@ -189,7 +194,8 @@ func (e *entity[S, E]) decide(c *command[S, E]) {
 	returned = true
 }
 
-// exits ends a command whose goroutine exits, as by testing.T.FailNow. Nobody takes its result.
+// exits ends a command whose goroutine exits, for example by testing.T.FailNow. No caller receives
+// its result.
 func (e *entity[S, E]) exits(c *command[S, E]) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -228,16 +234,16 @@ func (e *entity[S, E]) conclude(c *command[S, E]) {
 // endTurn takes the turn back. The caller holds mu.
 func (e *entity[S, E]) endTurn() { e.deciding = nil }
 
-// giveUp finds the state again from the start, because a function of the program may have left it
-// changed. Commands that were decided on it, and are not being written, are decided again. The
-// caller holds mu.
+// giveUp makes the entity load its state again from the start, because a function of the program
+// may have changed it. Commands that were decided on the state, and are not being written, are
+// decided again. The caller holds mu.
 func (e *entity[S, E]) giveUp() {
 	e.sendBack(nil)
 	e.reload = true
 }
 
-// place puts a command that was decided where it waits for its result, or ends it. The caller holds
-// mu.
+// place adds a decided command to the write whose outcome it waits for, or ends the command. The
+// caller holds mu.
 func (e *entity[S, E]) place(c *command[S, E]) {
 	c.phase = decided
 	if c.tx.err != nil || len(c.tx.events) == 0 {
@@ -255,10 +261,11 @@ func (e *entity[S, E]) place(c *command[S, E]) {
 	e.pending = append(e.pending, w)
 }
 
-// placeReader lets a command that has recorded nothing wait for the last write: it has read a state
-// that is not durable before. The caller holds mu.
+// placeReader adds a command that has recorded nothing, or has failed, to the last write: the state
+// that it has read is durable only after this write. If no write is pending or in flight, the
+// command ends. The caller holds mu.
 func (e *entity[S, E]) placeReader(c *command[S, E]) {
-	c.receipt = Receipt{Version: c.tx.version} // what it has recorded counts only if it has failed
+	c.receipt = Receipt{Version: c.tx.version} // counts recorded events only if it has failed
 	e.undo(c)
 	c.encoded = nil
 	switch n := len(e.pending); {
@@ -286,5 +293,5 @@ func (e *entity[S, E]) undo(c *command[S, E]) {
 }
 
 // changed reports whether the command has changed the state. (After a panic of Evolve the state is
-// found again anyway.)
+// loaded again anyway.)
 func (c *command[S, E]) changed() bool { return len(c.tx.events) > 0 }

@@ -29,8 +29,8 @@ func basketType(copies *int) entity.Type[*Basket, Put] {
 	}
 }
 
-// A state that Evolve changes in place is copied once for each write, and what a command records
-// that fails is nowhere.
+// A state that Evolve changes in place is copied once for each write. Events recorded by a command
+// that fails have no effect.
 func TestStateThatIsChangedInPlaceIsCopied(t *testing.T) {
 	t.Parallel()
 	g := &gate{}

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// costs are what a journal's requests have cost. Hooks are called from many goroutines: a recovery
-// has two requests under way.
+// costs adds up the costs of a journal's requests. It locks because hooks are called from many
+// goroutines: a recovery has two requests in flight.
 type costs struct {
 	mu  sync.Mutex
 	sum dynajournal.Cost

@@ -32,8 +32,8 @@ func recordOne(tx *accountTx) ([2]int64, error) {
 	return [2]int64{before, tx.Version()}, nil
 }
 
-// A number that is sealed is no event's, so a version jumps over it.
-func TestVersionInACommandIsThatOfItsReceiptBehindSealedNumbers(t *testing.T) {
+// A sealed number has no event, so a version skips it.
+func TestTxVersion_AfterSealedNumbers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	j := b.Journal()
@@ -59,8 +59,8 @@ func TestVersionInACommandIsThatOfItsReceiptBehindSealedNumbers(t *testing.T) {
 	}
 }
 
-// The number is sealed after the state was read, so the writer finds out.
-func TestVersionInACommandIsThatOfItsReceiptBehindNumbersThatAreSealedMeanwhile(t *testing.T) {
+// The number is sealed after the state was read, so the write finds the seal.
+func TestTxVersion_NumberSealedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	j := b.Journal()
@@ -92,9 +92,9 @@ func TestPurgeAfterAnotherProcessHasWritten(t *testing.T) {
 	}
 }
 
-// A write does not leave while a command that joins it changes its state: what that records would
-// be shown as durable.
-func TestStateThatIsChangedInPlaceIsNotWritten(t *testing.T) {
+// A write is not sent while a command that joins it changes the state of the write: events that
+// this command records would be shown as durable.
+func TestWrite_WaitsForInPlaceChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}
 		b := setup(t, dynajournal.TableOptions{}, g.install)
@@ -154,13 +154,13 @@ func TestStateThatIsChangedInPlaceIsNotWritten(t *testing.T) {
 	})
 }
 
-// behind runs a test with two processes. The requests of the first wait for their fate.
+// behind runs a test with two processes. The network can hold the requests of the first one.
 func behind(t *testing.T, test func(t *testing.T, net *explore.Network, first, second *accounts)) {
 	t.Helper()
 	behindKinds(t, accountType(), accountType(), test)
 }
 
-// behindKinds is behind with a type of each process.
+// behindKinds is behind with a type for each process.
 func behindKinds(
 	t *testing.T, one, other kind, test func(t *testing.T, net *explore.Network, first, second *accounts),
 ) {
@@ -180,8 +180,8 @@ func behindKinds(
 	})
 }
 
-// Between the requests that look for a snapshot and those that read the events, another process
-// saves a snapshot and deletes the events.
+// After the requests that look for a snapshot, and before the requests that read the events,
+// another process saves a snapshot and deletes the events.
 func TestLoadingFindsASnapshotThatWasSavedMeanwhile(t *testing.T) {
 	for name, own := range map[string]entity.Snapshots{"of a type with snapshots": {Every: 100}, "of one without": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func snapshotsOf(snapshots entity.Snapshots) kind {
 	return k
 }
 
-// deliver delivers the requests of an operation that wait.
+// deliver delivers the waiting requests of an operation.
 func deliver(net *explore.Network, operation string) {
 	synctest.Wait()
 	for _, r := range net.Pending() {
@@ -237,9 +237,9 @@ func deliver(net *explore.Network, operation string) {
 	synctest.Wait()
 }
 
-// A view looks while the entity catches up for another one, which has read already. The
-// other one can show what the later view has led to.
-func TestViewIsNotContentWithAReadingThatBeganBefore(t *testing.T) {
+// The second view starts while the entity catches up for the first one and has already read the
+// events. The first view may show the state that the second one requires.
+func TestView_CatchUpInProgress(t *testing.T) {
 	behind(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
 		view(t, first, "anna")
 		do(t, second, "anna", deposit(1))
@@ -269,8 +269,9 @@ func TestViewIsNotContentWithAReadingThatBeganBefore(t *testing.T) {
 	})
 }
 
-// A fresh command is called while the entity is loaded for a view, which has read already.
-func TestFreshCommandIsNotContentWithALoadingThatBeganBefore(t *testing.T) {
+// A command with Fresh starts while the entity is being loaded for a view and the events were
+// already read.
+func TestFresh_LoadInProgress(t *testing.T) {
 	behind(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
 		net.Hold("first")
 		go func() { _, _ = first.View(t.Context(), "anna", func(Account) error { return nil }) }()
@@ -286,7 +287,7 @@ func TestFreshCommandIsNotContentWithALoadingThatBeganBefore(t *testing.T) {
 	})
 }
 
-// After a panic the state is loaded again, which must not lead to a further run for ever.
+// After a panic the state is loaded again. This must not lead to an endless sequence of runs.
 func TestCommandWithAnIDThatPanicsEnds(t *testing.T) {
 	t.Parallel()
 	a := setup(t, dynajournal.TableOptions{}).accounts()

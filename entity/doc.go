@@ -1,6 +1,7 @@
-// Package entity hosts entities whose state follows from their events: accounts, orders, devices.
-// Each is one persistence id of a journal. A command is a function of the state: it looks at the
-// state, records events, and its result comes when the events are durable.
+// Package entity hosts entities, such as accounts, orders or devices. The state of an entity is
+// computed from its events, which are stored in a journal under one persistence id. A command is a
+// function that reads the state and records events. Its caller gets the result when the events are
+// durable.
 //
 //	withdraw := func(tx *entity.Tx[Account, Event]) (int, error) {
 //		if tx.State().Balance < 10 {
@@ -11,39 +12,40 @@
 //	}
 //	balance, err := entity.Do(ctx, accounts, "anna", withdraw)
 //
-// A command may run several times, like a transaction that a database repeats: after a conflict
-// with another process, after a write has failed below it, after a lost response. Only its last run
-// counts. So it must not have effects of its own: it must not send, store or count anything outside
-// of its Tx, and what it assigns to variables outside it must assign at every run. It runs in the
-// goroutine of its caller, and never after the call has returned.
+// A command may run several times, like a transaction that a database retries: after a conflict
+// with another process, after a failed write of events that it has read, or after a lost response.
+// Only its last run counts. So a command must not have side effects: it must not send, store or
+// count anything outside its Tx. If it assigns to variables outside, it must assign them in every
+// run. It runs in its caller's goroutine, and never after the call has returned.
 //
-// # What holds
+// # Guarantees
 //
 // Commands of one entity are decided one after the other, in the order of their calls. Entities are
 // independent of each other.
 //
-// While a write is under way, the next commands are decided on the state that it will make. Their
-// events leave together, as one atomic write, when it is durable. A command gets its result when
-// its events are durable; if it recorded none, when the events that it has read are. A command that
-// is alone waits for nothing.
+// While a write is in flight, the next commands are decided on the state that the write will
+// produce. When the write is durable, their events are sent together as one atomic write. A command
+// returns when its events are durable. A command that recorded no events returns when the events
+// that it has read are durable. A command that is alone does not wait for others.
 //
-// If another writer was faster, the commands of the write, and those that were decided on them, are
-// decided again on what the journal holds. If a write fails, its commands get the error, and those
-// that were decided on them are decided again. If a response is lost, the entity finds out whether
-// its events are stored before it continues.
+// If another writer was faster, the commands of the write, and the commands that were decided on
+// their events, are decided again on the stored state. If a write fails, its commands get the
+// error, and the commands that were decided on their events are decided again. If a response is
+// lost, the entity finds out whether its events are stored before it continues.
 //
-// [Entities.View] shows durable state alone. A command that records nothing answers from what this
-// process knows, unless [Fresh] is given.
+// [Entities.View] shows only durable state. A command that records nothing is decided on the state
+// in memory, which may lack events of other processes, unless [Fresh] is given.
 //
 // # States
 //
-// What needs no history can be stored as its state, without events: see [OpenStates]. A command
-// records the next state, and all of the above holds.
+// An entity that needs no history can be stored as its state, without events: see [OpenStates]. A
+// command then records the next state. All of the above applies.
 package entity
 
 // For maintainers: the states of a command and of an entity.
 //
-// A command has a phase (command.go). Its caller moves it from granted, a job from the others.
+// A command has a phase (command.go). Its caller moves it out of granted and sending. A job, or the
+// caller of another command, moves it out of queued and decided.
 //
 //	           enqueue           grant             place               takeOwn
 //	Update ──────────▶ queued ─────────▶ granted ─────────▶ decided ─────────▶ sending
@@ -57,17 +59,18 @@ package entity
 //	                                                   ▼
 //	                                                 ended
 //
-// A caller whose context ends leaves: a command that is queued is left, one that is decided is
-// written without its caller. tryAtOnce decides a command without options in the caller's goroutine
-// before it is ever queued.
+// A caller whose context ends leaves its command. A queued command is then dropped, and so is a
+// decided command whose write was not sent yet. A write in flight continues without the caller.
+// tryAtOnce decides a command without options in the caller's goroutine, before the command is ever
+// queued.
 //
 // An entity has at most one job (busy), which owns its durable state. advance starts the job that
 // is due:
 //
-//	load      the state is not known (loaded) or was given up (reload): it finds the state
-//	writeAll  writes are pending: it sends one after the other, and settles each
+//	load      loads the state, if it is not known (loaded) or was given up (reload)
+//	writeAll  sends the pending writes, one after the other, and settles each
 //
-// The caller of a command that is alone does the job of its own write (own_write.go), and hands it
-// over to a goroutine when the write does not succeed at once. A write is pending, then writing.
-// Its outcome moves durable, or sends its commands back (settle in write.go). epoch counts how
-// often commands were sent back: what a command decides in an earlier epoch does not count.
+// The caller of a command that is alone performs the write itself (own_write.go), and hands it over
+// to a job if the write does not succeed at once. A write is first in pending, then in writing. Its
+// outcome advances durable, fails its commands or sends them back (settle in write.go). epoch
+// counts how often commands were sent back. A decision made in an earlier epoch is discarded.

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// Entities hosts the entities of one type. It is safe for concurrent use: a process needs one for
-// each type. Close it before its journal.
+// Entities hosts the entities of one type. It is safe for concurrent use, so a process needs only
+// one for each type. Close it before its journal.
 type Entities[S, E any] struct {
 	kind    Type[S, E]
 	options Options
@@ -21,36 +21,36 @@ type Entities[S, E any] struct {
 	storage storage[S, E]
 	// metadata reports whether ids of commands can be stored.
 	metadata bool
-	// now returns the time, by the service's clock where the machine's is wrong.
+	// now returns the machine's time, or the service's time if the machine's clock is wrong.
 	now func() time.Time
 	// recovering has a token for each entity that is being loaded.
 	recovering chan struct{}
-	// life ends when Close stops waiting. It bounds what runs behind the calls.
+	// life is canceled when Close stops waiting for calls. It bounds the background jobs.
 	life context.Context //nolint:containedctx // the life of the entities
 	end  context.CancelCauseFunc
-	// saves bounds the snapshots that are being saved, and the parts of states that are being
-	// deleted, which Close waits for.
+	// saves bounds the background work that Close waits for: saving snapshots, and deleting parts
+	// of states.
 	saves    context.Context //nolint:containedctx // as life
 	endSaves context.CancelCauseFunc
-	// calls counts the calls, jobs what runs behind them.
+	// calls counts the calls in progress. jobs counts the goroutines in the background.
 	calls, jobs sync.WaitGroup
 	counts      counts
-	// atOnce has the turn of an entity while a command without options is run.
+	// atOnce is a placeholder: it is in entity.deciding while a command without options runs.
 	atOnce  command[S, E]
 	moments atomic.Int64
 
 	mu     sync.Mutex
 	closed bool
-	// loaded are the entities in memory, also those that are being loaded.
+	// loaded has the entities in memory by id, including the entities that are being loaded.
 	loaded map[string]*entity[S, E]
-	// uses counts the calls, commands those of Update.
+	// uses counts uses of entities. commands counts calls of Update.
 	uses, commands int64
 }
 
-// Open returns the entities of a type, which are stored in a journal. The journal stays open until
-// the entities are closed.
+// Open returns the entities of a type, which are stored in a journal. The journal must stay open
+// until the entities are closed.
 //
-// The error is a *dynajournal.ArgumentError if the type or the options can't be used.
+// The error is a [*dynajournal.ArgumentError] if the type or the options can't be used.
 func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Options) (*Entities[S, E], error) {
 	if journal == nil {
 		return nil, argument("journal", "nil", "it must be an open journal")
@@ -92,12 +92,12 @@ func host[S, E any](
 	return h
 }
 
-// Close ends the entities: further calls return [ErrClosed]. It waits for the commands that were
-// accepted, and for the snapshots that are being saved. If ctx ends before, it gives up what is
-// left: commands that wait get ErrClosed, and those whose events are being written
-// [ErrOutcomeUnknown]. The error is that of ctx. A further Close waits, too.
+// Close closes the entities: further calls return [ErrClosed]. It waits for the commands that were
+// accepted, and for the snapshots that are being saved. If ctx ends first, Close gives up the
+// remaining work and returns the cause of ctx: commands that wait get ErrClosed, and commands whose
+// events are being written get [ErrOutcomeUnknown]. A further Close also waits.
 //
-// It must not be called by a command, a function of the type or a hook. By a command the error is
+// Commands, functions of the type and hooks must not call Close. In a command it returns
 // [ErrReentrant].
 func (h *Entities[S, E]) Close(ctx context.Context) error {
 	if kit.Inside() {
@@ -125,8 +125,9 @@ func (h *Entities[S, E]) Close(ctx context.Context) error {
 	}
 }
 
-// begin begins a call on an entity: the entity that is in memory, or a new one that is not loaded.
-// commands is how many commands the call has. The caller calls h.calls.Done at the end.
+// begin starts a call on an entity. It returns the entity in memory, or a new one that is not
+// loaded yet. commands is the number of commands in the call. The caller calls h.calls.Done at the
+// end.
 func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +153,7 @@ func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error)
 	return e, nil
 }
 
-// replace returns the entity that has taken the place of one that was dropped, within a call.
+// replace returns the entity that replaces a dropped one, within a call.
 func (h *Entities[S, E]) replace(id string) (*entity[S, E], error) {
 	e, err := h.begin(id, 0)
 	if err == nil {
@@ -168,20 +169,21 @@ type counts struct {
 	snapshots, writes                                  atomic.Int64
 }
 
-// Stats are counters since Open, but for Loaded and Waiting, which are of the moment.
+// Stats has counters since Open, except for Loaded and Waiting, which are current values.
 type Stats struct {
-	// Loaded is how many entities are in memory, Waiting how many commands wait for their turn or
-	// for their events.
+	// Loaded is the number of entities in memory.
+	// Waiting is the number of commands that wait for their turn or for their events.
 	Loaded, Waiting int
-	// Commands is how many commands were accepted, Duplicates how many of them were done before.
+	// Commands counts accepted commands.
+	// Duplicates counts the commands that were done before.
 	Commands, Duplicates int64
-	// Writes and Events are what was written, Conflicts the writes at which another writer was
-	// faster.
+	// Writes and Events count successful writes and their events.
+	// Conflicts counts the writes at which another writer was faster.
 	Writes, Events, Conflicts int64
-	// Recoveries is how often entities were loaded or have caught up, Dropped how often they were
-	// dropped.
+	// Recoveries counts how often entities were loaded or caught up with other writers.
+	// Dropped counts how often entities were dropped from memory.
 	Recoveries, Dropped int64
-	// Snapshots is how many snapshots were saved.
+	// Snapshots counts saved snapshots.
 	Snapshots int64
 }
 

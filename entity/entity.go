@@ -15,74 +15,77 @@ type point[S any] struct {
 
 // entity is an entity in memory.
 //
-// Its invariants, which hold whenever mu is free:
+// Its invariants, while mu is not locked:
 //
-//   - durable holds exactly the events up to its version that are stored. It is never changed in
-//     place, so it may be read outside of mu.
-//   - At most one command is being decided, at most one write is under way, and at most one job
-//     runs (a loading, a recovery, a catching up, or the writes). No job runs while a purge or a
-//     drop has the turn.
-//   - A write is not sent while a command that is being decided changes its state in place: that
-//     state becomes the durable one.
-//   - Each command that has recorded events is in exactly one write: writing, or one of pending. A
-//     write begins with the state that the one before it ends with.
-//   - A command is answered only when no event that it has read is without a known outcome, unless
-//     it has panicked: see ErrPanic.
+//   - durable contains exactly the stored events up to its version. Its state is never changed in
+//     place, so it may be read without mu.
+//   - At most one command is being decided, at most one write is in flight, and at most one job
+//     runs (load, recovery, catch-up or writes). No job runs while a purge or a drop has the turn.
+//   - A write is not sent while a command that is being decided changes the end state of the write
+//     in place, because this state becomes the durable one.
+//   - Each decided command with events is in exactly one write: writing, or one of pending. The
+//     base of a write is the end of the write before it.
+//   - A command returns only when the outcome of every event that it has read is known, unless it
+//     has panicked: see ErrPanic.
 type entity[S, E any] struct {
-	// What a view in memory needs comes first: with a small state it is in one cache line. What a
-	// command without events needs as well is in the next two.
+	// The fields that an in-memory view needs come first: with a small state they are in one cache
+	// line. The other fields that a command without events needs are in the next two.
 
-	// used is the number of the last use. It belongs to the holder of Entities.mu.
+	// used is the value of Entities.uses at the last use. It is guarded by Entities.mu.
 	used int64
 
 	mu sync.Mutex
-	// dropped reports that the entity is no longer the one in memory.
+	// dropped reports that the entity was dropped from memory. Calls continue with its replacement.
 	dropped bool
-	// loaded reports that durable is known. blocked reports that no command may be decided, because
-	// the state is being found. busy reports that a job runs.
+	// loaded reports that durable is known.
+	// blocked reports that no command may be decided, because a job is loading the state.
+	// busy reports that a job runs.
 	loaded, blocked, busy bool
-	// reload reports that the state must be found again from the start.
+	// reload reports that the state must be loaded again from the start.
 	reload bool
-	// saving reports that a snapshot is being saved, wanted that the next one is due already.
+	// saving reports that a snapshot is being saved. wanted reports that the next one is already
+	// due.
 	saving, wanted bool
 	durable        point[S]
 
 	host *Entities[S, E]
-	// deciding is the command that is being decided, or nil. epoch counts how often commands were
-	// sent back to be decided again: what a command decides in an earlier epoch does not count.
+	// deciding is the command that is being decided, or nil.
+	// epoch counts how often commands were sent back to be decided again. A decision made in an
+	// earlier epoch is discarded.
 	deciding *command[S, E]
 	epoch    int64
 	writing  *write[S, E]
 	pending  []*write[S, E]
-	// waiting are the commands that wait to be decided, in the order of their tickets.
+	// waiting has the commands that wait to be decided, in the order of their tickets.
 	waiting []*command[S, E]
 	tickets int64
-	// next is the number after all that is known to be taken.
+	// next is the number after all numbers that are known to be taken.
 	next int64
-	// time is that of the last event, in microseconds since 1970, 0 if it is not known.
+	// time is the time of the last event, in microseconds since 1970, or 0 if it is not known.
 	time int64
-	// changed is closed at the next change that a view can wait for. It is nil if none waits.
+	// changed is closed at the next change of the state. It is nil if nothing waits for a change.
 	changed chan struct{}
 
 	stage[S, E]
-	// failure is why the entity is dropped, if loading it has failed.
+	// failure is the error for which the entity was dropped, or nil.
 	failure error
 	// deletedTo is the number up to which the events were deleted when durable was found.
 	deletedTo int64
-	// purged is the highest number that a purge had taken then: durable has none of its events.
+	// purged is the highest number that a purge had taken when durable was found. durable contains
+	// no event up to it.
 	purged int64
-	// author is the writer of the event at durable.version, empty if it is not known.
+	// author is the writer of the event at durable.version, or empty if the writer is not known.
 	author string
 	// confirmed is when durable was last known to be current.
 	confirmed moment
 	// writer is nil if the next write has to recover first.
 	writer writer
 	ids    remembered
-	// saved are the numbers of the snapshots that are known to exist, in ascending order. tried is
-	// the number of the last one that was tried.
+	// saved has the numbers of the snapshots that are known to exist, in ascending order. tried is
+	// the number of the last snapshot that was attempted.
 	saved []int64
 	tried int64
-	// conflicts is how many writes in a row another writer was faster at.
+	// conflicts counts the conflicts with other writers since the last successful write.
 	conflicts int
 }
 
@@ -131,7 +134,7 @@ func (e *entity[S, E]) enqueue(c *command[S, E]) {
 }
 
 // advance gives the turn to the next command, if one may be decided, and starts the job that is
-// due. The caller holds mu. Everything that changes the entity ends with it.
+// due. Everything that changes the entity calls it last. The caller holds mu.
 func (e *entity[S, E]) advance() {
 	if e.mayWrite() {
 		e.startJob() // before another command joins the write
@@ -161,7 +164,7 @@ func (e *entity[S, E]) mayDecide(c *command[S, E]) bool {
 	if !e.loaded || e.blocked || e.reload || e.dropped {
 		return false
 	}
-	// Writes gather behind the one under way. What is full leaves first.
+	// Commands gather in a pending write. A full one is sent before more commands are decided.
 	switch {
 	case len(e.pending) == 0:
 		return true
@@ -177,7 +180,7 @@ func (e *entity[S, E]) startJob() {
 	case e.busy || e.dropped || e.isAlone():
 	case !e.loaded || e.reload:
 		if e.reload && e.deciding != nil {
-			return // the command may hold the state that is given up
+			return // the command may still use the state that is given up
 		}
 		if commands := len(e.waiting) > 0; commands || e.changed != nil {
 			e.blocked = true
@@ -194,13 +197,13 @@ func (e *entity[S, E]) mayWrite() bool {
 	return len(e.pending) > 0 && (e.deciding == nil || !e.deciding.inPlace)
 }
 
-// takePending makes the first pending write the one that is under way. The caller holds mu.
+// takePending moves the first pending write to e.writing. The caller holds mu.
 func (e *entity[S, E]) takePending() {
 	e.writing = e.pending[0]
 	e.pending = slices.Delete(e.pending, 0, 1)
 }
 
-// begin runs a job. The caller holds mu.
+// begin starts a job. The caller holds mu.
 func (e *entity[S, E]) begin(job func()) {
 	e.busy = true
 	e.host.jobs.Add(1)
@@ -220,7 +223,7 @@ func (e *entity[S, E]) runJob(job func()) {
 	returned = true
 }
 
-// errExited: a function of the type has called runtime.Goexit.
+// errExited reports that a function of the type has called runtime.Goexit.
 var errExited = errors.New("a function of the type has ended its goroutine")
 
 // exited ends a job whose goroutine exits.
@@ -231,8 +234,8 @@ func (e *entity[S, E]) exited() {
 	e.fail(errExited)
 }
 
-// sendBack lets commands be decided again, and with them all that were decided since: what is
-// pending was decided on their state. The caller holds mu.
+// sendBack queues commands to be decided again, together with the commands of all pending writes,
+// which were decided on the state of the former. The caller holds mu.
 func (e *entity[S, E]) sendBack(commands []*command[S, E]) {
 	e.epoch++
 	for _, w := range e.pending {

@@ -7,9 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Errors of commands, for errors.Is. Those of the journal are returned as well, such as
-// [dynajournal.ErrThrottled] and [dynajournal.ErrRejected]. dynajournal.MaybeApplied reports
-// whether a command that failed may have been done.
+// Errors of commands, for errors.Is. Errors of the journal are returned as well, such as
+// [dynajournal.ErrThrottled] and [dynajournal.ErrRejected]. [dynajournal.MaybeApplied] reports
+// whether the events of a failed command may be stored.
 var (
 	// ErrBusy: too many commands wait for the entity. Nothing was written. Try later, or raise
 	// Options.MaxWaiting.
@@ -18,20 +18,20 @@ var (
 	// ErrClosed: the entities were closed. Nothing was written.
 	ErrClosed = errors.New("the entities are closed")
 
-	// ErrContended: other writers were faster at every attempt. The error is a *ContendedError.
+	// ErrContended: other writers were faster at every attempt. The error is a [*ContendedError].
 	// Nothing was written. Try later, or send the commands of an entity to one process.
 	ErrContended = errors.New("other writers were faster at every attempt")
 
-	// ErrDuplicate: a command with this id was done before. The error is a *DuplicateError.
+	// ErrDuplicate: a command with this id was done before. The error is a [*DuplicateError].
 	ErrDuplicate = errors.New("the command was done before")
 
-	// ErrOutcomeUnknown: the events of the command may be written. Its error wraps the cause. Send
-	// the command again with its id (see [CommandID]), or look.
+	// ErrOutcomeUnknown: the events of the command may be stored. The error wraps the cause. Send
+	// the command again with its id (see [CommandID]), or read the state.
 	ErrOutcomeUnknown = dynajournal.ErrOutcomeUnknown
 
-	// ErrPanic: a function of the program has panicked. The error is a *PanicError. Nothing was
-	// written. A command gets it at once, also if it has read events that are still being written,
-	// and may never be stored.
+	// ErrPanic: a function of the program has panicked. The error is a [*PanicError]. Nothing was
+	// written. A command gets this error at once, even if it has read events that are still being
+	// written and may never be stored.
 	ErrPanic = errors.New("panic")
 
 	// ErrRecoveryTimeout: an entity could not be loaded, or could not catch up with other writers,
@@ -39,16 +39,17 @@ var (
 	// ErrOutcomeUnknown. Try later, or raise the timeout.
 	ErrRecoveryTimeout = errors.New("the recovery took too long")
 
-	// ErrReentrant: a command has called the entities that decide it. A command is a function of
-	// the state alone: call others before or after. Nothing was written by the inner call.
+	// ErrReentrant: a command has called a method of the entities that run it. The result of a
+	// command must depend on the state alone: run other commands before or after it. The inner call
+	// wrote nothing.
 	ErrReentrant = errors.New("called by a command that is being decided")
 
-	// ErrVersion: the entity has another version than At demands. The error is a
-	// *dynajournal.VersionError. Nothing was written.
+	// ErrVersion: the entity is not at the version that At requires. The error is a
+	// [*dynajournal.VersionError]. Nothing was written.
 	ErrVersion = dynajournal.ErrVersion
 )
 
-// ContendedError tells how often a command was decided. It is an ErrContended.
+// ContendedError reports how often a command was decided. It matches ErrContended.
 type ContendedError struct {
 	PersistenceID string
 	// Attempts is how often the command was decided.
@@ -66,12 +67,12 @@ func (e *ContendedError) Is(target error) bool { return target == ErrContended }
 
 func (e *ContendedError) Unwrap() error { return e.Err }
 
-// MaybeApplied returns false. See dynajournal.MaybeApplied.
+// MaybeApplied returns false. See [dynajournal.MaybeApplied].
 func (*ContendedError) MaybeApplied() bool { return false }
 
-// DuplicateError names the version that a command has led to. It is an ErrDuplicate. A command can
-// be a duplicate of itself, if its write was lost, and its events were deleted before that was
-// found out: it is done, and its result is not known.
+// DuplicateError has the version that a command has led to. It matches ErrDuplicate. A command can
+// be a duplicate of itself: if the response of its write was lost, and its events were deleted
+// before the entity looked for them. Then the command was done, but its result is not known.
 type DuplicateError struct {
 	PersistenceID string
 	// CommandID is the id of the command.
@@ -88,14 +89,14 @@ func (e *DuplicateError) Error() string {
 func (e *DuplicateError) Is(target error) bool { return target == ErrDuplicate }
 
 // PanicError is a panic of a function of the program: a command, or one of the functions of Type.
-// It is an ErrPanic.
+// It matches ErrPanic.
 type PanicError struct {
 	PersistenceID string
-	// Event is the event that Evolve was called with, nil if another function has panicked.
-	// SequenceNumber is its number, 0 if it is not stored.
+	// Event is the event that Evolve was called with, or nil if another function has panicked.
+	// SequenceNumber is the number of Event, or 0 if it is not stored.
 	Event          any
 	SequenceNumber int64
-	// Value is the value of the panic, Stack the stack of the goroutine.
+	// Value is the value of the panic. Stack is the stack of the goroutine.
 	Value any
 	Stack []byte
 }
@@ -134,11 +135,11 @@ func (e *unknownError) Is(target error) bool { return target == ErrOutcomeUnknow
 
 func (e *unknownError) Unwrap() error { return e.err }
 
-// MaybeApplied returns true. See dynajournal.MaybeApplied.
+// MaybeApplied returns true. See [dynajournal.MaybeApplied].
 func (*unknownError) MaybeApplied() bool { return true }
 
-// unwritten is the error of a command of which nothing was written, although its cause may be that
-// of a write of another command.
+// unwritten reports that a command wrote nothing. Its cause may be the error of another command's
+// write.
 type unwritten struct {
 	pid string
 	err error
@@ -148,5 +149,5 @@ func (e *unwritten) Error() string { return fmt.Sprintf("command of %q: %v", e.p
 
 func (e *unwritten) Unwrap() error { return e.err }
 
-// MaybeApplied returns false. See dynajournal.MaybeApplied.
+// MaybeApplied returns false. See [dynajournal.MaybeApplied].
 func (*unwritten) MaybeApplied() bool { return false }

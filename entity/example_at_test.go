@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A user has filled in a form while looking at version 1. Meanwhile the account has changed.
+// A user has filled in a form that shows version 1. Meanwhile the account has changed.
 func ExampleAt() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

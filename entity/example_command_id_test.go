@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A client has lost a response, and sends its request again, with the same key. Another process
-// gets it, and recognizes it.
+// A client has lost a response, and sends its request again with the same key. Another process gets
+// the repeated request and recognizes it.
 func ExampleCommandID() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A command looks at the state, and records events or refuses. Its result comes when the events are
-// stored.
+// A command reads the state, and records events or returns an error. Do returns its result when the
+// events are stored.
 func ExampleDo() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

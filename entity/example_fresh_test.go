@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A refusal writes nothing, so nothing tells the process that it knows an old state. Where that
-// matters, Fresh looks first.
+// A command that refuses writes nothing, so it does not find out that the state in memory is old.
+// If that matters, use Fresh, which checks first.
 func ExampleFresh() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Do returns the command's own result; Into has the receipt besides.
+// Do returns the command's own result. Into also stores the receipt.
 func ExampleInto() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A page that may be a minute old needs no request while the process knows a state that young.
-// InMemory shows what the process knows, however old.
+// A page that may be a minute old needs no request while the state in memory is at most a minute
+// old. InMemory shows the state in memory, however old it is.
 func ExampleMaxAge() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)
@@ -18,7 +18,7 @@ func ExampleMaxAge() {
 	defer end()
 	two, end := openAccounts(ctx, journal, entity.Options{})
 	defer end()
-	_, err := entity.Do(ctx, one, "anna", deposit(100)) // one knows this state from here on
+	_, err := entity.Do(ctx, one, "anna", deposit(100)) // one has this state in memory from now on
 	check(err)
 	_, err = entity.Do(ctx, two, "anna", deposit(1))
 	check(err)

@@ -10,7 +10,7 @@ import (
 
 type exampleTenant struct{}
 
-// Metadata is stored beside each event of a command, by the context of its caller.
+// Metadata is stored with each event of a command. Here it comes from the context of the caller.
 func ExampleOptions_metadata() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

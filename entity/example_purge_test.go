@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Purge removes an entity. Its id can be used again at once: the versions continue rising, so that
-// no process that has the old state in memory can write by it.
+// Purge removes an entity. Its id can be used again at once: the versions continue to rise, so that
+// a process with the old state in memory can't write based on it.
 func ExampleEntities_Purge() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

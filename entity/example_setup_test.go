@@ -28,7 +28,7 @@ func exampleJournal(ctx context.Context) (journal *dynajournal.Journal, end func
 	return journal, func() { check(errors.Join(journal.Close(), engine.Close())) }
 }
 
-// openAccounts opens the accounts of a journal. Each call is as in another process.
+// openAccounts opens the accounts of a journal. Each call acts as another process.
 func openAccounts(ctx context.Context, journal *dynajournal.Journal, options entity.Options) (a *accounts, end func()) {
 	a, err := entity.Open(journal, accountType(), options)
 	check(err)

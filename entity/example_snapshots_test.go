@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A snapshot is saved after every ten events. The entity is loaded from the newest.
+// A snapshot is saved after every ten events. The entity is loaded from the newest one.
 func ExampleSnapshots() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)
@@ -22,7 +22,7 @@ func ExampleSnapshots() {
 		_, err := entity.Do(ctx, accounts, "anna", deposit(1))
 		check(err)
 	}
-	check(accounts.Close(ctx)) // it waits for the snapshot, which no command waits for
+	check(accounts.Close(ctx)) // Close waits for the snapshot; commands do not
 	for snapshot, err := range journal.Snapshots(ctx, "account|anna", dynajournal.SnapshotCriteria{}) {
 		check(err)
 		fmt.Printf("saved at %d: %s\n", snapshot.SequenceNumber, snapshot.Bytes)

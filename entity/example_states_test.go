@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Session is a session of a user. Nobody asks for its history, so only its state is stored.
+// Session is a session of a user. Its history is not needed, so only its state is stored.
 type Session struct {
 	User     string
 	LastSeen time.Time

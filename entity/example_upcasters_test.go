@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// An earlier version of the program has stored transfers as "moved", a type that is gone. An
-// upcaster reads them, as the events of today.
+// An earlier version of the program has stored transfers as "moved", a type that no longer exists.
+// An upcaster converts them to today's events.
 func ExampleType_upcasters() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A command without a result. All its events are stored, or none. The receipt has the version that
-// they lead to, and what the write has cost.
+// A command without a result. All its events are stored, or none. The receipt has the version after
+// these events, and the cost of the write.
 func ExampleEntities_Update() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

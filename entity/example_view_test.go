@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// View shows what is stored. By default it asks whether another process has written, which takes a
-// request.
+// View shows the stored state. By default it checks whether another process has written, which
+// takes a request.
 func ExampleEntities_View() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx)

@@ -21,7 +21,7 @@ type (
 	sender = func() (*http.Response, error)
 )
 
-// gate holds the requests of a journal that write events, or the heads of states.
+// gate can hold a journal's requests that write events or the heads of states.
 type gate struct {
 	inner aws.HTTPClient
 
@@ -29,21 +29,22 @@ type gate struct {
 	next func(r *http.Request, send sender) (*http.Response, error)
 }
 
-// install returns the change of a configuration that leads its requests through the gate.
+// install changes a configuration to send the journal's requests through the gate.
 func (g *gate) install(c *dynajournal.Config) {
 	g.inner = c.AWS.HTTPClient
 	c.AWS.HTTPClient = &http.Client{Transport: g}
 }
 
-// at calls respond with the next request that writes events instead of sending it.
+// at makes the gate call respond with the next request that writes events, instead of sending the
+// request.
 func (g *gate) at(respond func(r *http.Request, send sender) (*http.Response, error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next = respond
 }
 
-// hold holds the next request that writes events. arrived is closed when it is there; it is sent
-// when release is called.
+// hold holds the next request that writes events. arrived is closed when the request arrives. The
+// request is sent when release is called.
 func (g *gate) hold() (arrived <-chan struct{}, release func()) {
 	there, released := make(chan struct{}), make(chan struct{})
 	g.at(func(_ *http.Request, send sender) (*http.Response, error) {
@@ -56,7 +57,8 @@ func (g *gate) hold() (arrived <-chan struct{}, release func()) {
 
 var errLost = errors.New("the connection was reset")
 
-// lose performs the next request that writes events, if done is set, and loses its response.
+// lose loses the response to the next request that writes events. The request is performed only if
+// done is set.
 func (g *gate) lose(done bool) {
 	g.at(func(_ *http.Request, send sender) (*http.Response, error) {
 		if done {
@@ -98,7 +100,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // single makes the journal try each request once.
 func single(c *dynajournal.Config) { c.Retries = -1 }
 
-// detached returns what sends a request later, when its caller has gone.
+// detached returns a function that sends a request later, after its caller has gone.
 func detached(r *http.Request, inner aws.HTTPClient) sender {
 	later := r.Clone(context.Background())
 	body, err := io.ReadAll(r.Body)

@@ -129,7 +129,7 @@ func (b *bundle) accounts() *accounts {
 	return b.open(b.Journal(), accountType(), entity.Options{})
 }
 
-// do runs a command, which must succeed.
+// do runs a command, which must succeed, and returns its result.
 func do(t testing.TB, a entity.Updater[Account, Event], id string, command func(*accountTx) (int, error), opts ...entity.CommandOption) int {
 	t.Helper()
 	result, err := entity.Do(t.Context(), a, id, command, opts...)

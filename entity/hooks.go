@@ -11,7 +11,7 @@ import (
 // called from many goroutines at once. They must not block or panic, and must not use the entities
 // that call them.
 type Hook struct {
-	// OnCommand is called when a command has ended. ctx is that of the command.
+	// OnCommand is called when a command has ended. ctx is the context of the command.
 	OnCommand func(ctx context.Context, command Command)
 
 	// OnConflict is called when another writer was faster than a write.
@@ -45,21 +45,21 @@ type Command struct {
 // Conflict is a write whose number another writer has taken.
 type Conflict struct {
 	PersistenceID string
-	// Commands is how many commands are decided again because of it.
+	// Commands is the number of commands that are decided again because of the conflict.
 	Commands int
 	Err      error
 }
 
-// Recovery is a loading of an entity.
+// Recovery describes how an entity was loaded, or has caught up with other writers.
 type Recovery struct {
 	PersistenceID string
-	// Snapshot is the number of the snapshot that it began with, 0 if none. Events is how many
-	// events were replayed after that.
+	// Snapshot is the number of the snapshot that the recovery started from, or 0.
+	// Events is the number of events that were replayed after the snapshot.
 	Snapshot int64
 	Events   int64
-	// Version is the version that was found.
+	// Version is the version of the recovered state.
 	Version int64
-	// Duration is how long it took, with the wait for Options.MaxRecoveries.
+	// Duration includes the wait for Options.MaxRecoveries.
 	Duration time.Duration
 	Err      error
 }
@@ -68,8 +68,8 @@ type Recovery struct {
 type Snapshot struct {
 	PersistenceID string
 	Version       int64
-	// DeletedSnapshots is how many older snapshots were deleted after it. DeletedTo is the number
-	// up to which the events are deleted because of it, 0 if none are.
+	// DeletedSnapshots is the number of older snapshots that were deleted after it.
+	// DeletedTo is the number up to which events were deleted because of it, or 0.
 	DeletedSnapshots, DeletedTo int64
 	Duration                    time.Duration
 	// Err is the first error of saving it, and of deleting older snapshots and events.
@@ -79,7 +79,8 @@ type Snapshot struct {
 // Write is a write that has ended.
 type Write struct {
 	PersistenceID string
-	// Commands is how many commands have recorded its events.
+	// Commands is the number of commands that have recorded its events.
+	// Events is the number of events.
 	Commands, Events int
 	// Version is the number of its last event, 0 if it has failed.
 	Version  int64

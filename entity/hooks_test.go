@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// seen are the calls of hooks.
+// seen records the calls of hooks.
 type seen struct {
 	sync.Mutex
 	commands   []entity.Command
@@ -24,7 +24,7 @@ type seen struct {
 	writes     []entity.Write
 }
 
-// note returns a function that keeps its argument.
+// note returns a function that appends its argument to list.
 func note[T any](s *seen, list *[]T) func(T) {
 	return func(v T) {
 		s.Lock()
@@ -53,7 +53,7 @@ func newRegistry(t *testing.T) *serialization.Registry {
 	return registry
 }
 
-// A journal fails in each of its ways. The hooks get what the callers get.
+// A journal fails in each possible way. The hooks get the same errors as the callers.
 func TestHooksSeeWhatHappensToAnEntity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the attempts take seconds

@@ -4,15 +4,15 @@ import (
 	"time"
 )
 
-// sweepsPerTimeout is how often entities are looked at within Options.IdleTimeout.
+// sweepsPerTimeout is the number of sweeps within Options.IdleTimeout.
 const sweepsPerTimeout = 4
 
-// sampled is how many entities are compared to find the one that was not used for longest.
+// sampled is the number of entities that are compared to find the least recently used one.
 const sampled = 32
 
-// dropOldest drops, of some entities, the least recently used one that is idle. All of them are
-// compared if they are few; otherwise it is one of the oldest, as a list of all would cost each
-// call more than the difference is worth. The caller holds h.mu.
+// dropOldest drops the least recently used idle entity of a random sample. If there are few
+// entities, the sample has all of them. Otherwise the entity is only one of the oldest, because a
+// sorted list of all entities would cost each call more than it is worth. The caller holds h.mu.
 func (h *Entities[S, E]) dropOldest(except *entity[S, E]) {
 	var tried []*entity[S, E]
 	for _, e := range h.loaded { // in random order
@@ -54,8 +54,8 @@ func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
 	return idle
 }
 
-// drop ends the entity in memory. Those who wait for it to be loaded look for the one that replaces
-// it. The caller holds mu.
+// drop marks an entity as dropped. Calls that wait for it to be loaded continue with its
+// replacement. The caller holds mu.
 func (e *entity[S, E]) drop() {
 	e.dropped = true
 	e.notify()
@@ -86,7 +86,7 @@ func (h *Entities[S, E]) forget(e *entity[S, E]) {
 func (h *Entities[S, E]) sweep() {
 	ticker := time.NewTicker(max(h.options.IdleTimeout/sweepsPerTimeout, 1))
 	defer ticker.Stop()
-	// before has the number of uses at the last sweeps, the oldest first.
+	// before has the number of uses at each of the last sweeps, the oldest first.
 	before := make([]int64, 0, sweepsPerTimeout+1)
 	for {
 		select {
@@ -108,10 +108,10 @@ func (h *Entities[S, E]) useCount() int64 {
 	return h.uses
 }
 
-// sweptAtOnce is how many entities are looked at before calls are let in again.
+// sweptAtOnce is the number of entities that a sweep visits before it unlocks h.mu for calls.
 const sweptAtOnce = 1000
 
-// dropUnused drops the entities that were not used since a number of uses.
+// dropUnused drops the idle entities that were not used after since, a number of uses.
 func (h *Entities[S, E]) dropUnused(since int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

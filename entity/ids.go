@@ -6,16 +6,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/commandids"
 )
 
-// remembered are the commands with ids that were done last.
+// remembered has the most recent commands with ids.
 type remembered struct {
 	// limits points to the limits of the host, or to larger ones that were stored with the ids.
 	limits *CommandIDs
-	// done are in the order of their versions.
+	// done is in the order of the versions.
 	done     []commandids.Done
 	versions map[commandids.Hash]int64
 }
 
-// find returns the version that a command has led to.
+// find returns the version that the command with an id has led to.
 func (r *remembered) find(hash commandids.Hash) (int64, bool) {
 	version, ok := r.versions[hash]
 	return version, ok
@@ -33,7 +33,7 @@ func (r *remembered) keep(limits CommandIDs) {
 	}
 }
 
-// add remembers a command, and forgets those that the limits do not keep.
+// add remembers a command, and forgets the commands beyond the limits.
 func (r *remembered) add(done commandids.Done) {
 	if _, known := r.versions[done.Hash]; known {
 		return
@@ -53,7 +53,7 @@ func (r *remembered) add(done commandids.Done) {
 	r.done = r.done[n:]
 }
 
-// index finds the versions of what was done.
+// index rebuilds versions from done.
 func (r *remembered) index() {
 	r.versions = make(map[commandids.Hash]int64, len(r.done))
 	for _, done := range r.done {

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A process whose limits are smaller erases nothing that another one remembers.
+// A process with smaller limits does not remove ids that another process remembers.
 func TestLargerLimitsOfCommandIDsWin(t *testing.T) {
 	t.Parallel()
 	large := entity.CommandIDs{Last: 50, Period: time.Nanosecond, Most: 50}
@@ -59,7 +59,7 @@ func TestLargerLimitsOfCommandIDsWin(t *testing.T) {
 	})
 }
 
-// Own limits hold where nothing larger is stored.
+// A process uses its own limits if no larger ones are stored.
 func TestSmallLimitsOfCommandIDsHoldAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

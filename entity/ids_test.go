@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// wantDuplicate checks that a command was done before, with a version.
+// wantDuplicate checks that a repeated command fails with a DuplicateError that has version.
 func wantDuplicate(t *testing.T, a entity.Updater[Account, Event], id string, version int64) {
 	t.Helper()
 	_, err := entity.Do(t.Context(), a, "anna", deposit(1), entity.CommandID(id))
@@ -43,10 +43,10 @@ func TestCommandIsDoneOnce(t *testing.T) {
 			}
 		})
 	}
-	do(t, one, "anna", deposit(1), entity.CommandID("c-3")) // it has recorded nothing before
+	do(t, one, "anna", deposit(1), entity.CommandID("c-3")) // the first run recorded nothing
 }
 
-// A repeat that arrives while the first is under way waits for it.
+// A repeat that arrives while the first command is in progress waits for it.
 func TestRepeatWaitsForTheFirst(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
@@ -59,7 +59,7 @@ func TestRepeatWaitsForTheFirst(t *testing.T) {
 	p.want(answer{"held", 100, nil}, answer{"first", 101, nil}, answer{"repeat", 0, entity.ErrDuplicate})
 }
 
-// Snapshots keep the ids of commands whose events are deleted.
+// Snapshots contain the ids of commands whose events are deleted.
 func TestSnapshotsKeepCommandIDs(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

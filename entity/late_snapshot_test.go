@@ -13,9 +13,9 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// The save of a snapshot ends after a purge. No process takes the snapshot for one of the next
-// life, whether that has events or not, and also where events of that life are deleted.
-func TestSnapshotThatIsSavedAfterAPurgeIsLeftOut(t *testing.T) {
+// A snapshot is stored after a purge. No process mistakes it for a snapshot of the next life,
+// whether or not that life has events, and even if events of that life are deleted.
+func TestSnapshot_StoredAfterPurge(t *testing.T) {
 	t.Parallel()
 	for _, events := range []int{0, 1, 3} {
 		b := setup(t, dynajournal.TableOptions{})
@@ -48,8 +48,8 @@ func TestSnapshotThatIsSavedAfterAPurgeIsLeftOut(t *testing.T) {
 	}
 }
 
-// late stores a snapshot of three deposits, as it lands of a process that has died: whoever saves
-// one looks afterwards whether a purge has taken it.
+// late stores a snapshot of three deposits, like the late request of a process that has died. A
+// running process would check after saving whether a purge has removed the snapshot.
 func late(b *bundle, at dynajournal.SnapshotMetadata) {
 	b.Helper()
 	elsewhere := at
@@ -68,9 +68,9 @@ func late(b *bundle, at dynajournal.SnapshotMetadata) {
 	}
 }
 
-// A process saves a snapshot that a purge has taken meanwhile. It takes the snapshot back, so that
-// nothing is left of the state.
-func TestSnapshotThatIsSavedAfterAPurgeIsTakenBack(t *testing.T) {
+// A process saves a snapshot whose entity was purged meanwhile. The process deletes the snapshot
+// again, so that nothing of the state is left.
+func TestSnapshot_PurgedWhileSaving(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1})
@@ -104,8 +104,8 @@ func TestSnapshotThatIsSavedAfterAPurgeIsTakenBack(t *testing.T) {
 	}
 }
 
-// The same holds for a snapshot that was beyond the journal when its entity was purged: the purge
-// has taken its very number.
+// The same applies to a snapshot that was beyond the last event when its entity was purged: the
+// purge has taken exactly the number of the snapshot.
 func TestSnapshotAtThePurgedNumberIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -122,8 +122,9 @@ func TestSnapshotAtThePurgedNumberIsLeftOut(t *testing.T) {
 	}
 }
 
-// Events are deleted beyond the newest snapshot, and not because of one. What the snapshot has is
-// older than that: a view begins with the empty state, at the version of the last deleted event.
+// Events beyond the newest snapshot are deleted, for another reason than a snapshot. The state in
+// the snapshot is older than the deletion: a view starts from the empty state, at the version of
+// the last deleted event.
 func TestSnapshotBelowADeletionIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

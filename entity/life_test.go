@@ -39,7 +39,7 @@ func TestIdleEntitiesAreDropped(t *testing.T) {
 	})
 }
 
-func TestMostEntitiesAreKeptToALimit(t *testing.T) {
+func TestMaxEntities_LeastRecentlyUsedIsDropped(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a := b.open(b.Journal(), accountType(), entity.Options{MaxEntities: 4})
@@ -51,13 +51,13 @@ func TestMostEntitiesAreKeptToALimit(t *testing.T) {
 			do(t, a, "hot", balance)
 		}
 	}
-	// The one that is used all the time is loaded once.
+	// The entity that is used all the time is loaded once.
 	if s := a.Stats(); s.Loaded > 4 || s.Recoveries != 61 {
 		t.Errorf("%+v, want 4 to be loaded, and 61 recoveries", s)
 	}
 }
 
-// An entity in use is not dropped, whatever the limit is.
+// An entity in use is not dropped, regardless of the limit.
 func TestBusyEntityIsNotDropped(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.MaxEntities = 1 })
@@ -76,14 +76,14 @@ func TestBusyEntityIsNotDropped(t *testing.T) {
 	}
 }
 
-func TestCloseFinishesWhatWasAccepted(t *testing.T) {
+func TestClose_FinishesAcceptedCommands(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	p.hold()
 	p.start("behind", deposit(1))
 	closed := make(chan error, 1)
 	go func() { closed <- p.hosted.Close(context.Background()) }()
-	for { // Close has begun when it refuses
+	for { // Close has started when this is refused
 		_, err := p.hosted.View(t.Context(), "bob", func(Account) error { return nil })
 		if errors.Is(err, entity.ErrClosed) {
 			break
@@ -99,7 +99,7 @@ func TestCloseFinishesWhatWasAccepted(t *testing.T) {
 	}
 }
 
-func TestCloseGivesUpWithItsContext(t *testing.T) {
+func TestClose_ContextEnds(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.Join.Mode = entity.JoinOff })
 	p.hold()
@@ -168,8 +168,8 @@ func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 	})
 }
 
-// A view looks while its process purges the entity, and finds the fence of the purge. What it
-// would read then is answered when the purge has ended.
+// A view checks for news while its process purges the entity, and finds the fence of the purge. The
+// reads that would follow are answered after the purge has ended.
 func TestViewDuringAPurgeDoesNotBringTheStateBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
@@ -222,8 +222,8 @@ func deliverUntil(net *explore.Network, last func(*explore.Request) bool) {
 	}
 }
 
-// answeredLate lets a view look and begin to read, beside other requests that wait. What it reads
-// then is answered by the functions that answeredLate returns.
+// answeredLate lets a view check for news and start to read, while the requests in others wait. The
+// functions that it returns answer the reads.
 func answeredLate(net *explore.Network, others []*explore.Request) (answers []func()) {
 	for step := range 4 {
 		synctest.Wait()
@@ -241,7 +241,7 @@ func answeredLate(net *explore.Network, others []*explore.Request) (answers []fu
 	return answers
 }
 
-// leaving is a context that ends, and of which the reason is asked for but answered late.
+// leaving is a context that ends, but whose Err blocks until answer is closed.
 type leaving struct {
 	context.Context
 
@@ -255,9 +255,9 @@ func (l *leaving) Err() error {
 	return context.Canceled
 }
 
-// The caller of a purge leaves just when the purge gets the turn. A view that waits for the purge
-// continues.
-func TestViewOutlivesAPurgeThatDoesNotBegin(t *testing.T) {
+// The caller of a purge leaves at the moment when the purge gets the turn. A view that waits for
+// the purge continues.
+func TestView_CallerOfPurgeLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}
 		b := setup(t, dynajournal.TableOptions{}, g.install)
@@ -274,7 +274,7 @@ func TestViewOutlivesAPurgeThatDoesNotBegin(t *testing.T) {
 		purged := make(chan error, 1)
 		go func() { purged <- a.Purge(ctx, "anna") }()
 		synctest.Wait()
-		close(ctx.done) // the purge leaves
+		close(ctx.done) // the caller of the purge leaves
 		synctest.Wait()
 		release() // the purge gets the turn
 		if err := <-wrote; err != nil {
@@ -299,7 +299,7 @@ func TestViewOutlivesAPurgeThatDoesNotBegin(t *testing.T) {
 	})
 }
 
-// An entity that was purged at once and written anew has other events at the same numbers.
+// An entity that was purged without a trace and written again has other events at the same numbers.
 func TestEntityThatWasReplacedIsLoadedAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -366,8 +366,8 @@ func TestRecoveriesAreLimited(t *testing.T) {
 	}
 }
 
-// A caller that leaves while its events wait for a write takes them back.
-func TestCallerThatLeavesBeforeItsEventsAreSentWritesNothing(t *testing.T) {
+// If a caller leaves while its events wait for a write, the events are withdrawn.
+func TestUpdate_CallerLeavesBeforeWrite(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	p.hold()
@@ -393,8 +393,8 @@ func TestCallerThatLeavesBeforeItsEventsAreSentWritesNothing(t *testing.T) {
 	p.want(answer{"held", 100, nil}, answer{"behind", 0, errInsufficient})
 }
 
-// A caller that leaves while its events are being written does not know what becomes of them.
-func TestCallerThatLeavesWhileItsEventsAreWrittenKnowsNothing(t *testing.T) {
+// A caller that leaves while its events are being written does not know whether they are stored.
+func TestUpdate_CallerLeavesDuringWrite(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	arrived, release := p.gate.hold()

@@ -13,53 +13,53 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// mode is how the state of an entity is found.
+// mode selects how the state of an entity is loaded.
 type mode int
 
 const (
-	// reading writes nothing: the permissions of a reader are enough.
+	// reading does not write: read permissions are enough.
 	reading mode = iota
-	// recovering returns a writer.
+	// recovering also creates a writer.
 	recovering
 )
 
-// found is the state of an entity as the journal holds it.
+// found is the state of an entity as loaded from the journal.
 type found[S any] struct {
 	at point[S]
-	// writer is nil after a reading of events.
+	// writer is nil if events were loaded in mode reading.
 	writer writer
 	next   int64
 	author string
 	time   int64
 	ids    []commandids.Done
-	// limits has the limits that were stored with ids, or zeros.
+	// limits has the limits that are stored with ids, or zeros.
 	limits CommandIDs
-	// full reports that the state was found from the start, not from the one that was known.
+	// full reports that the state was loaded from the start, and not from the durable state.
 	full bool
-	// snapshot is the number of the snapshot that it began with, 0 if none. events is how many
-	// events were replayed.
+	// snapshot is the number of the snapshot that the load started from, or 0.
+	// events counts the replayed events.
 	snapshot, events int64
-	// deletedTo is the last number that is deleted. behind is the last number that was deleted
-	// because a snapshot has the state, or 0.
+	// deletedTo is the last deleted number.
+	// behind is the last number that was deleted because a snapshot contains its event, or 0.
 	deletedTo, behind int64
-	// purged is the highest number that a purge has taken, or 0: the events after it are those of
-	// the entity.
+	// purged is the highest number that a purge has taken, or 0. The events after it are the
+	// present life of the entity.
 	purged int64
 	began  moment
 }
 
-// lacksDeleted reports whether events of the present life are deleted that neither the snapshot nor
-// the events have.
+// lacksDeleted reports whether the state lacks events of the present life, because they are deleted
+// and the snapshot does not contain them.
 func (f *found[S]) lacksDeleted() bool { return f.deletedTo > max(f.snapshot, f.purged) }
 
 var (
-	// errReplaced: the journal holds other events than those that the state contains.
-	errReplaced = errors.New("the entity was purged and written anew")
-	// errUnreadable: the state needs a snapshot that can't be read.
+	// errReplaced reports that the journal has other events than the state contains.
+	errReplaced = errors.New("the entity was purged and written again")
+	// errUnreadable reports that the state needs a snapshot that can't be decoded.
 	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")
 )
 
-// load is the job that finds the state from the start.
+// load is the job that loads the state from the start.
 func (e *entity[S, E]) load(commands bool) {
 	how := reading
 	if commands {
@@ -75,13 +75,13 @@ func (e *entity[S, E]) load(commands bool) {
 	}
 	e.adopt(got)
 	if every := e.host.kind.Snapshots.Every; commands && every > 0 && got.events >= every {
-		e.snapshotIfDue(false) // it is missing; a view writes nothing
+		e.snapshotIfDue(false) // the snapshot is missing; a view does not write
 	}
 	e.advance()
 }
 
-// adopt takes what was found for the state. The caller holds mu, runs the job, and sends commands
-// back that were decided on another state.
+// adopt makes a found state the durable one. The caller holds mu, runs the job, and sends back
+// commands that were decided on another state.
 func (e *entity[S, E]) adopt(got *found[S]) {
 	if got.full {
 		e.ids = remembered{limits: &e.host.options.CommandIDs}
@@ -105,14 +105,14 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 	e.notify()
 }
 
-// adoptWriter takes the writer of what was found. The caller holds mu.
+// adoptWriter takes the writer and the next number of a found state. The caller holds mu.
 func (e *entity[S, E]) adoptWriter(got *found[S]) {
 	e.writer, e.next = got.writer, got.next
 }
 
-// find finds the state from the durable one, which a few events lead to, and from the start if that
-// is not possible. observe, if set, is called with each event after the durable state. The caller
-// runs the job, so that the durable state does not change.
+// find loads the state from the durable state and the events after it, or from the start if that is
+// not possible. observe, if set, is called with each event after the durable state. The caller runs
+// the job, so the durable state does not change.
 func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], error) {
 	if e.isOld() {
 		return e.fromStart(how, observe)
@@ -126,15 +126,17 @@ func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], e
 	return got, err
 }
 
-// isOld reports whether the durable state is too old to lead on: what follows its version may be of
-// the next life of the entity. After a sleep only a response may show it.
+// isOld reports whether the durable state is too old to continue from: the events after its version
+// may belong to the next life of the entity. After the machine was asleep, only a response may show
+// this.
 func (e *entity[S, E]) isOld() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.host.isOld(e.confirmed)
 }
 
-// limited looks for a state within the limits of the entities.
+// limited calls look within Options.MaxRecoveries and Options.RecoveryTimeout, and reports the
+// recovery to the hooks.
 func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*found[S], error) {
 	h, began := e.host, time.Now()
 	select {
@@ -152,7 +154,7 @@ func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*
 		return err
 	})
 	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		// The deadline is not that of the caller, which could not tell them apart.
+		// It is not the deadline of the caller, who could not distinguish the two.
 		err = fmt.Errorf("load %q: %w (%v): %w", e.pid, ErrRecoveryTimeout, h.options.RecoveryTimeout, err)
 	}
 	recovery := Recovery{PersistenceID: e.pid, Duration: time.Since(began), Err: err}
@@ -168,8 +170,9 @@ func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*
 	return got, err
 }
 
-// fromDurable finds the state from the durable one. The last event that this contains is read
-// again: if the journal was purged and written anew, its writer is another one.
+// fromDurable loads the state from the durable state and the events after it. It also reads the
+// last event of the durable state again: if the entity was purged and written again, this event has
+// another writer.
 func (e *entity[S, E]) fromDurable(
 	ctx context.Context, how mode, observe func(*layout.Event),
 ) (*found[S], error) {
@@ -198,17 +201,19 @@ func (e *entity[S, E]) fromDurable(
 	return got, err
 }
 
-// mayLose reports whether a JVM can delete the last event of the durable state and more than its
-// low mark shows (see Store.JVMLowAround of internal/protocol). If that event is gone, the durable
-// state leads on only if the next event directly follows it. The caller runs a job.
+// mayLose reports whether a JVM can delete the last event of the durable state, and more events
+// than its low mark shows (see Store.JVMLowAround of internal/protocol). If that event is gone, the
+// state can be loaded from the durable state only if the next event directly follows it. The caller
+// runs a job.
 func (e *entity[S, E]) mayLose() bool {
 	return e.host.core.Store.Shared() && e.lastStays()
 }
 
-// mostLoadings is how often an entity is loaded again because events were deleted meanwhile.
+// mostLoadings limits the attempts to load an entity whose events are deleted meanwhile.
 const mostLoadings = 5
 
-// fromStart finds the state from the newest snapshot, and from the first event if there is none.
+// fromStart loads the state from the newest snapshot, or from the first event if no snapshot
+// exists.
 func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[S], error) {
 	snapshots := e.host.kind.snapshots()
 	var before error
@@ -218,7 +223,7 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 		})
 		doubt := errors.Is(err, dynajournal.ErrSnapshotMissing) || errors.Is(err, dynajournal.ErrSnapshotAhead)
 		if doubt && (before == nil || before.Error() != err.Error()) && tries < mostLoadings {
-			// Another process may have saved it, or purged the entity, between the reads.
+			// Another process may have saved the snapshot, or purged the entity, between the reads.
 			before = err
 		} else if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
 			return got, err
@@ -228,22 +233,22 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 	}
 }
 
-// fromNewest finds the state from the newest snapshot of the present life, and from the first event
-// if there is none.
+// fromNewest loads the state from the newest snapshot of the present life, or from the first event
+// if no such snapshot exists.
 func (e *entity[S, E]) fromNewest(
 	ctx context.Context, how mode, snapshots bool, observe func(*layout.Event),
 ) (*found[S], error) {
 	got, err := e.fromSnapshot(ctx, how, snapshots, observe)
 	if errors.Is(err, dynajournal.ErrPurged) || err == nil && got.snapshot > 0 && got.snapshot <= got.purged {
-		// The newest snapshot is of before the purge, which has not removed it yet.
+		// The newest snapshot was saved before the purge, which has not removed it yet.
 		got, err = e.fromSnapshot(ctx, how, false, observe)
 	}
 	if err == nil {
 		err = e.checkSnapshot(ctx, got)
 	}
 	if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo {
-		// An erasure, or a purge by an earlier version, deletes more than any snapshot has; this
-		// one was saved after it.
+		// An erasure, or a purge by an earlier version, deletes more events than any snapshot
+		// contains. This snapshot was saved after it.
 		return e.fromSnapshot(ctx, how, false, observe)
 	}
 	return got, err
@@ -263,7 +268,7 @@ func (e *entity[S, E]) checkSnapshot(ctx context.Context, got *found[S]) error {
 	return nil
 }
 
-// wantNoneAfter returns ErrDeletedMeanwhile if there is a snapshot after a number.
+// wantNoneAfter returns ErrDeletedMeanwhile if a snapshot after number exists.
 func (e *entity[S, E]) wantNoneAfter(ctx context.Context, number int64) error {
 	newest, ok, err := e.host.journal.LoadSnapshot(ctx, e.pid, dynajournal.SnapshotCriteria{})
 	if err == nil && ok && newest.SequenceNumber > number {
@@ -295,7 +300,7 @@ func (e *entity[S, E]) fromSnapshot(
 	return got, err
 }
 
-// replay passes the stored events of a request to handle, and completes found.
+// replay passes the stored events of a request to handle, and completes got.
 func (e *entity[S, E]) replay(
 	ctx context.Context, how mode, req *protocol.Request, got *found[S], handle func(*layout.Event) error,
 ) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// each calls do with many ids, some at the same time.
+// each calls do with n ids, some at the same time.
 func each(t *testing.T, n int, do func(ctx context.Context, id string) error) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())
@@ -34,8 +34,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// An idle entity takes at most 1 KiB beside its state. That includes its writer. The test is not
-// parallel, as it measures all that is in memory.
+// An idle entity takes at most 1 KiB in addition to its state. That includes its writer. The test
+// is not parallel, because it measures the whole heap.
 func TestIdleEntityIsSmall(t *testing.T) { //nolint:paralleltest // see above
 	const most = 1024
 	entities := testsize.Of(3000, 10_000)
@@ -45,7 +45,7 @@ func TestIdleEntityIsSmall(t *testing.T) { //nolint:paralleltest // see above
 		_, err := writer.Update(ctx, id, func(tx *accountTx) error { tx.Record(Deposited{1}); return nil })
 		return err
 	})
-	hosted := s.accounts() // it only reads, so that the engine grows no more
+	hosted := s.accounts() // it only reads, so that the engine does not grow
 	before := heap()
 	each(t, entities, func(ctx context.Context, id string) error {
 		_, err := hosted.Update(ctx, id, func(*accountTx) error { return nil })

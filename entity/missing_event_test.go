@@ -11,8 +11,8 @@ import (
 )
 
 // An event of an entity is lost, and the newest item is a seal. Commands and views fail, and write
-// nothing. A purge is a way out.
-func TestEntityOfWhichAnEventIsMissingStops(t *testing.T) {
+// nothing. A purge makes the entity usable again.
+func TestLoad_MissingEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a := b.open(b.Journal(), accountType(), entity.Options{})

@@ -9,8 +9,8 @@ import (
 )
 
 // An entity whose events were deleted because of a snapshot stops if that snapshot is missing,
-// whatever has become of the snapshot table. A purge is the way out.
-func TestEntityWhoseSnapshotIsMissingStops(t *testing.T) {
+// regardless of how it was lost. A purge makes the entity usable again.
+func TestLoad_MissingSnapshot(t *testing.T) {
 	t.Parallel()
 	for kindOf, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		for name, c := range map[string]struct {
@@ -99,7 +99,7 @@ func wantMissing(t *testing.T, what string, err error, newest int64) {
 }
 
 // A recovery after a snapshot fails if later events were deleted because of a newer snapshot.
-func TestRecoveryAfterASnapshotThatIsTooOldFails(t *testing.T) {
+func TestRecover_SnapshotTooOld(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	j := b.Journal()
@@ -115,7 +115,7 @@ func TestRecoveryAfterASnapshotThatIsTooOldFails(t *testing.T) {
 	if _, err := w.DeleteCovered(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.DeleteTo(t.Context(), 11); err != nil { // this one relies on no snapshot
+	if _, err := w.DeleteTo(t.Context(), 11); err != nil { // not because of a snapshot
 		t.Fatal(err)
 	}
 	_, err = j.Recover(t.Context(), "account|anna", dynajournal.RecoverOptions{Snapshot: 5}, nil)

@@ -10,7 +10,7 @@ import (
 )
 
 // The events before the older snapshot are deleted, and a newer version of the program has saved
-// the newest one: the older version continues.
+// the newest snapshot. The older version of the program continues from the older snapshot.
 func TestOlderSnapshotIsTakenIfTheNewestCanNotBeRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

@@ -13,24 +13,24 @@ import (
 
 // Options are the options of [Open]. The zero value has the defaults.
 type Options struct {
-	// Attempts is how often a command is decided at most while other writers of its entity are
-	// faster. Then it fails with [ErrContended].
+	// Attempts limits how often a command is decided if other writers of its entity are faster each
+	// time. After that the command fails with [ErrContended].
 	//
 	// At least 1. Defaults to 5.
 	Attempts int
 
-	// CommandIDs limits how many ids of commands are remembered.
+	// CommandIDs limits how many command ids are remembered.
 	CommandIDs CommandIDs
 
-	// Hooks are called when something happens, in their order. Use them for metrics and traces.
+	// Hooks are called in order when something happens. Use them for metrics and traces.
 	//
 	// Defaults to none.
 	Hooks []Hook
 
 	// IdleTimeout is how long an entity stays in memory after its last use, unless MaxEntities is
-	// exceeded. It can stay a quarter longer.
+	// exceeded. It can stay up to a quarter longer.
 	//
-	// Negative keeps entities until MaxEntities. Defaults to 10 minutes.
+	// A negative timeout retains entities until MaxEntities is exceeded. Defaults to 10 minutes.
 	IdleTimeout time.Duration
 
 	// Join limits how commands share a write.
@@ -41,44 +41,45 @@ type Options struct {
 	// Defaults to the journal's.
 	Logger *slog.Logger
 
-	// MaxEntities is how many entities are kept in memory. Above it, one of the least recently used
-	// that are idle is dropped; entities in use stay.
+	// MaxEntities is the number of entities to retain in memory. Above it, one of the least
+	// recently used idle entities is dropped. Entities in use are not dropped.
 	//
 	// At least 1. Defaults to 100,000.
 	MaxEntities int
 
-	// MaxRecoveries is how many entities are loaded at the same time. Others wait.
+	// MaxRecoveries is the number of entities that are loaded at the same time. Others wait.
 	//
 	// At least 1. Defaults to 50.
 	MaxRecoveries int
 
-	// MaxWaiting is how many commands wait for one entity. Further ones fail with [ErrBusy].
+	// MaxWaiting is the number of commands that may wait for one entity. Further commands fail with
+	// [ErrBusy].
 	//
 	// At least 1. Defaults to 10,000.
 	MaxWaiting int
 
-	// Metadata returns what is stored with each event of a command, such as a trace context or a
-	// tenant. ctx is that of the command. The journal must store metadata: see
+	// Metadata returns the metadata to store with each event of a command, such as a trace context
+	// or a tenant. ctx is the context of the command. The journal must store metadata: see
 	// Config.EventMetadata.
 	//
 	// Defaults to none.
 	Metadata func(ctx context.Context) map[string]string
 
-	// RecoveryTimeout limits how long an entity is loaded, from when the loading begins. Then the
-	// calls that wait for it fail with [ErrRecoveryTimeout]; the next call tries again. It also
-	// limits how long a snapshot is saved.
+	// RecoveryTimeout limits how long loading an entity may take, not counting the wait for
+	// MaxRecoveries. After it, the calls that wait for the entity fail with [ErrRecoveryTimeout];
+	// the next call tries again. It also limits how long saving a snapshot may take.
 	//
 	// Defaults to 30 seconds.
 	RecoveryTimeout time.Duration
 }
 
-// CommandIDs limits how many ids of commands an entity remembers, to find a command that is sent
-// again: the last Last, and all of the last Period, but at most Most.
+// CommandIDs limits the command ids that an entity remembers to recognize repeated commands: the
+// last Last ids, and all ids of the last Period, but at most Most.
 //
-// The limits are stored with the ids in snapshots and durable states. Where processes have
-// different ones, the larger ones win from the next snapshot on, until the entity is purged. So a
-// process of smaller limits erases nothing, and smaller limits mean nothing to entities that have
-// larger ones.
+// The limits are stored with the ids in snapshots and durable states. If processes have different
+// limits, the larger limits apply from the next snapshot on, until the entity is purged. So a
+// process with smaller limits removes no ids, and lowering the limits does not affect entities
+// whose stored limits are larger.
 type CommandIDs struct {
 	// Last is from 1 to 1,000,000. Defaults to 1,000.
 	Last int
@@ -88,15 +89,15 @@ type CommandIDs struct {
 	Most int
 }
 
-// Join limits how commands share a write. While a write is under way, the commands that follow are
-// decided, and their events leave together as one atomic write.
+// Join limits how commands share a write. While a write is in flight, further commands are decided,
+// and their events are sent together as one atomic write.
 type Join struct {
 	// Mode selects whether commands share writes.
 	//
 	// Defaults to JoinAuto.
 	Mode JoinMode
-	// Events and Bytes limit what commands share a write. A command that has more has a write of
-	// its own. Bytes counts payloads and metadata.
+	// Events and Bytes limit a write that commands share. A command that exceeds them gets a write
+	// of its own. Bytes counts payloads and metadata.
 	//
 	// Default to 100 events and 1,000,000 bytes.
 	Events, Bytes int
@@ -106,12 +107,12 @@ type Join struct {
 type JoinMode int
 
 const (
-	// JoinAuto joins commands in a native journal. In a journal that is shared with a JVM it does
-	// not: if a JVM deletes a part of an atomic write, it does not show the rest, which would be
-	// events of another command.
+	// JoinAuto lets commands share writes in a native journal, but not in a journal that is shared
+	// with a JVM: if a JVM deletes a part of an atomic write, it no longer shows the rest, which
+	// could be events of another command.
 	JoinAuto JoinMode = iota
-	// JoinOn joins commands also in a journal that is shared with a JVM. A JVM must then delete
-	// only up to the end of a write.
+	// JoinOn lets commands share writes even in a journal that is shared with a JVM. A JVM must
+	// then delete only up to the end of a write.
 	JoinOn
 	// JoinOff gives each command a write of its own.
 	JoinOff
@@ -194,13 +195,16 @@ type readableOptions = kit.Options[Receipt]
 // CommandOption is an option of a command.
 type CommandOption func(*commandOptions)
 
-// CommandID names a command, so that it is not done twice when it is sent again: by a client that
-// has lost the response, or by a queue. The id is stored with the first event of the command. A
-// repeat is a *[DuplicateError] with the version that the command has led to; if the first is still
-// under way, the repeat waits for it. See [CommandIDs] for how long ids are remembered. A command
-// that records nothing is not remembered; it looks for the events of other processes before it
-// answers (1 request, 1 read unit). If a process has died while it wrote the first, the repeat can
-// be answered before those events arrive: only a repeat that records events closes their number.
+// CommandID gives a command an id, so that it is not executed twice if it is sent again, by a
+// client that has lost the response or by a queue. The id is stored with the first event of the
+// command. A repeated command fails with a [*DuplicateError] that has the version which the first
+// one led to. If the first one is still in progress, the repeat waits for it. See [CommandIDs] for
+// how long ids are remembered.
+//
+// A command that records nothing is not remembered. Before it returns, it checks for events of
+// other processes (1 request, 1 read unit). If a process dies while it writes the events of the
+// first command, the repeat can return before these events arrive: only a repeat that records
+// events takes their number.
 //
 // The id has at most 1,000 bytes. In a journal that stores no metadata it is an error: see
 // Config.EventMetadata.
@@ -208,15 +212,17 @@ func CommandID(id string) CommandOption {
 	return func(o *commandOptions) { o.ID = id }
 }
 
-// At demands that the entity has a version when the command is decided: the sequence number of its
-// last event, 0 if it has none. If it has another one, the error is a *dynajournal.VersionError.
+// At requires a version of the entity when the command is decided: the sequence number of its last
+// event, or 0 without events. If the entity is at another version, the command fails with a
+// [*dynajournal.VersionError].
 func At(version int64) CommandOption {
 	return func(o *commandOptions) { o.At, o.Demands = version, true }
 }
 
-// Fresh looks for events of other writers before the command is decided, as [Entities.View] does by
-// default. Without it, a command that records nothing answers from what this process knows. A
-// command that records events does not need it: if another writer was faster, it is decided again.
+// Fresh checks for events of other writers before the command is decided, as [Entities.View] does
+// by default. Without Fresh, a command that records nothing is decided on the state in memory. A
+// command that records events does not need Fresh: if another writer was faster, the command is
+// decided again.
 func Fresh() CommandOption { return func(o *commandOptions) { o.Fresh = true } }
 
 // Into stores the receipt of a command for the caller of [Do].
@@ -230,11 +236,11 @@ type ViewOption struct {
 	age    time.Duration
 }
 
-// InMemory shows what this process knows, without a request. It is right for entities that only
-// this process writes to.
+// InMemory shows the state in memory, without a request. Use it for entities that only this process
+// writes to.
 var InMemory = ViewOption{memory: true} //nolint:gochecknoglobals // a constant
 
-// MaxAge shows what this process knows if it was known to be current within d, and looks otherwise.
-// The time that the machine slept counts. The clock of the service counts as well, which has whole
-// seconds, so a look can come up to a second early.
+// MaxAge shows the state in memory if it was known to be current at most d ago. Otherwise it checks
+// for newer events. The time that the machine was asleep counts. The service's clock also counts;
+// it has whole seconds, so the check can come up to a second early.
 func MaxAge(d time.Duration) ViewOption { return ViewOption{age: d} }

@@ -9,14 +9,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// mostLooks is how often an entity looks for the events of a write whose outcome is not known, if
-// the number behind what is stored is taken between each look and its seal.
+// mostLooks limits how often an entity looks for the events of a write whose outcome is not known.
+// It looks again if another writer takes the next number before the entity can seal it.
 const mostLooks = 100
 
 // lost ends a write whose outcome is not known. The entity recovers and finds out whether the
-// events are stored: then the commands have their results. Otherwise all numbers of the write are
-// taken, or one of them is sealed here: the write can't become whole any more, and the commands are
-// decided again. So no command is done twice.
+// events are stored. If they are, the commands get their results. If not, all numbers of the write
+// are taken by now, or the entity seals one of them: the write can no longer be completed, and the
+// commands are decided again. So no command is done twice.
 func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 	first := firstNumber(w, cause)
 	e.mu.Lock()
@@ -44,7 +44,7 @@ func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 			c.receipt = Receipt{Version: at + int64(c.first+len(c.encoded)) - 1, Events: len(c.encoded)}
 			c.end(nil)
 		case deleted && c.options.ID != "" && known:
-			// Or it was a repeat, in another process and on another state.
+			// Or another process has done a repeat of the command, on another state.
 			c.end(&DuplicateError{PersistenceID: e.pid, CommandID: c.options.ID, Version: version})
 		case deleted:
 			c.end(&unknownError{e.pid, cause})
@@ -53,10 +53,10 @@ func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 	e.decideAgain(w)
 }
 
-// errDeleted: the numbers of a write are deleted, so it can't be seen whether it was stored.
+// errDeleted reports that the numbers of a write are deleted, so its outcome can't be determined.
 var errDeleted = errors.New("the numbers of the write are deleted")
 
-// firstNumber returns the first number that a write has tried.
+// firstNumber returns the first number that a write has tried to take.
 func firstNumber[S, E any](w *write[S, E], cause error) int64 {
 	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](cause); ok {
 		return unknown.First
@@ -65,8 +65,9 @@ func firstNumber[S, E any](w *write[S, E], cause error) int64 {
 }
 
 // lookFor recovers the entity, and looks for the events of a write at the numbers from first to
-// last. own is its first event. lookFor returns the first number if the events are stored, and 0 if
-// they are not and never will be. If the numbers are deleted, the error is errDeleted.
+// last. own is the first event of the write. lookFor returns the first number if the events are
+// stored, and 0 if they are not stored and never will be. If the numbers are deleted, the error is
+// errDeleted.
 func (e *entity[S, E]) lookFor(own *layout.Event, first, last int64) (*found[S], int64, error) {
 	for range mostLooks {
 		stored := false

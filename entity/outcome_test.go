@@ -9,9 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A part of an atomic write is stored, and the rest arrives when the command has been answered
-// otherwise. The write must not become whole then.
-func TestLostPartThatLandsLateDoesNotCompleteItsWrite(t *testing.T) {
+// A part of an atomic write is stored, and the rest arrives after the command was decided again and
+// has returned another result. The rest must not complete the write.
+func TestLostWrite_PartArrivesLate(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	do(t, p.hosted, "anna", deposit(50))
@@ -31,7 +31,7 @@ func TestLostPartThatLandsLateDoesNotCompleteItsWrite(t *testing.T) {
 	runs := 0
 	_, err := entity.Do(t.Context(), p.hosted, "anna", func(tx *accountTx) (int, error) {
 		if runs++; runs > 1 {
-			return tx.State().Balance, errInsufficient // another rule by now
+			return tx.State().Balance, errInsufficient // the rule has changed meanwhile
 		}
 		for range 26 {
 			tx.Record(Withdrawn{1})
@@ -51,7 +51,7 @@ func TestLostPartThatLandsLateDoesNotCompleteItsWrite(t *testing.T) {
 	}
 }
 
-// The repeat of a command that another process has done is a duplicate, also where the repeat would
+// The repeat of a command that another process has done is a duplicate, even if the repeat would
 // record nothing.
 func TestRepeatInAnotherProcessIsADuplicate(t *testing.T) {
 	t.Parallel()
@@ -67,8 +67,8 @@ func TestRepeatInAnotherProcessIsADuplicate(t *testing.T) {
 	wantError(t, "another command", err, errInsufficient)
 }
 
-// A snapshot is not fenced: one that is saved after a purge must not bring the state back.
-func TestSnapshotBehindAPurgeIsLeftOut(t *testing.T) {
+// A snapshot is not fenced: a snapshot that is saved after a purge must not bring the state back.
+func TestSnapshot_CopiedAfterPurge(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	kind := accountType()
@@ -84,7 +84,7 @@ func TestSnapshotBehindAPurgeIsLeftOut(t *testing.T) {
 	if err := a.Purge(t.Context(), "anna"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.CopySnapshot(t.Context(), s); err != nil { // as one lands whose process has died
+	if _, err := j.CopySnapshot(t.Context(), s); err != nil { // saved late, by a dead process
 		t.Fatal(err)
 	}
 	other := b.open(b.Journal(), kind, entity.Options{})
@@ -96,9 +96,9 @@ func TestSnapshotBehindAPurgeIsLeftOut(t *testing.T) {
 	}
 }
 
-// While a write is lost another process does its command, on another state, and deletes all events.
-// The command is a duplicate then, and has no result of its own.
-func TestLostCommandThatAnotherProcessHasDoneIsADuplicate(t *testing.T) {
+// While a write is lost, another process executes the same command on another state, and deletes
+// all events. The command is then a duplicate, and has no result of its own.
+func TestLostWrite_RepeatedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	kind := accountType()
 	kind.Snapshots = entity.Snapshots{Every: 1, Keep: 1, DeleteEvents: true}

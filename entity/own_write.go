@@ -4,13 +4,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// The write of a command that is alone is done by its caller: the caller waits for it anyway, and
-// another goroutine would have to be woken for the response, and wake the caller then. The caller
-// does no more than to begin the write and to take its success. Everything else, and what follows
-// after the caller has left, is done by a job.
+// The caller of a command that is alone performs the write of the command. The caller waits for the
+// write anyway, and another goroutine would have to be woken by the response and then wake the
+// caller. The caller only starts the write and handles its success. A job does everything else,
+// including the write of a caller that has left.
 
-// takeOwn lets the caller of a command that was placed write its events, if no other write is
-// before them and nothing else is in the write. The caller holds mu.
+// takeOwn lets the caller of a placed command write its events, if no other write is before them
+// and no other command is in the write. The caller holds mu.
 func (e *entity[S, E]) takeOwn(c *command[S, E]) {
 	alone := c.phase == decided && c.encoded != nil && len(e.pending) == 1 && len(e.pending[0].commands) == 1
 	_, appends := e.writer.(eventWriter)
@@ -69,7 +69,8 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	e.continueAsJob()
 }
 
-// settleAndWriteAll is the job that continues with a write that its caller has begun.
+// settleAndWriteAll is the job that completes a write that a caller has started, and then sends the
+// pending writes.
 func (e *entity[S, E]) settleAndWriteAll(
 	w *write[S, E], by writer, began moment, result *core.Result, err error,
 ) {
@@ -79,7 +80,7 @@ func (e *entity[S, E]) settleAndWriteAll(
 	}
 }
 
-// handOver lets a job continue with the write that a caller does, so that the caller can leave.
+// handOver lets a job continue a caller's write, so that the caller can leave.
 func (e *entity[S, E]) handOver(c *command[S, E], job func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,7 +89,7 @@ func (e *entity[S, E]) handOver(c *command[S, E], job func()) {
 	e.begin(job)
 }
 
-// continueAsJob ends a write that a caller has done. If there are further ones, a job does them.
+// continueAsJob ends a caller's write. A job sends the writes that are pending.
 func (e *entity[S, E]) continueAsJob() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,7 +18,7 @@ type answer struct {
 	err    error
 }
 
-// pipeline runs commands one after the other on an entity whose first write is held.
+// pipeline runs commands one after the other on an entity while its first write is held.
 type pipeline struct {
 	*testing.T
 	gate    *gate
@@ -50,7 +50,7 @@ func newPipeline(t *testing.T, options dynajournal.TableOptions, kind kind, chan
 	return p
 }
 
-// start starts a command, and returns when it was decided.
+// start starts a command, and returns when the command was decided.
 func (p *pipeline) start(name string, command func(*accountTx) (int, error), opts ...entity.CommandOption) {
 	p.Helper()
 	decided := make(chan struct{})
@@ -70,7 +70,7 @@ func (p *pipeline) send(name string, command func(*accountTx) (int, error), opts
 	}()
 }
 
-// arrived waits until n commands are with the entities.
+// arrived waits until n commands have arrived at the entities.
 func (p *pipeline) arrived(n int) {
 	p.Helper()
 	for p.hosted.Stats().Waiting < n {
@@ -107,8 +107,8 @@ func (p *pipeline) want(want ...answer) {
 	}
 }
 
-// wantNone checks that no command has its answer. What could give one has ended: another entity
-// was written to since.
+// wantNone checks that no command has returned. A write to another entity has finished since, so a
+// command that could return would have returned.
 func (p *pipeline) wantNone() {
 	p.Helper()
 	do(p.T, p.hosted, "other", deposit(1))
@@ -135,8 +135,9 @@ func (p *pipeline) wantWrites(want ...int) {
 	}
 }
 
-// Commands that follow while a write is under way are decided on its state, and leave together.
-func TestCommandsBehindAWriteLeaveTogether(t *testing.T) {
+// Commands that follow while a write is in flight are decided on the state of the write, and are
+// written together.
+func TestCommands_JoinDuringWrite(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	p.hold()
@@ -179,9 +180,9 @@ func TestJoinedCommandsKeepToTheLimits(t *testing.T) {
 	p.wantWrites(1, 1, 3, 1)
 }
 
-// The commands of a write that failed get the error, and those that were decided on them are
-// decided again.
-func TestCommandsBehindAWriteThatFailsAreDecidedAgain(t *testing.T) {
+// The commands of a failed write get the error, and the commands that were decided on their events
+// are decided again.
+func TestCommands_WriteBeforeThemFails(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	do(t, p.hosted, "anna", deposit(50))
@@ -198,7 +199,7 @@ func TestCommandsBehindAWriteThatFailsAreDecidedAgain(t *testing.T) {
 		answer{"read", 50, nil}, answer{"small", 30, nil})
 }
 
-// Another process writes while a write is held: everything is decided again, in its order.
+// Another process writes while a write is held: all commands are decided again, in their order.
 func TestCommandsAreDecidedAgainAfterAConflict(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -235,8 +236,9 @@ func TestContentionEndsAfterTheAttempts(t *testing.T) {
 	}
 }
 
-// A response is lost: the command has its result, once, whether its events were stored or not.
-func TestLostResponseIsFoundOut(t *testing.T) {
+// A response is lost: the command is done once, whether or not its events were stored the first
+// time.
+func TestLostWrite_OutcomeIsFound(t *testing.T) {
 	t.Parallel()
 	for name, done := range map[string]bool{"stored": true, "not stored": false} {
 		t.Run(name, func(t *testing.T) {
@@ -254,9 +256,9 @@ func TestLostResponseIsFoundOut(t *testing.T) {
 	}
 }
 
-// A write is lost on its way, and arrives when its command has been answered otherwise. It must not
-// be stored then.
-func TestLostWriteThatLandsLateIsRefused(t *testing.T) {
+// A write is delayed, and arrives after its command was decided again and has returned another
+// result. The write must not be stored.
+func TestLostWrite_ArrivesLate(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	do(t, p.hosted, "anna", deposit(50))
@@ -268,7 +270,7 @@ func TestLostWriteThatLandsLateIsRefused(t *testing.T) {
 	runs := 0
 	got, err := entity.Do(t.Context(), p.hosted, "anna", func(tx *accountTx) (int, error) {
 		if runs++; runs > 1 {
-			return tx.State().Balance, errInsufficient // another rule by now
+			return tx.State().Balance, errInsufficient // the rule has changed meanwhile
 		}
 		return withdraw(30)(tx)
 	})
@@ -285,8 +287,9 @@ func TestLostWriteThatLandsLateIsRefused(t *testing.T) {
 	}
 }
 
-// What another process deletes before it can be found out stays unknown.
-func TestLostWriteThatIsDeletedStaysUnknown(t *testing.T) {
+// If another process deletes the events of a lost write before the entity looks for them, the
+// outcome stays unknown.
+func TestLostWrite_EventsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"", "c-1"} {
 		t.Run("id "+id, func(t *testing.T) {

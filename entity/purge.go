@@ -3,24 +3,25 @@ package entity
 import "context"
 
 // Purge removes an entity: its events, snapshots and marks, as Writer.Purge of the journal does. It
-// waits for the commands before it; those after it begin with the initial state. In a native
-// journal the version continues rising for as long as traces are left.
+// waits for earlier commands; later commands start from the initial state. In a native journal the
+// version continues to rise as long as traces of the entity are left.
 //
-// Errors: [ErrBusy], [ErrClosed], [ErrReentrant], those of Writer.Purge, and that of ctx. After an
-// error it may be done in part, and may be repeated.
+// Errors: [ErrBusy], [ErrClosed], [ErrReentrant], errors of Writer.Purge, and the cause of ctx.
+// After an error the purge may be partly done, and may be repeated.
 func (h *Entities[S, E]) Purge(ctx context.Context, id string) error {
 	return h.alone(ctx, id, func(e *entity[S, E]) error { return h.storage.purge(ctx, e) })
 }
 
-// Drop drops an entity from memory. It waits for the commands before it; those after it load the
-// entity again. Nothing is written.
+// Drop drops an entity from memory. It waits for earlier commands; later commands load the entity
+// again. Nothing is written.
 //
-// Errors: [ErrBusy], [ErrClosed], [ErrReentrant], and that of ctx.
+// Errors: [ErrBusy], [ErrClosed], [ErrReentrant], and the cause of ctx.
 func (h *Entities[S, E]) Drop(ctx context.Context, id string) error {
 	return h.alone(ctx, id, func(*entity[S, E]) error { return nil })
 }
 
-// alone calls do when no command of an entity is under way. The entity is loaded again after that.
+// alone calls do while no command of the entity is in progress. The entity is loaded again after
+// that.
 func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S, E]) error) error {
 	e, err := h.begin(id, 0)
 	if err != nil {
@@ -57,7 +58,7 @@ func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S
 	return failed
 }
 
-// closeNext seals the number behind what was found.
+// closeNext seals the next number of a found state. It reports false if the number is taken.
 func closeNext[S any](ctx context.Context, got *found[S]) (bool, error) {
 	closed, err := got.writer.(eventWriter).CloseNext(ctx) //nolint:forcetypeassert // events are looked for by a recovery
 	if closed {

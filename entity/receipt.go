@@ -6,27 +6,28 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Receipt tells what became of a command.
+// Receipt describes the outcome of a command.
 type Receipt struct {
-	// Version is the sequence number of the last event of the command. If it recorded none, it is
-	// the version that the command has read.
+	// Version is the sequence number of the last event of the command. If the command recorded
+	// none, it is the version that the command has read.
 	Version int64
-	// Events is how many events the command has recorded.
+	// Events is the number of events that the command has recorded.
 	Events int
-	// Cost is what the write with the events has cost, and Commands how many commands had events in
-	// it. Both are 0 if the command recorded none, or if it is not known which request has stored
+	// Cost is the cost of the write that has stored the events.
+	// Commands is the number of commands with events in this write.
+	// Both are 0 if the command recorded no events, or if it is not known which request has stored
 	// them.
 	Cost     dynajournal.Cost
 	Commands int
 }
 
-// Updater runs commands. [Entities] and the test kit of package entitytest are such.
+// Updater runs commands. [Entities] and the test kit of package entitytest implement it.
 type Updater[S, E any] interface {
 	// Update runs a command, as Entities.Update does.
 	Update(ctx context.Context, id string, command func(*Tx[S, E]) error, opts ...CommandOption) (Receipt, error)
 }
 
-// Do runs a command with a result. The result is that of the last run of the command; it is the
+// Do runs a command with a result. The result comes from the last run of the command. It is the
 // zero R if the command has failed.
 func Do[S, E, R any](
 	ctx context.Context, u Updater[S, E], id string, command func(*Tx[S, E]) (R, error), opts ...CommandOption,

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// The events of a command are stored over the ends of two partitions.
+// The events of a command span three partitions.
 func TestManyEventsOfACommandAreStoredInTheirOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -103,7 +103,7 @@ func TestTagsAndMetadataAreStoredWithEachEvent(t *testing.T) {
 	}
 }
 
-// The event was the last one: the state has its number nevertheless.
+// The omitted event was the last one. The version of the state is still its number.
 func TestUpcasterThatReturnsNoneLeavesAnEventOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -132,7 +132,7 @@ func (n named) Update(
 	return n.Updater.Update(ctx, id, command, append(opts, entity.CommandID(name))...)
 }
 
-// What goes around commands, such as ids, traces or permissions, is an Updater around the entities.
+// An Updater that wraps the entities can add ids, traces or permissions to commands.
 func TestUpdaterAroundEntitiesSeesEachCommand(t *testing.T) {
 	t.Parallel()
 	a := named{setup(t, dynajournal.TableOptions{}).accounts()}

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// An entity that was dropped costs what the recovery of its events costs, and nothing more: with a
-// few events 2 requests and 3 read units.
+// Loading an entity that was dropped costs only the recovery of its events: 2 requests and 3 read
+// units for a few events.
 func TestDroppedEntitiesAreRecoveredAtTheCostOfTheTable(t *testing.T) {
 	t.Parallel()
 	const eachRequests, eachReads = 2, 3

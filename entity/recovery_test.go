@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// held runs a test with accounts whose requests can be held, and the accounts of another
+// held runs a test with accounts whose requests can be held, and with the accounts of another
 // process.
 func held(t *testing.T, options entity.Options, test func(t *testing.T, net *explore.Network, a, other *accounts)) {
 	t.Helper()
@@ -33,8 +33,9 @@ func held(t *testing.T, options entity.Options, test func(t *testing.T, net *exp
 	})
 }
 
-// The deadline is not that of the caller, so it has an error of its own. The next call tries again.
-func TestRecoveryThatTakesTooLongIsItsOwnError(t *testing.T) {
+// The deadline is not the deadline of the caller, so it has an error of its own. The next call
+// tries again.
+func TestRecoveryTimeout_HasItsOwnError(t *testing.T) {
 	t.Parallel()
 	recovered := make(chan entity.Recovery, 10)
 	options := entity.Options{
@@ -50,7 +51,7 @@ func TestRecoveryThatTakesTooLongIsItsOwnError(t *testing.T) {
 		if took := time.Since(began); took != 5*time.Second || dynajournal.MaybeApplied(err) {
 			t.Errorf("%v after %v, want nothing to be applied after 5s", err, took)
 		}
-		synctest.Wait() // so that the view begins another recovery
+		synctest.Wait() // so that the view starts another recovery
 		_, err = a.View(t.Context(), "anna", func(Account) error { return nil })
 		wantError(t, "View", err, entity.ErrRecoveryTimeout)
 		for range 2 {
@@ -70,8 +71,8 @@ func TestRecoveryThatTakesTooLongIsItsOwnError(t *testing.T) {
 	})
 }
 
-// A caller's own deadline ends the call alone. The loading continues for others.
-func TestDeadlineOfACallerIsNoRecoveryTimeout(t *testing.T) {
+// A caller's own deadline ends only the call. Loading continues for others.
+func TestRecoveryTimeout_CallerDeadline(t *testing.T) {
 	t.Parallel()
 	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, _ *accounts) {
 		net.Hold("host")
@@ -89,8 +90,9 @@ func TestDeadlineOfACallerIsNoRecoveryTimeout(t *testing.T) {
 	})
 }
 
-// A command's own error stays as it is, although the command has waited for the loading.
-func TestCommandsWaitForTheLoadingInTheirOrder(t *testing.T) {
+// A command's own error is returned unchanged, although the command has waited for the entity to be
+// loaded.
+func TestCommands_WaitForLoadInOrder(t *testing.T) {
 	t.Parallel()
 	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, other *accounts) {
 		do(t, other, "anna", deposit(10))
@@ -114,8 +116,8 @@ func TestCommandsWaitForTheLoadingInTheirOrder(t *testing.T) {
 	})
 }
 
-// A loading that fails, or whose caller has gone, leaves its place to the next one.
-func TestLoadingThatFailsLeavesItsPlaceToTheNext(t *testing.T) {
+// A recovery that fails, or whose caller has gone, makes room for the next recovery.
+func TestMaxRecoveries_AfterFailedLoad(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{}, single)
 	for _, id := range []string{"anna", "bob"} {

@@ -11,14 +11,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// errWrongType: the journal holds an event of another type.
-var errWrongType = errors.New("it is no event of the entity's type")
+// errWrongType reports that the journal has an event of another type.
+var errWrongType = errors.New("not an event of the entity's type")
 
 // replay applies stored events to a state.
 type replay[S, E any] struct {
 	entity *entity[S, E]
 	found  *found[S]
-	// frozen reports that the state belongs to others: Copy is due before the first event.
+	// frozen reports that the state is shared: Copy must be called before the first event is
+	// applied.
 	frozen bool
 	// observe, if set, is called with each event before it is applied.
 	observe func(*layout.Event)
@@ -70,7 +71,7 @@ func (r *replay[S, E]) evolveBy(ctx context.Context, event *layout.Event) error 
 	return nil
 }
 
-// evolve applies a value of a stored event to the state. A panic becomes the error.
+// evolve applies a value of a stored event to the state, and returns a panic as an error.
 func (r *replay[S, E]) evolve(event *layout.Event, value any) (err error) {
 	typed, ok := value.(E)
 	if !ok {

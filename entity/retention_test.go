@@ -16,7 +16,8 @@ func deposits(n int) func(*accountTx) (int, error) {
 	}
 }
 
-// A predicate wants a snapshot after an event in the middle of a command. It is that of the last.
+// SnapshotWhen asks for a snapshot after an event in the middle of a command. The snapshot is taken
+// after the last event.
 func TestSnapshotWhenSeesEveryEventOfACommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -33,8 +34,8 @@ func TestSnapshotWhenSeesEveryEventOfACommand(t *testing.T) {
 	}
 }
 
-// One command has more events than a snapshot is due after, and another one a few.
-func TestSnapshotIsThatOfTheLastEventOfACommand(t *testing.T) {
+// One command has more events than Snapshots.Every, and another one has fewer.
+func TestSnapshot_AfterLastEventOfCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	kind := accountType()
@@ -51,7 +52,7 @@ func TestSnapshotIsThatOfTheLastEventOfACommand(t *testing.T) {
 	}
 }
 
-// The type had no snapshots before. A view writes nothing, a command saves what is missing.
+// The type had no snapshots before. A view writes nothing. A command saves the missing snapshot.
 func TestMissingSnapshotIsSavedWhenAnEntityIsLoadedForACommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -144,8 +145,9 @@ func TestHooksSeeWhatASnapshotDeletes(t *testing.T) {
 	}
 }
 
-// The next one is due so many events after the last one, whatever that was saved for.
-func TestSnapshotsAreCountedFromTheLastOne(t *testing.T) {
+// The next snapshot is due Snapshots.Every events after the last one, regardless of the reason for
+// the last one.
+func TestSnapshotsEvery_CountsFromLastSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	kind := accountType()

@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// What fails after the writes is reported, and tried when the next snapshot is due.
-func TestSnapshotOrDeletionThatFailsDisturbsNoCommand(t *testing.T) {
+// A failure to save or delete after a write is reported, and retried when the next snapshot is due.
+func TestSnapshot_FailureDoesNotAffectCommands(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]embedded.Fault{
 		"the snapshot":                    {Operation: "PutItem", Table: "*snapshot*"},
@@ -65,8 +65,9 @@ func TestSnapshotOrDeletionThatFailsDisturbsNoCommand(t *testing.T) {
 	}
 }
 
-// Evolve changes the state in place while a snapshot of it is encoded. No command waits for that.
-func TestCommandsGoOnWhileASnapshotOfAMutableStateIsSaved(t *testing.T) {
+// Evolve changes the state in place while a snapshot of it is being encoded. No command waits for
+// the encoding.
+func TestSnapshot_MutableStateDoesNotBlockCommands(t *testing.T) {
 	t.Parallel()
 	encoding, proceed := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -19,8 +19,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/jvm"
 )
 
-// A JVM's deletion leaves nothing at the numbers that it deletes. A view, and a fresh command, show
-// what was written there nevertheless.
+// A JVM's deletion leaves nothing at the deleted numbers. A view, and a command with Fresh, still
+// show the events that were written there.
 func TestViewFindsWhatAJVMHasWrittenAndDeleted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -59,9 +59,9 @@ func TestViewFindsWhatAJVMHasWrittenAndDeleted(t *testing.T) {
 	}
 }
 
-// Two deletions of a JVM run at the same time, and the one of less puts its low mark last. A state
-// that ends with a deleted event is found from the snapshot.
-func TestEntityBehindALowMarkThatAJVMHasLowered(t *testing.T) {
+// Two deletions of a JVM run at the same time, and the one that deletes less writes its low mark
+// last. A state that ends with a deleted event is loaded from the snapshot.
+func TestLoad_LowMarkLoweredByJVM(t *testing.T) {
 	t.Parallel()
 	const before, persisted = 3, 10
 	for name, run := range map[string]func(testing.TB, *accounts) (got, want int){
@@ -126,7 +126,8 @@ func (b *bundle) lowMarkOfJVM(low int64) {
 	}
 }
 
-// byJVM lets a JVM persist deposits of 1 in the account anna, save the state, and delete.
+// byJVM lets a JVM persist deposits of 1 in the account anna, save state as a snapshot, and delete
+// the events up to to.
 func (b *bundle) byJVM(state Account, deposits int, to int64) {
 	b.Helper()
 	plugin := jvm.New(dynamodb.NewFromConfig(b.Engine.AWSConfig()), dynajournal.DefaultJournalTable,

@@ -19,20 +19,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// sleeper is a bundle whose time the test sets, with a machine that sleeps while time passes. The
-// journals of other machines have the engine's clock.
+// sleeper is a bundle whose time the test sets. It has a machine that sleeps while time passes. The
+// journals of other machines use the engine's clock.
 type sleeper struct {
 	*bundle
 
 	start time.Time
-	// service is the time that has passed by the engine's clock, local by the machine's wall clock.
-	// The machine's monotonic clock stands still.
+	// service is the time that has passed on the engine's clock. local is the time that has passed
+	// on the machine's wall clock. The machine's monotonic clock does not advance.
 	service, local atomic.Int64
-	// held is the next request of the machine whose response waits.
+	// held describes the next request of the machine whose response is held, or is nil.
 	held atomic.Pointer[heldResponse]
 }
 
-// heldResponse is the response to a request of an operation that names a table.
+// heldResponse holds the response to the next request for an operation on a table.
 type heldResponse struct {
 	operation, table  string
 	arrived, released chan struct{}
@@ -53,7 +53,7 @@ func (s *sleeper) at(passed *atomic.Int64) func() time.Time {
 	return func() time.Time { return s.start.Add(time.Duration(passed.Load())) }
 }
 
-// machine returns the change of a configuration that makes a journal that of the machine.
+// machine changes a configuration to that of a journal on the machine.
 func (s *sleeper) machine(c *dynajournal.Config) {
 	core.SetClock(c, clock.New(s.at(&s.local), func() time.Duration { return 0 }))
 	inner := c.AWS.HTTPClient
@@ -76,16 +76,15 @@ func (s *sleeper) machine(c *dynajournal.Config) {
 	})}
 }
 
-// hold holds the response to the next request of the machine that is of an operation and names a
-// table. arrived is closed when the request is done; the machine gets the response when release is
-// called.
+// hold holds the response to the next request of the machine for an operation on a table. arrived
+// is closed when the request is done. The machine gets the response when release is called.
 func (s *sleeper) hold(operation, table string) (arrived <-chan struct{}, release func()) {
 	held := &heldResponse{operation, table, make(chan struct{}), make(chan struct{})}
 	s.held.Store(held)
 	return held.arrived, func() { close(held.released) }
 }
 
-// sleep lets time pass, and what is due expire.
+// sleep lets time pass, and expires the items that are due.
 func (s *sleeper) sleep(d time.Duration) {
 	s.Helper()
 	s.service.Add(int64(d))
@@ -112,11 +111,12 @@ func TestAgeOfAViewCountsTheTimeThatTheMachineSlept(t *testing.T) {
 	}
 }
 
-// asleep is longer than anything is stored that a purge leaves.
+// asleep is longer than the items that a purge leaves are stored.
 const asleep = dynajournal.DefaultFenceWindow*6/5 + time.Hour
 
-// nextLife lets another machine purge the account anna while the machine sleeps, and deposit 1 in
-// its next life. erased reports that no trace is left, so that the numbers begin again.
+// nextLife lets another machine purge the account anna while the machine sleeps, and then make
+// deposits of 1 in its next life. If erased is set, the purge leaves no trace, so that the numbers
+// start from 1 again.
 func (s *sleeper) nextLife(deposits int, erased bool) {
 	s.Helper()
 	w, err := s.Journal().Recover(s.Context(), "account|anna", dynajournal.RecoverOptions{}, nil)
@@ -155,9 +155,8 @@ func (s *sleeper) fromEvents() *accounts {
 	return s.open(s.Journal(s.machine), accountType(), entity.Options{})
 }
 
-// An entity is purged, or erased, while a machine sleeps that has it in memory.
-// By the clocks of the machine no time may have passed, if they were set back: then a response
-// shows it.
+// An entity is purged, or erased, while a machine that has it in memory sleeps. If the clocks of
+// the machine were set back, they show no time passing: then only a response shows it.
 func TestViewAfterASleepShowsTheNextLife(t *testing.T) {
 	t.Parallel()
 	for from, open := range map[string]func(*sleeper) *accounts{"events": (*sleeper).fromEvents, "a snapshot": (*sleeper).fromSnapshot} {
@@ -185,7 +184,7 @@ func TestViewAfterASleepShowsTheNextLife(t *testing.T) {
 	}
 }
 
-// As above, but a command is the first that learns of it, from a write that is refused.
+// As above, but a command is the first to notice, because its write is refused.
 func TestCommandAfterASleepIsDecidedOnTheNextLife(t *testing.T) {
 	t.Parallel()
 	for from, open := range map[string]func(*sleeper) *accounts{"events": (*sleeper).fromEvents, "a snapshot": (*sleeper).fromSnapshot} {
@@ -214,8 +213,8 @@ func TestCommandAfterASleepIsDecidedOnTheNextLife(t *testing.T) {
 	}
 }
 
-// A machine sleeps while it deletes the snapshots before one that it has saved.
-func TestSnapshotThatSleptSparesThoseOfTheNextLife(t *testing.T) {
+// A machine sleeps while it deletes the snapshots before the one that it has saved.
+func TestSnapshot_MachineSleepsBeforeDeletion(t *testing.T) {
 	t.Parallel()
 	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true})
 	for name, operation := range map[string]string{
@@ -263,7 +262,7 @@ func (s *sleeper) wantPadded(want int64, letter string) {
 
 // A machine sleeps while it deletes parts. Meanwhile the state is purged and used again. The
 // versions continue, so the machine spares the parts of the next life.
-func TestSweepThatSleptSparesThePartsOfTheNextLife(t *testing.T) {
+func TestStates_MachineSleepsDuringSweep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		operation string // before the sweep

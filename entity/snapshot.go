@@ -14,9 +14,9 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// snapshotIfDue saves the durable state after the writes, if a snapshot is due. wanted reports
-// that Type.SnapshotWhen wants one. While one is being saved, the next one waits for it. The caller
-// holds mu.
+// snapshotIfDue starts to save the durable state if a snapshot is due. wanted reports that
+// Type.SnapshotWhen has asked for one. While a snapshot is being saved, the next one waits. The
+// caller holds mu.
 func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 	every, version := e.host.kind.Snapshots.Every, e.durable.version
 	if !wanted && (every == 0 || version-e.tried < every) {
@@ -32,9 +32,9 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 	e.host.jobs.Go(func() { e.save(at, ids, writer, known) })
 }
 
-// save saves a snapshot of a state that was known to be current at a moment, and deletes what it
-// makes superfluous. If the machine sleeps meanwhile, it deletes nothing: what has lower numbers
-// then may be of the next life of the entity.
+// save saves a snapshot of a state that was current at the moment known, and deletes older
+// snapshots and events. If the machine sleeps meanwhile, save deletes nothing: lower numbers may
+// then belong to the next life of the entity.
 func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, known moment) {
 	h, began, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
@@ -58,7 +58,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 		err = fresh()
 	}
 	done := Snapshot{PersistenceID: e.pid, Version: version}
-	var oldest int64 // the oldest snapshot that is kept
+	var oldest int64 // the oldest snapshot to retain
 	e.mu.Lock()
 	if err == nil {
 		h.counts.snapshots.Add(1)
@@ -92,9 +92,10 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 	e.advance()
 }
 
-// removeBefore deletes the snapshots before the oldest one that is kept, and the events up to it if
-// the type says so. fresh is called before each attempt to delete snapshots; the writer checks its
-// own attempts. It sets in done what it has deleted.
+// removeBefore deletes the snapshots before oldest, the oldest snapshot to retain, and the events
+// up to it if Snapshots.DeleteEvents is set. fresh is called before each attempt to delete
+// snapshots; the writer checks its own attempts. removeBefore records in done how much it has
+// deleted.
 func (e *entity[S, E]) removeBefore(
 	ctx context.Context, oldest int64, held writer, fresh func() error, done *Snapshot,
 ) error {
@@ -141,8 +142,9 @@ func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids commandid
 	return &layout.Snapshot{SerializerID: p.SerializerID, Manifest: p.Manifest, Bytes: p.Bytes, Outside: put}, nil
 }
 
-// loadSnapshot begins found with the newest snapshot that can be decoded, if there is one. unread
-// is why newer ones can't: they are left out, as the events may lead to the state without them.
+// loadSnapshot sets got to the newest snapshot that can be decoded, if there is one. unread is the
+// error of newer snapshots that can't be decoded. They are skipped, because the events may lead to
+// the state without them.
 func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread, err error) {
 	h := e.host
 	criteria := dynajournal.SnapshotCriteria{}
@@ -158,7 +160,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 			return unread, nil
 		}
 		failed = fmt.Errorf("the snapshot at %d: %w", number, failed)
-		h.options.Logger.WarnContext(ctx, "a snapshot of an entity is left out, as it can't be decoded",
+		h.options.Logger.WarnContext(ctx, "a snapshot of an entity can't be decoded and is skipped",
 			"persistence_id", e.pid, "version", number, "error", failed)
 		unread = errors.Join(unread, failed)
 		switch number {
@@ -193,7 +195,7 @@ func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payloa
 	}
 	state, ok := value.(S)
 	if !ok {
-		return none, commandids.Saved{}, fmt.Errorf("it is a %T, not a %T", value, none)
+		return none, commandids.Saved{}, fmt.Errorf("the state is a %T, want a %T", value, none)
 	}
 	return state, ids, nil
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// The journal table alone is restored to an older copy. The entity stops, and nothing is written,
-// until one of the ways out is taken.
-func TestEntityWhoseSnapshotIsAheadStops(t *testing.T) {
+// Only the journal table is restored from an older copy. The entity stops, and nothing is written,
+// until the operator chooses one of the ways out.
+func TestLoad_SnapshotAhead(t *testing.T) {
 	t.Parallel()
 	for kindOf, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		for name, way := range map[string]struct {
 			out func(*testing.T, *bundle, *accounts)
-			// balance is that after one more deposit of 1.
+			// balance is the balance after one more deposit of 1.
 			balance int
 		}{
 			"the journal is lost": {func(t *testing.T, b *bundle, _ *accounts) {
@@ -98,8 +98,8 @@ func TestEntityWhoseSnapshotIsAheadStops(t *testing.T) {
 	}
 }
 
-// Between the reads of the snapshot and of the journal, another process purges the entity and
-// begins it anew. The snapshot only seems to be ahead.
+// Between reading the snapshot and reading the journal, another process purges the entity and
+// starts it again. The snapshot only seems to be ahead.
 func TestSnapshotOfAPurgedEntityIsNotAhead(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{SharedWithJVM: true})
@@ -142,7 +142,7 @@ func wantAhead(t *testing.T, what string, err error) {
 	}
 }
 
-// journalItems returns everything that the journal table holds.
+// journalItems returns all items of the journal table.
 func journalItems(t *testing.T, b *bundle) []map[string]types.AttributeValue {
 	t.Helper()
 	all, err := dynamodb.NewFromConfig(b.Engine.AWSConfig()).Scan(t.Context(), &dynamodb.ScanInput{
@@ -154,7 +154,7 @@ func journalItems(t *testing.T, b *bundle) []map[string]types.AttributeValue {
 	return all.Items
 }
 
-// restoreJournal replaces everything in the journal table.
+// restoreJournal replaces all items of the journal table.
 func restoreJournal(t *testing.T, b *bundle, items []map[string]types.AttributeValue) {
 	t.Helper()
 	client, table := dynamodb.NewFromConfig(b.Engine.AWSConfig()), aws.String(dynajournal.DefaultJournalTable)

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// saving opens accounts that tell which snapshots they save.
+// saving opens accounts that report the snapshots that they save.
 func saving(
 	b *bundle, kind kind, options entity.Options, change ...func(*dynajournal.Config),
 ) (*accounts, <-chan entity.Snapshot) {
@@ -60,7 +60,7 @@ func TestSnapshotsAreSavedAndOldOnesDeleted(t *testing.T) {
 	}
 }
 
-// A snapshot never has events of a write that is under way.
+// A snapshot never contains events of a write in flight.
 func TestSnapshotHasDurableEventsOnly(t *testing.T) {
 	t.Parallel()
 	kind := accountType()
@@ -73,7 +73,7 @@ func TestSnapshotHasDurableEventsOnly(t *testing.T) {
 	p.start("behind", deposit(1))
 	behind, release := p.gate.hold()
 	p.release()
-	<-behind // the second write is under way now
+	<-behind // the second write is in flight now
 	if s := <-saved; s.Version != 1 || s.Err != nil {
 		t.Errorf("%+v, want version 1", s)
 	}
@@ -119,7 +119,8 @@ func TestEventsThatAreNeededStay(t *testing.T) {
 	want(4)
 }
 
-// A snapshot of a codec that the program no longer has is left out, unless it is all there is.
+// A snapshot that the program can no longer decode is skipped, unless the state can't be loaded
+// without it.
 func TestSnapshotThatCanNotBeReadIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -149,7 +150,7 @@ func TestSnapshotThatCanNotBeReadIsLeftOut(t *testing.T) {
 	wantError(t, "View", err, serialization.ErrUnknownSerializer)
 }
 
-// A program of a later version reads events and states of types that it no longer has.
+// A later version of the program reads events and states of types that it no longer has.
 func TestUpcastersReadOldEventsAndStates(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})

@@ -9,39 +9,39 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// StateType is a kind of entities that are stored as their state, without events: for what needs no
-// history, such as sessions. S is the state, which is registered in Config.Serialization of the
-// journal.
+// StateType describes a kind of entities that are stored as their state, without events. Use it for
+// entities that need no history, such as sessions. S is the state. Its type is registered in
+// Config.Serialization of the journal.
 type StateType[S any] struct {
-	// Name is the first part of the persistence ids, as that of [Type]. States and entities with
-	// events do not meet, also if they have the same name.
+	// Name is the first part of the persistence ids, as in [Type]. States and entities with events
+	// are stored separately, even if they have the same name.
 	Name string
 
-	// Initial returns the state of an entity for which none is stored.
+	// Initial returns the state of an entity that has no stored state.
 	//
 	// Defaults to the zero S.
 	Initial func(id string) S
 
-	// Upcasters read states of types that the program no longer has, by the manifest that is stored
-	// with them. They must be pure.
+	// Upcasters decode states whose types the program no longer has. The key is the manifest that
+	// is stored with the state. They must be pure.
 	//
 	// Defaults to none: Config.Serialization decodes all states.
 	Upcasters map[string]func(stored serialization.Payload) (S, error)
 }
 
-// Type returns the type as one whose event is the next state, as entitytest.New takes it.
+// Type returns a [Type] whose event is the next state, for example for entitytest.New.
 func (t StateType[S]) Type() Type[S, S] {
 	return Type[S, S]{
 		Name: t.Name, Initial: t.Initial, Evolve: func(_, next S) S { return next }, SnapshotUpcasters: t.Upcasters,
 	}
 }
 
-// States hosts the entities of one [StateType]. They are entities whose event is the next state, so
-// what holds for [Entities] holds for them.
+// States hosts the entities of one [StateType]. The event of these entities is the next state, so
+// the documentation of [Entities] applies to them.
 type States[S any] = Entities[S, S]
 
-// StateTx is what a command of [States] decides with. Record replaces the state. The command must
-// not change what State points to: it records a new state. The version counts what was recorded.
+// StateTx is the [Tx] of a command of [States]. Record replaces the state. The command must not
+// change what State points to: it records a new state. The version counts the recorded states.
 type StateTx[S any] = Tx[S, S]
 
 // The defaults and bounds of the options of states.
@@ -50,19 +50,21 @@ const (
 	maxStateIDs     = 1000
 )
 
-// OpenStates returns the entities of a type that are stored as their states: each is one item of
-// the snapshot table, which every write replaces, if it is still what was read. A write of an item
-// up to 1 KB costs one write unit, in every kind of journal. The journal stays open until the
-// states are closed. They are not part of it: Journal.PersistenceIDs does not list them.
+// OpenStates returns the entities of a type that are stored as their states. Each state is one item
+// of the snapshot table. A write replaces the item, on the condition that it has not changed since
+// it was read. A write of an item up to 1 KB costs one write unit, in every kind of journal. The
+// journal must stay open until the states are closed. States are not part of the journal:
+// Journal.PersistenceIDs does not list them.
 //
-// A state that does not fit into an item is split over several. Config.MaxSnapshotBytes limits it:
-// more is dynajournal.ErrRejected.
+// A state that does not fit into an item is split over several. Config.MaxSnapshotBytes limits its
+// size: a larger state fails with [dynajournal.ErrRejected].
 //
-// Options are those of [Open], but for these. CommandIDs.Last defaults to 20, Most to Last, and
-// both are limited to 1,000, as the ids are part of the item, with up to 33 bytes each. Commands
-// are joined in every kind of journal, and Join.Bytes has no effect. Metadata must not be set.
+// The options are the options of [Open], with these differences. CommandIDs.Last defaults to 20 and
+// CommandIDs.Most to Last. Both are limited to 1,000, because the ids are part of the item, with up
+// to 33 bytes each. Commands share writes in every kind of journal, and Join.Bytes has no effect.
+// Metadata must not be set.
 //
-// The error is a *dynajournal.ArgumentError if the type or the options can't be used.
+// The error is a [*dynajournal.ArgumentError] if the type or the options can't be used.
 func OpenStates[S any](journal *dynajournal.Journal, kind StateType[S], options Options) (*States[S], error) {
 	if journal == nil {
 		return nil, argument("journal", "nil", "it must be an open journal")

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A put whose response is lost is found, also when others have replaced the state since.
-func TestLostResponseOfAPutIsFoundOut(t *testing.T) {
+// A put whose response is lost is found, even if others have replaced the state since.
+func TestLostPut_OutcomeIsFound(t *testing.T) {
 	t.Parallel()
 	for _, others := range []int{0, 1, 15} {
 		t.Run(fmt.Sprint(others, " others"), func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestLostResponseOfAPutIsFoundOut(t *testing.T) {
 	}
 }
 
-// A lost put can arrive when the command was decided again. It must not be stored then.
-func TestLostPutThatLandsLateIsRefused(t *testing.T) {
+// A lost put can arrive after the command was decided again. It must not be stored.
+func TestLostPut_ArrivesLate(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 50} {
 		t.Run(fmt.Sprint("after ", before), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestLostPutThatLandsLateIsRefused(t *testing.T) {
 			runs := 0
 			_, err := entity.Do(t.Context(), states, "anna", func(tx *counterTx) (int, error) {
 				if runs++; runs > 1 {
-					return 0, errInsufficient // another rule by now
+					return 0, errInsufficient // the rule has changed meanwhile
 				}
 				return count(-30)(tx)
 			})
@@ -83,8 +83,8 @@ func TestLostPutThatLandsLateIsRefused(t *testing.T) {
 	}
 }
 
-// The item names 16 writers. If more have come, nobody knows.
-func TestLostPutThatManyOthersHaveReplacedStaysUnknown(t *testing.T) {
+// The item names its last 16 writers. If more have replaced it, the outcome is unknown.
+func TestLostPut_ReplacedByManyWriters(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
 	b := setupStates(t, dynajournal.TableOptions{})
@@ -103,8 +103,8 @@ func TestLostPutThatManyOthersHaveReplacedStaysUnknown(t *testing.T) {
 	doCount(t, states, 19, count(1))
 }
 
-// While requests do not come through, the outcome stays unknown. The repeat is done once.
-func TestPutWhoseOutcomeStaysUnknownIsNotDoneTwice(t *testing.T) {
+// While no requests get through, the outcome stays unknown. The repeated command is done once.
+func TestLostPut_OutcomeStaysUnknown(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprint("stored ", stored), func(t *testing.T) {
@@ -139,13 +139,14 @@ func TestPutWhoseOutcomeStaysUnknownIsNotDoneTwice(t *testing.T) {
 	}
 }
 
-// A purge keeps the version, so that what was in flight is refused, and other processes find out.
+// A purge retains the version, so that puts in flight are refused, and other processes notice the
+// purge.
 func TestPurgeOfAStateKeepsItsVersion(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
 	b := setupStates(t, dynajournal.TableOptions{})
 	states, other := b.counters(entity.Options{}, single, g.install), b.counters(entity.Options{})
-	if err := states.Purge(t.Context(), "anna"); err != nil { // nothing is there
+	if err := states.Purge(t.Context(), "anna"); err != nil { // nothing is stored
 		t.Fatal(err)
 	}
 	wantCount(t, states, 0, 0)
@@ -170,11 +171,11 @@ func TestPurgeOfAStateKeepsItsVersion(t *testing.T) {
 	wantCount(t, states, 0, 2)
 	doCount(t, other, 1, count(1)) // it still has the purged state in memory
 	wantCount(t, states, 1, 3)
-	doCount(t, states, 6, count(5), entity.CommandID("c-1")) // its id is purged, too
+	doCount(t, states, 6, count(5), entity.CommandID("c-1")) // its id is also purged
 }
 
 // Another process replaces and purges the state while a put is lost.
-func TestLostPutBeforeAPurgeIsFoundOut(t *testing.T) {
+func TestLostPut_PurgedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprint("stored ", stored), func(t *testing.T) {

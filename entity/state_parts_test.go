@@ -45,7 +45,7 @@ func wantItems(t testing.TB, b *bundle, heads, parts int) {
 	}
 }
 
-// closed closes the states, which ends what is behind the puts.
+// closed closes the states, which waits for the deletion of replaced parts.
 func closed(t testing.TB, states *counters) {
 	t.Helper()
 	if err := states.Close(t.Context()); err != nil {
@@ -79,7 +79,8 @@ func TestLargeStateIsSplit(t *testing.T) {
 	wantItems(t, b, 1, 0)
 }
 
-// stopper lets some requests of a process through, and then none: the process was killed.
+// stopper lets some requests of a process through, and then no more, as if the process had been
+// killed.
 type stopper struct {
 	inner aws.HTTPClient
 
@@ -113,8 +114,8 @@ func (s *stopper) kill(n int) {
 	s.off, s.left = true, n
 }
 
-// A process that is killed at any request of a put leaves the state before or the one after, whole.
-// The next put of a large state, or a purge, deletes what it has left.
+// A process that is killed at any request of a put leaves either the whole old state or the whole
+// new one. The next put of a large state, or a purge, deletes the parts that it has left.
 func TestPutKilledAnywhereLeavesAWholeState(t *testing.T) {
 	t.Parallel()
 	one := func(c *dynajournal.Config) { c.ReplayParallelism, c.MaxBatchWrite = 1, 1 }
@@ -155,7 +156,7 @@ func TestPutKilledAnywhereLeavesAWholeState(t *testing.T) {
 	}
 }
 
-// A reader that finds parts gone, because the state was replaced, reads the new one.
+// A reader that finds parts missing because the state was replaced reads the new state.
 func TestReaderNeverMixesParts(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{}, smallItems)
@@ -190,7 +191,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// A put of a large state that loses against another process leaves no parts.
+// A put of a large state that conflicts with another process leaves no parts.
 func TestPutThatIsRefusedLeavesNoParts(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{}, smallItems)
@@ -202,7 +203,7 @@ func TestPutThatIsRefusedLeavesNoParts(t *testing.T) {
 	wantItems(t, b, 1, 0)
 }
 
-// A part that is damaged or gone is an error, not another state.
+// A damaged or missing part is an error, and does not lead to another state.
 func TestStateWithDamagedPartsIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(client *dynamodb.Client, item map[string]types.AttributeValue) error{

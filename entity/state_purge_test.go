@@ -17,7 +17,7 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// pass lets years pass, in which the engine removes what expires.
+// pass lets years pass, while the engine removes expired items.
 func (s *sleeper) pass(years int) {
 	s.Helper()
 	for range years {
@@ -32,7 +32,7 @@ func (s *sleeper) purge(a *counters) {
 	}
 }
 
-// A purged state keeps its version for good.
+// A purged state retains its version forever.
 func TestPurgedStateIsRememberedForYears(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, withCounters(t), smallItems)
@@ -47,8 +47,8 @@ func TestPurgedStateIsRememberedForYears(t *testing.T) {
 	s.wantPadded(3, "b")
 }
 
-// A process is paused while its put is under way. Meanwhile another process purges the state, years
-// pass, and the state is used again. The put must not replace what was acknowledged.
+// A process is paused while its put is in flight. Meanwhile another process purges the state, years
+// pass, and the state is used again. The put must not replace an acknowledged state.
 func TestPutOfAPausedProcessLosesNoState(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 1} { // puts that the paused process knows
@@ -81,7 +81,8 @@ func TestPutOfAPausedProcessLosesNoState(t *testing.T) {
 	}
 }
 
-// As above, but the put lands when its process has given it up and has decided the command again.
+// As above, but the put arrives after its process has given it up and has decided the command
+// again.
 func TestPutThatLandsYearsLaterIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 1} {
@@ -111,8 +112,8 @@ func TestPutThatLandsYearsLaterIsRefused(t *testing.T) {
 	}
 }
 
-// purgedBefore purges the counter anna of version 1 as an earlier version did: the item expires
-// after the fence window.
+// purgedBefore purges the counter anna at version 1 as an earlier version of dynajournal did: the
+// item expires after the fence window.
 func (s *sleeper) purgedBefore() {
 	s.Helper()
 	first := s.counters(entity.Options{})
@@ -136,10 +137,11 @@ func (s *sleeper) purgedBefore() {
 	}
 }
 
-// What an earlier version has purged counts as purged for as long as it is stored.
+// A state that an earlier version of dynajournal has purged counts as purged as long as its item is
+// stored.
 func TestStatePurgedByAnEarlierVersion(t *testing.T) {
 	t.Parallel()
-	later := func(s *sleeper) { // it has expired, and is not removed yet
+	later := func(s *sleeper) { // the item has expired, but is not removed yet
 		s.service.Add(int64(asleep))
 		s.local.Add(int64(asleep))
 	}

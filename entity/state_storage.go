@@ -15,20 +15,21 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// stateStorage stores entities as their states. In entity.author it keeps the writers of the item
-// that the durable state was read from, which identify it.
+// stateStorage stores entities as their states. It sets entity.author to the writers of the item
+// that the durable state was read from. They identify the content of the item.
 type stateStorage[S any] struct{ self states.Writer }
 
-// recorded is a state that a command has recorded, encoded for Append. Only the last one of a
+// recorded is a state that a command has recorded, encoded for Append. Only the last state of a
 // command has a payload.
 type recorded struct {
 	payload serialization.Payload
-	// put is when the payload began to be put outside of the journal, nil if it is not there.
+	// put is when storing the payload outside the journal began, or nil if the payload is not
+	// stored outside.
 	put *clock.Moment
-	// hash is that of the command's id if named is set.
+	// hash is the hash of the command's id. It is valid if named is set.
 	hash  commandids.Hash
 	named bool
-	// time is that of the command, in microseconds since 1970.
+	// time is the time of the command, in microseconds since 1970.
 	time int64
 }
 
@@ -109,8 +110,9 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	return got, nil
 }
 
-// lookFor reads the item, which shows whether the lost put is part of it. If it is not, the item is
-// put again as it is by another writer: then the lost one can't be stored any more.
+// lookFor reads the item, which shows whether it includes the lost put. If it does not, lookFor
+// puts the item again, unchanged but with another writer, so that the lost put can no longer be
+// stored.
 func (s *stateStorage[S]) lookFor(
 	e *entity[S, S], by writer, _ []encoded, first, last int64,
 ) (*found[S], int64, error) {
@@ -148,7 +150,7 @@ func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64, _ 
 		return err
 	})
 	if err != nil {
-		return noNews, fmt.Errorf("look at %q: %w", e.pid, err)
+		return noNews, fmt.Errorf("check %q for changes: %w", e.pid, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +160,7 @@ func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64, _ 
 	return noNews, nil
 }
 
-// authorOf returns what identifies an item, empty for none.
+// authorOf returns the writers of an item, which identify it. It is empty without an item.
 func authorOf(s *layout.State) string {
 	if s == nil {
 		return ""

@@ -29,7 +29,7 @@ type (
 
 func counterType() counterKind { return counterKind{Name: "counter"} }
 
-// count is a command that adds to a counter, and returns what it has then.
+// count is a command that adds to a counter, and returns its new value.
 func count(by int) func(*counterTx) (int, error) {
 	return func(tx *counterTx) (int, error) {
 		next := tx.State()
@@ -115,7 +115,7 @@ func wantCount(t testing.TB, s *counters, count int, version int64, opts ...enti
 	}
 }
 
-func TestStateOfOneProcessIsThatOfAnother(t *testing.T) {
+func TestStates_SharedByProcesses(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{})
 	one, other := b.counters(entity.Options{}), b.counters(entity.Options{})
@@ -139,9 +139,9 @@ func TestStateOfOneProcessIsThatOfAnother(t *testing.T) {
 	wantCount(t, b.counters(entity.Options{}), 8, 4)
 }
 
-// What another process has written meanwhile is found by the write, and the command is decided
+// The write finds a state that another process has written meanwhile, and the command is decided
 // again on it.
-func TestStateIsReplacedOnlyIfItIsWhatWasRead(t *testing.T) {
+func TestStates_ReplaceIsConditional(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{})
 	one, other := b.counters(entity.Options{}), b.counters(entity.Options{})
@@ -176,7 +176,7 @@ func TestContentionOverAStateEndsAfterTheAttempts(t *testing.T) {
 	wantCount(t, one, 3, 3)
 }
 
-// What a write costs is exact: one write unit up to 1 KB, in every kind of journal, and no read.
+// The cost of a write is exact: one write unit up to 1 KB, in every kind of journal, and no read.
 func TestStateCostsOneUnitAWrite(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
@@ -222,9 +222,9 @@ func TestStateCostsOneUnitAWrite(t *testing.T) {
 	}
 }
 
-// While a put is under way, the next commands are decided on its state, and leave in one put. Views
-// show durable states only.
-func TestCommandsBehindAPutLeaveTogether(t *testing.T) {
+// While a put is in flight, the next commands are decided on its state, and are written with one
+// put. Views show only durable states.
+func TestStates_CommandsJoinDuringPut(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestCommandsBehindAPutLeaveTogether(t *testing.T) {
 			send(3, 1)
 			send(4, 1)
 			send(5, 1)
-			send(5, 0) // it is decided when the one before it is in a write
+			send(5, 0) // it is decided once the command before it is in a write
 			wantCount(t, states, 1, 1, entity.InMemory)
 			wantCount(t, states, 1, 1, entity.MaxAge(time.Hour))
 			release()
@@ -285,11 +285,11 @@ func TestRepeatOfACommandOnAStateIsADuplicate(t *testing.T) {
 			t.Errorf("the repeat: %v, want a duplicate of version 1", err)
 		}
 	}
-	doCount(t, other, 21, count(1)) // a write without an id keeps them
+	doCount(t, other, 21, count(1)) // a write without an id retains them
 	if _, err := entity.Do(t.Context(), one, "anna", count(1), entity.CommandID("c-0")); !errors.Is(err, entity.ErrDuplicate) {
 		t.Errorf("the repeat: %v", err)
 	}
-	// The last 20 are remembered.
+	// The last 20 ids are remembered.
 	doCount(t, one, 22, count(1), entity.CommandID("c-20"))
 	doCount(t, b.counters(entity.Options{}), 23, count(1), entity.CommandID("c-0"))
 }
@@ -304,10 +304,10 @@ func TestCommandIsDecidedAtTheVersionOfAState(t *testing.T) {
 		t.Errorf("Do: %v", err)
 	}
 	doCount(t, b.counters(entity.Options{}), 2, count(1), entity.At(1))
-	doCount(t, states, 3, count(1), entity.At(2)) // it looks before it refuses
+	doCount(t, states, 3, count(1), entity.At(2)) // it checks for news before it refuses
 }
 
-// A state is no persistence id of the journal, and shares no item with one.
+// A state is not a persistence id of the journal, and does not share items with one.
 func TestStatesAreNotPartOfTheJournal(t *testing.T) {
 	t.Parallel()
 	b := setupStates(t, dynajournal.TableOptions{})

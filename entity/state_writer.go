@@ -18,13 +18,14 @@ import (
 type stateWriter[S any] struct {
 	entity *entity[S, S]
 	self   states.Writer
-	// put is the last put, whatever became of it.
+	// put is the last put, regardless of its outcome.
 	put states.PutID
-	// base is what is stored, without its value, as far as this writer knows. It is nil if nothing
-	// is. ids are the ids of commands in it.
+	// base is the stored state without its value, as far as this writer knows. It is nil if nothing
+	// is stored.
+	// ids has the command ids of base.
 	base *layout.State
 	ids  remembered
-	// swept reports that parts that crashes have left were looked for.
+	// swept reports that the writer has looked for parts that were left by crashes.
 	swept bool
 	ended error
 }
@@ -71,8 +72,8 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 	return result, nil
 }
 
-// idsAfter returns the ids of commands after a put, nil if they are the same as before. first is
-// the version of the first recorded state.
+// idsAfter returns the command ids after a put, or nil if they do not change. first is the version
+// of the first recorded state.
 func (w *stateWriter[S]) idsAfter(all []encoded, first int64) *remembered {
 	var after *remembered
 	for i := range all {
@@ -89,7 +90,7 @@ func (w *stateWriter[S]) idsAfter(all []encoded, first int64) *remembered {
 	return after
 }
 
-// failed returns the error of Append.
+// failed returns the error of Append for the error of a put.
 func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, index int) error {
 	pid := w.entity.pid
 	_, old := errors.AsType[*outside.OldError](err)
@@ -106,8 +107,8 @@ func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, inde
 	return w.ended
 }
 
-// cleanBehind deletes the parts that a put has replaced, behind the put. The first put of a writer
-// that has to do with parts also deletes what crashes have left.
+// cleanBehind deletes the parts that a put has replaced, in the background. The first put of a
+// writer with parts before or after it also deletes parts that were left by crashes.
 func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 	replaced := w.base
 	if next.Parts == 0 && (replaced == nil || replaced.Parts == 0) {
@@ -121,13 +122,13 @@ func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 			return store.Clean(ctx, m, replaced, next, sweep)
 		})
 		if err != nil {
-			h.options.Logger.Warn("parts of a state that was replaced are left", "persistence_id", next.PersistenceID, "error", err)
+			h.options.Logger.Warn("parts of a replaced state were not deleted", "persistence_id", next.PersistenceID, "error", err)
 		}
 	})
 }
 
-// fence makes every put on the current item that is under way impossible. It reports false if
-// another writer has replaced the item.
+// fence makes puts on the current item that are still in flight fail. It reports false if another
+// writer has replaced the item.
 func (w *stateWriter[S]) fence(ctx context.Context) (bool, error) {
 	e := w.entity
 	_, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {

@@ -9,60 +9,64 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// storage is how entities are stored: as events, or as states.
+// storage stores entities, as events or as states.
 type storage[S, E any] interface {
-	// encode encodes what a command has recorded, before the next command sees its state.
+	// encode encodes the events or states that a command has recorded, before the next command sees
+	// its state.
 	encode(e *entity[S, E], c *command[S, E]) error
 
-	// load finds the state from the start. The caller runs the job, also with find, catchUp and
-	// lookFor.
+	// load loads the state from the start. The caller of load, find, catchUp or lookFor runs the
+	// job.
 	load(e *entity[S, E], how mode) (*found[S], error)
 
-	// find finds the state, from the durable one if that is possible.
+	// find loads the state, from the durable state if possible.
 	find(e *entity[S, E], how mode) (*found[S], error)
 
-	// catchUp finds the state when look has found news.
+	// catchUp loads the state after look has found news.
 	catchUp(e *entity[S, E], what news) (*found[S], error)
 
-	// lookFor finds the state and what has become of a lost write of a writer, to the numbers from
-	// first to last. It returns the first number if the write is stored, and 0 if it is not and
-	// never will be. If that can't be seen any more, the error is errDeleted.
+	// lookFor loads the state, and finds out the outcome of a write to the numbers from first to
+	// last. lost is the writer that lost the response. lookFor returns the first number if the
+	// write is stored, and 0 if it is not stored and never will be. If this can no longer be
+	// determined, the error is errDeleted.
 	lookFor(e *entity[S, E], lost writer, all []encoded, first, last int64) (*found[S], int64, error)
 
-	// look returns whether there is anything that the durable state does not contain. next is the
-	// number after all that was known to be taken, known when the state was known to be current.
+	// look reports whether anything is stored that the durable state does not contain. next is the
+	// number after all numbers that were known to be taken. known is when the durable state was
+	// last known to be current.
 	look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error)
 
-	// purge removes the entity. No command of it is under way.
+	// purge removes the entity. No command of the entity is in progress.
 	purge(ctx context.Context, e *entity[S, E]) error
 }
 
-// news is what a look at the storage of an entity has found.
+// news is the result of storage.look.
 type news int
 
 const (
-	// noNews: the durable state contains everything.
+	// noNews means that the durable state contains everything.
 	noNews news = iota
-	// more is stored than the durable state contains.
+	// more means that more is stored than the durable state contains.
 	more
-	// gone is the last event that the durable state contains, or may be: the state must be found
-	// from the start. A JVM has deleted the event, and its low mark does not always show how far.
-	// Or the entity may have been purged so long ago that no trace is left.
+	// gone means that the last event of the durable state is deleted, or may be: the state must be
+	// loaded from the start. Either a JVM has deleted the event, and its low mark does not always
+	// show how far it has deleted, or the entity may have been purged so long ago that no trace is
+	// left.
 	gone
 )
 
-// encoded is what a command has recorded, as it is written: a stored event, or a state.
+// encoded is an event or a state that a command has recorded, in its stored form.
 type encoded struct {
 	event *layout.Event
 	state *recorded
 }
 
-// writer writes what commands have recorded.
+// writer writes the events or states that commands have recorded.
 type writer interface {
-	// Append writes what encode has returned, as one write. Errors are those documented on Append
-	// of a *dynajournal.Writer.
+	// Append writes encoded events or states as one write. Its errors are documented on Append of
+	// *dynajournal.Writer.
 	Append(ctx context.Context, all []encoded) (core.Result, error)
-	// Err returns why the writer has ended, nil if it has not.
+	// Err returns why the writer has ended, or nil if it has not.
 	Err() error
 	// UUID identifies what is stored after a write: see entity.author.
 	UUID() string
@@ -101,7 +105,7 @@ func (eventStorage[S, E]) catchUp(e *entity[S, E], what news) (*found[S], error)
 	}
 	got, err := e.find(reading, nil)
 	if err == nil {
-		got.next = max(got.next, e.next+1) // an atomic write that is not whole has taken it
+		got.next = max(got.next, e.next+1) // an incomplete atomic write has taken it
 	}
 	return got, err
 }
@@ -117,7 +121,7 @@ func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64,
 	switch {
 	case err != nil:
 		return noNews, err
-	case e.host.isOld(known): // by the time of the response, too
+	case e.host.isOld(known): // the response may have shown a later time
 		return gone, nil
 	case taken:
 		return more, nil
@@ -145,7 +149,6 @@ func (eventStorage[S, E]) purge(ctx context.Context, e *entity[S, E]) error {
 	return err
 }
 
-// encode encodes the events of a command.
 func (eventStorage[S, E]) encode(e *entity[S, E], c *command[S, E]) error {
 	h := e.host
 	c.encoded, c.size = nil, 0

@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// All events are gone, and the snapshot is all there is. That is an error, as the journal table may
-// be the wrong one, until somebody says that the journal is lost. Then the state and the version
-// are those of the snapshot.
+// All events are gone, and only the snapshot is left. That is an error, because the journal table
+// may be the wrong one, until the operator declares the journal lost. Then the state and the
+// version come from the snapshot.
 func TestEntityOfALostJournalContinuesAfterItsSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -39,7 +39,7 @@ func TestEntityOfALostJournalContinuesAfterItsSnapshot(t *testing.T) {
 	}
 }
 
-// A type that saves no snapshots needs no table for them.
+// A type that saves no snapshots does not need a snapshot table.
 func TestTypeWithoutSnapshotsReadsNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -56,7 +56,7 @@ func TestTypeWithoutSnapshotsReadsNone(t *testing.T) {
 	wantError(t, "Do", err, dynajournal.ErrTableNotFound)
 }
 
-// The ids of other entities begin with that of this one.
+// The id of this entity is a prefix of the ids of other entities.
 func TestEntitiesWhoseIDsBeginAlikeAreApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -76,7 +76,7 @@ func TestEntitiesWhoseIDsBeginAlikeAreApart(t *testing.T) {
 	}
 }
 
-// The state and the events are no structs.
+// The state and the events are not structs.
 func TestStatesAndEventsCanBePrimitive(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) { c.Serialization = serialization.NewRegistry() })

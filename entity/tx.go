@@ -7,32 +7,32 @@ import (
 	"github.com/dynajournal/dynajournal/entity/internal/kit"
 )
 
-// Tx is what a command decides with. It is valid until the command returns, and belongs to the
-// goroutine that runs the command.
+// Tx gives a command the state of its entity, and takes the events that the command records. It is
+// valid until the command returns. Only the goroutine that runs the command may use it.
 type Tx[S, E any] struct {
 	stage   *stage[S, E]
 	state   S
 	version int64
-	// next is the sequence number that the first event gets, 0 if it is the one after version.
+	// next is the sequence number of the first event, or 0 if that is version+1.
 	next int64
-	// now is the time in microseconds since 1970. If nobody has asked yet, it is the lowest that
-	// the time may be, with a minus: one field less, as allocating a transaction is most of what a
-	// small command takes.
+	// now is the time in microseconds since 1970. Before the first call of Now, it is the lower
+	// bound of the time, negated: sharing the field keeps Tx small, and allocating it is most of
+	// the cost of a small command.
 	now    int64
 	events []E
-	// frozen reports that the state belongs to others: Copy is due before Evolve changes it.
+	// frozen reports that the state is shared: Copy must be called before Evolve changes it.
 	frozen bool
 	over   bool
-	// snapshot reports that Type.SnapshotWhen wants a snapshot after one of the events.
+	// snapshot reports that Type.SnapshotWhen has asked for a snapshot after one of the events.
 	snapshot bool
 
 	command func(*Tx[S, E]) error
-	// err is why the command has failed. While it runs, it is the panic of Evolve or SnapshotWhen,
-	// which counts also if the command recovers from it.
+	// err is the error of the command. While the command runs, it is a panic of Evolve or
+	// SnapshotWhen, which counts even if the command recovers from it.
 	err error
 }
 
-// stage is where commands of an entity are decided.
+// stage is the part of a Tx that all commands of an entity share.
 type stage[S, E any] struct {
 	kind *Type[S, E]
 	id   string
@@ -45,22 +45,22 @@ type stage[S, E any] struct {
 // ID returns the id of the entity, without the name of the type.
 func (tx *Tx[S, E]) ID() string { return tx.stage.id }
 
-// Version returns the sequence number of the last event that the state contains, also of those that
-// the command has recorded: 0 if there is none. Events of commands before this one that are not
-// durable yet count.
+// Version returns the sequence number of the last event in the state, or 0 without events. It
+// includes events that the command has recorded, and events of earlier commands that are not
+// durable yet.
 func (tx *Tx[S, E]) Version() int64 { return tx.version }
 
-// State returns the state, with the events that the command has recorded. The command must not
-// change what it points to.
+// State returns the state, including the events that the command has recorded. The command must not
+// change what the state points to.
 func (tx *Tx[S, E]) State() S { return tx.state }
 
-// Now returns the time that the events of the command get. All calls of a command return the same
-// time. It is at least the time of the entity's last event, so it never goes back within an entity.
-// Otherwise it is the time of the machine if that is within 5 seconds of the time of DynamoDB's
-// last response, and DynamoDB's time if not: a machine whose clock is wrong does not store wrong
-// times. DynamoDB's time has whole seconds. After the machine slept, and before the first response,
-// Now can be behind by the time it slept. An endpoint whose responses have no Date header is not
-// asked: then Now is the time of the machine.
+// Now returns the time of the command's events. All calls of a command return the same time. It is
+// at least the time of the entity's last event, so it never goes back within an entity. Otherwise
+// it is the machine's time if that is within 5 seconds of the time of DynamoDB's last response, and
+// DynamoDB's time if not, so that a machine with a wrong clock does not store wrong times.
+// DynamoDB's time has whole seconds. After the machine was asleep, and until the next response, Now
+// can be late by the time that the machine slept. If responses have no Date header, Now is the
+// machine's time.
 func (tx *Tx[S, E]) Now() time.Time {
 	if tx.now <= 0 {
 		// The journal stores odd microseconds, so that all have as many digits.
@@ -69,9 +69,8 @@ func (tx *Tx[S, E]) Now() time.Time {
 	return time.UnixMicro(tx.now).UTC()
 }
 
-// Record records events: State contains them from here on, and they are written when the command
-// returns nil. All events of a command are written, or none. It panics after the command has
-// returned.
+// Record records events. State contains them from then on. When the command returns nil, all its
+// events are written, or none. Record panics after the command has returned.
 func (tx *Tx[S, E]) Record(events ...E) {
 	if tx.over {
 		panic("entity: Tx.Record was called after its command had returned")
@@ -86,8 +85,8 @@ func (tx *Tx[S, E]) Record(events ...E) {
 	}
 }
 
-// askForSnapshot asks whether a snapshot is wanted after an event. A panic continues as a
-// *PanicError.
+// askForSnapshot calls Type.SnapshotWhen for an event. If that panics, askForSnapshot panics with a
+// [*PanicError].
 func (tx *Tx[S, E]) askForSnapshot(event E) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -98,7 +97,8 @@ func (tx *Tx[S, E]) askForSnapshot(event E) {
 	tx.snapshot = tx.stage.kind.SnapshotWhen(tx.state, event, tx.version)
 }
 
-// evolve applies an event to the state. A panic continues as a *PanicError that names the event.
+// evolve applies an event to the state. If Evolve panics, evolve panics with a [*PanicError] that
+// names the event.
 func (tx *Tx[S, E]) evolve(event E) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -115,7 +115,7 @@ func (tx *Tx[S, E]) evolve(event E) {
 	tx.state = tx.stage.kind.Evolve(tx.state, event)
 }
 
-// decision is a Tx as kit.Decide takes it.
+// decision adapts a Tx to kit.Decider.
 type decision[S, E any] struct{ tx *Tx[S, E] }
 
 func (d decision[S, E]) Decide() { d.tx.decide() }
@@ -127,7 +127,7 @@ func (tx *Tx[S, E]) decide() {
 	}
 }
 
-// run runs the command in the caller's goroutine. A panic becomes the error.
+// run runs the command in the caller's goroutine. A panic becomes tx.err.
 func (tx *Tx[S, E]) run() {
 	defer func() {
 		tx.over = true
@@ -138,7 +138,7 @@ func (tx *Tx[S, E]) run() {
 	kit.Decide(decision[S, E]{tx})
 }
 
-// panicked returns the error of a panic of a function of the program.
+// panicked returns the error for a panic of a function of the program.
 func panicked(pid string, value any) *PanicError {
 	if failed, ok := value.(*PanicError); ok {
 		return failed
@@ -146,7 +146,7 @@ func panicked(pid string, value any) *PanicError {
 	return &PanicError{PersistenceID: pid, Value: value, Stack: debug.Stack()}
 }
 
-// guard calls a function of the program. A panic becomes the error.
+// guard calls a function of the program, and returns a panic as an error.
 func guard(pid string, call func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -156,17 +156,17 @@ func guard(pid string, call func() error) (err error) {
 	return call()
 }
 
-// Decision is what a command has decided.
+// Decision is the result of [Decide].
 type Decision[S, E any] struct {
-	// Events are the events that the command has recorded, none if it has failed.
+	// Events are the recorded events, or none if the command has failed.
 	Events []E
-	// State is the state after them, Version their last number.
+	// State is the state after Events. Version is the sequence number of its last event.
 	State   S
 	Version int64
 }
 
-// Decide runs a command on a state, without a journal: for tests, and for those who keep events
-// elsewhere. The error is the command's, or a *[PanicError].
+// Decide runs a command on a state, without a journal: for tests, and for programs that store
+// events elsewhere. The error is the command's, or a [*PanicError].
 func Decide[S, E any](
 	kind Type[S, E], id string, state S, version int64, now time.Time, command func(*Tx[S, E]) error,
 ) (Decision[S, E], error) {

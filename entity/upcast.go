@@ -6,14 +6,15 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// UseUpcasters lets all readers of a journal get the events that Type.Upcasters return for stored
-// ones of the entities of a type. [Open] does so for its journal. A program that reads events
-// without entities, such as one that only runs projections, calls UseUpcasters before it reads.
+// UseUpcasters applies Type.Upcasters of a type for all readers of a journal: for stored events of
+// its entities, they get the events that the upcasters return. [Open] does so for its journal. A
+// program that reads events without entities, such as one that only runs projections, calls
+// UseUpcasters before it reads.
 //
-// The upcasters of the last call hold, if there are several for the name of a type. It may be
-// called concurrently with everything else.
+// If there are several calls for the name of a type, the upcasters of the last call are used.
+// UseUpcasters is safe for concurrent use.
 //
-// Errors: a *dynajournal.ArgumentError.
+// Errors: a [*dynajournal.ArgumentError].
 func UseUpcasters[S, E any](journal *dynajournal.Journal, kind Type[S, E]) error {
 	if journal == nil {
 		return argument("journal", "nil", "it must be an open journal")

@@ -11,16 +11,16 @@ import (
 )
 
 // Update runs a command on an entity, and returns when its events are durable. A command that
-// returns an error, or records nothing, writes nothing; its result still waits for the events that
-// it has read. See the package for when a command runs again.
+// returns an error, or records nothing, writes nothing; Update still waits until the events that it
+// has read are durable. The package documentation says when a command runs again.
 //
 // If ctx ends before the events are sent, nothing is written. If it ends later, the error is
 // [ErrOutcomeUnknown], and the events may be written.
 //
-// Errors: that of the command, as it is; [ErrBusy], [ErrClosed], [ErrContended], [ErrDuplicate],
-// [ErrOutcomeUnknown], [ErrPanic], [ErrReentrant], [ErrVersion], dynajournal.ErrInvalidArgument,
-// dynajournal.ErrRejected, those of loading the entity and those of requests.
-// dynajournal.MaybeApplied reports whether the events may be written.
+// Errors: the error of the command, unchanged; [ErrBusy], [ErrClosed], [ErrContended],
+// [ErrDuplicate], [ErrOutcomeUnknown], [ErrPanic], [ErrReentrant], [ErrVersion],
+// [dynajournal.ErrInvalidArgument], [dynajournal.ErrRejected], errors of loading the entity and
+// errors of requests. [dynajournal.MaybeApplied] reports whether the events may be written.
 func (h *Entities[S, E]) Update(
 	ctx context.Context, id string, decide func(*Tx[S, E]) error, opts ...CommandOption,
 ) (Receipt, error) {
@@ -67,8 +67,8 @@ func (h *Entities[S, E]) Update(
 	return c.receipt, nil
 }
 
-// updateAtOnce runs a command that has no options. If the entity has nothing under way, and the
-// command records nothing, that takes no more than the call of a function on its state.
+// updateAtOnce runs a command without options. If the entity is idle, and the command records
+// nothing, this costs little more than a function call on the state.
 func (h *Entities[S, E]) updateAtOnce(
 	ctx context.Context, id string, decide func(*Tx[S, E]) error,
 ) (Receipt, error) {
@@ -102,8 +102,8 @@ func (h *Entities[S, E]) updateAtOnce(
 	return c.receipt, nil
 }
 
-// takeTurn takes the turn if the durable state is the current one and nobody has the turn. It
-// returns nil otherwise.
+// takeTurn takes the turn if the turn is free and the durable state is the current one. Otherwise
+// it returns nil.
 func (e *entity[S, E]) takeTurn(decide func(*Tx[S, E]) error) (tx *Tx[S, E], epoch, ticket int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,8 +116,8 @@ func (e *entity[S, E]) takeTurn(decide func(*Tx[S, E]) error) (tx *Tx[S, E], epo
 	return e.transaction(decide), e.epoch, e.tickets
 }
 
-// tryAtOnce runs a command that has taken the turn. It returns nil if the command has ended, and
-// the command otherwise, which keeps the turn.
+// tryAtOnce runs a command that has taken the turn. It returns nil if the command has ended.
+// Otherwise it returns the command, which still has the turn.
 func (e *entity[S, E]) tryAtOnce(ctx context.Context, tx *Tx[S, E], epoch, ticket int64) *command[S, E] {
 	returned := false
 	defer func() {
@@ -154,10 +154,10 @@ func (e *entity[S, E]) finishTurn(c *command[S, E]) {
 	returned = true
 }
 
-// runOnce runs a command. If its answer can be another one by what other processes have written, it
-// looks for their events, and is decided again on them.
+// runOnce runs a command. If events of other processes could change its result, runOnce checks for
+// such events, and runs the command again if it finds any.
 func (h *Entities[S, E]) runOnce(e *entity[S, E], c *command[S, E]) error {
-	for asked := false; ; asked = true { // once is enough for all that was answered before the call
+	for asked := false; ; asked = true { // one check covers all writes before the call
 		err := h.run(e, c)
 		if asked || c.phase != ended || !c.mayBeBehind(err) {
 			return err
@@ -173,9 +173,9 @@ func (h *Entities[S, E]) runOnce(e *entity[S, E], c *command[S, E]) error {
 	}
 }
 
-// mayBeBehind reports whether the answer of a command that has ended rests on what this process may
-// not know: that the id of a command without events is new, and that the entity has not reached a
-// version yet.
+// mayBeBehind reports whether events of other processes could change the result of a command that
+// has ended. That is so if the command has an id and recorded nothing, because no write has checked
+// the id, or if it expects a version that this process has not seen yet.
 func (c *command[S, E]) mayBeBehind(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // it is the error itself
 	case *DuplicateError:
@@ -194,7 +194,7 @@ func (h *Entities[S, E]) begun() time.Time {
 	return time.Now()
 }
 
-// ended counts a command that has ended, and tells the hooks.
+// ended counts a command that has ended, and calls the hooks.
 func (h *Entities[S, E]) ended(c *command[S, E], id string, begun time.Time, err error) {
 	if _, ok := err.(*DuplicateError); ok { //nolint:errorlint // it is the error itself
 		h.counts.duplicates.Add(1)
@@ -251,8 +251,8 @@ func (e *entity[S, E]) phaseOf(c *command[S, E]) phase {
 	return c.phase
 }
 
-// enter gives a command the turn at once, if it is free, and lets it wait otherwise. It returns the
-// entity that is in memory.
+// enter gives a command the turn if the turn is free, and enqueues the command otherwise. It
+// returns the entity that the command has entered: e, or the replacement of e if e was dropped.
 func (h *Entities[S, E]) enter(e *entity[S, E], c *command[S, E]) (*entity[S, E], error) {
 	e.mu.Lock()
 	for e.dropped {
@@ -282,8 +282,8 @@ func (h *Entities[S, E]) enter(e *entity[S, E], c *command[S, E]) (*entity[S, E]
 	return e, nil
 }
 
-// withdraw takes a command out of the writes that are not sent yet. Those that were decided since
-// are decided again. It reports false if the command is being written. The caller holds mu.
+// withdraw takes a command out of the pending writes. The other commands of these writes are
+// decided again. It reports false if the command is being written. The caller holds mu.
 func (e *entity[S, E]) withdraw(c *command[S, E]) bool {
 	if e.writing != nil && slices.Contains(e.writing.commands, c) {
 		return false
@@ -292,7 +292,8 @@ func (e *entity[S, E]) withdraw(c *command[S, E]) bool {
 	return true
 }
 
-// leave takes a command back whose caller goes. It reports false if the command has ended.
+// leave withdraws a command whose caller stops waiting, and returns the error for the caller. It
+// reports false if the command has already ended.
 func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //nolint:revive // the error is the result
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -302,7 +303,7 @@ func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //no
 	case granted:
 		e.endTurn()
 		if c.alone != nil {
-			e.notify() // a view that waits for the end of the purge continues
+			e.notify() // a view that waits for the purge to end continues
 		}
 	case queued:
 		e.waiting = slices.DeleteFunc(e.waiting, func(other *command[S, E]) bool { return other == c })

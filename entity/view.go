@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// moment is when something began. The clocks can show the same time twice, order is different. The
-// clocks are those of the journal: the clock of Go alone stops while the machine sleeps.
+// moment is a point in time. clocks has the times of the journal's clocks, because Go's clock alone
+// stops while the machine sleeps. Two moments can have the same times, but they differ in order.
 type moment struct {
 	clocks clock.Moment
 	order  int64
@@ -17,30 +17,30 @@ type moment struct {
 
 func (h *Entities[S, E]) moment() moment { return moment{h.core.Clock.Now(), h.moments.Add(1)} }
 
-// isOld reports whether what was known to be current at a moment may be of an entity that was
-// purged since, without a trace that is left. Then its numbers can be those of other events.
+// isOld reports whether an entity whose state was current at m may have been purged since, so long
+// ago that all traces of the purge are gone. Other events can then have its numbers.
 func (h *Entities[S, E]) isOld(m moment) bool {
 	return h.since(m) > h.core.FenceWindow/layout.KnowledgePart
 }
 
-// since returns the time since a moment, the longest by the clocks of the journal.
+// since returns the time since m by the journal's clocks: the longest that one of them shows.
 func (h *Entities[S, E]) since(m moment) time.Duration { return h.core.Clock.Since(m.clocks) }
 
 // View calls show with the state of an entity, and returns the version of the state: the sequence
-// number of its last event, 0 if it has none. The state is durable: it never has events of commands
-// that are under way. show must not change what the state points to.
+// number of its last event, or 0 without events. The state is durable: it never contains events
+// that are still being written. show must not change what the state points to.
 //
-// By default View asks whether another process has written since, with a consistent read of one
-// item, and catches up if so: the state contains everything that was answered anywhere before the
-// call. That is 1 request and 1 read unit if nothing was written. In a journal that is shared with
-// a JVM low marks are read as well: 1 request and 3 units more (2 with one shard), or 2 requests
-// and one more unit for each shard if the last event is deleted. [InMemory] and [MaxAge] skip it.
+// By default View checks whether another process has written, with a consistent read of one item,
+// and catches up if so: the state contains the events of all commands that had returned, in any
+// process, before the call. The check takes 1 request and 1 read unit if nothing was written. In a
+// journal that is shared with a JVM, View also reads low marks: 1 request and 3 units more (2 with
+// one shard), or 2 requests and one more unit for each shard if the last event is deleted.
+// [InMemory] and [MaxAge] skip the check.
 //
-// An entity that is not in memory is loaded. View writes nothing: the permissions of a reader are
-// enough.
+// An entity that is not in memory is loaded. View does not write: read permissions are enough.
 //
-// Errors: that of show, as it is; [ErrClosed], [ErrPanic], those of loading the entity, of requests
-// and of ctx.
+// Errors: the error of show, unchanged; [ErrClosed], [ErrPanic], errors of loading the entity,
+// errors of requests, and the cause of ctx.
 func (h *Entities[S, E]) View(
 	ctx context.Context, id string, show func(S) error, opts ...ViewOption,
 ) (int64, error) {
@@ -68,7 +68,7 @@ func (h *Entities[S, E]) View(
 	return at.version, h.show(id, at.state, show)
 }
 
-// inMemory returns the durable state of an entity, if it is known.
+// inMemory returns the durable state of an entity, and whether it is known.
 func (h *Entities[S, E]) inMemory(id string) (at point[S], known bool) {
 	h.mu.Lock()
 	e := h.loaded[id]
@@ -84,7 +84,7 @@ func (h *Entities[S, E]) inMemory(id string) (at point[S], known bool) {
 	return e.durable, e.knows(InMemory)
 }
 
-// knows reports whether the state in memory is good enough. The caller holds mu.
+// knows reports whether the state in memory is current enough for opt. The caller holds mu.
 func (e *entity[S, E]) knows(opt ViewOption) bool {
 	if !e.loaded || e.dropped || e.reload {
 		return false
@@ -100,7 +100,7 @@ func (e *entity[S, E]) lastStays() bool {
 	return e.durable.version > e.deletedTo
 }
 
-// show calls a function of the caller. A panic becomes the error.
+// show calls a function of the caller, and returns a panic as an error.
 func (h *Entities[S, E]) show(id string, state S, show func(S) error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -110,8 +110,8 @@ func (h *Entities[S, E]) show(id string, state S, show func(S) error) (err error
 	return show(state)
 }
 
-// currentState returns the durable state, which is loaded if it is not in memory, and current if
-// the option demands it.
+// currentState returns the durable state. It loads the state if it is not in memory, and catches up
+// with other writers if opt requires it.
 func (h *Entities[S, E]) currentState(ctx context.Context, e *entity[S, E], opt ViewOption) (point[S], error) {
 	for {
 		e.mu.Lock()
@@ -165,9 +165,9 @@ func (h *Entities[S, E]) await(ctx context.Context, changed <-chan struct{}) err
 	}
 }
 
-// refresh makes sure that the state of an entity, once it is loaded, contains all that was durable
-// when refresh was called. It reports whether there was, or may have been, anything that the state
-// did not contain.
+// refresh makes sure that the state of an entity, once it is loaded, contains everything that was
+// durable when refresh was called. It reports whether the state lacked something before, or may
+// have.
 func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, error) {
 	began, beyond := h.moment(), false
 	for {
@@ -175,11 +175,11 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		loaded := e.loaded && !e.reload
 		switch {
 		case e.dropped || !loaded && !e.busy || loaded && e.confirmed.order > began.order:
-			// Known to be current, or to be loaded from now on.
+			// The state is current, or it will be loaded from now on.
 			e.mu.Unlock()
 			return true, nil
 		case !loaded:
-			// The loading that is under way may have begun before. Then it is not current.
+			// The load in progress may have started before the call. Then its state is not current.
 			changed := e.awaitChange()
 			e.mu.Unlock()
 			if err := h.awaitUnwritten(ctx, e, changed); err != nil {
@@ -209,9 +209,9 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 	}
 }
 
-// goBeyond waits until the state of an entity contains what was there when somebody looked for a
-// number, and has found news, or until it is loaded anew. During a purge it waits: what is read
-// then may be gone when it is adopted.
+// goBeyond waits until the state of an entity contains the news that a look for a number has found
+// at the moment looked, or until the entity is loaded again. It starts a job for this, but not
+// during a purge: events that the job reads may be gone when it adopts the state.
 func (h *Entities[S, E]) goBeyond(
 	ctx context.Context, e *entity[S, E], found news, number int64, looked moment,
 ) error {
@@ -233,7 +233,7 @@ func (h *Entities[S, E]) goBeyond(
 	}
 }
 
-// awaitUnwritten is await for a command, of which nothing is written then.
+// awaitUnwritten is await for a command that has written nothing: the error says so.
 func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], changed <-chan struct{}) error {
 	if err := h.await(ctx, changed); err != nil {
 		return &unwritten{e.pid, err}
@@ -241,7 +241,7 @@ func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], ch
 	return nil
 }
 
-// catchUp is the job that reads what other writers have written, when a look has found news.
+// catchUp is the job that catches up with other writers after storage.look has found news.
 func (e *entity[S, E]) catchUp(what news) {
 	got, err := e.host.storage.catchUp(e, what)
 	e.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// A view never shows what a command under way will make.
+// A view never shows events that are still being written.
 func TestViewShowsDurableStateOnly(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
@@ -60,7 +60,7 @@ func TestViewFindsWhatOthersHaveWritten(t *testing.T) {
 	}
 }
 
-// A reader's permissions are enough for a view: it sends no request that writes, and seals nothing.
+// Read permissions are enough for a view: it sends no request that writes, and seals nothing.
 func TestViewWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
@@ -80,7 +80,7 @@ func TestViewWritesNothing(t *testing.T) {
 	}
 }
 
-// A view of an entity that nobody writes to is a request and a read unit.
+// A view of an entity that no process writes to costs one request and one read unit.
 func TestCostOfAView(t *testing.T) {
 	t.Parallel()
 	var spent costs
@@ -103,9 +103,9 @@ func TestCostOfAView(t *testing.T) {
 	}
 }
 
-// A form shows the version that View returns, which is 0 after a purge. Another process runs the
-// command at that version.
-func TestVersionOfAViewIsThatOfACommandAfterAPurge(t *testing.T) {
+// A form shows the version that View returns, which is 0 after a purge. Another process then runs a
+// command with At and this version.
+func TestView_VersionAfterPurge(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a, loaded := b.accounts(), b.accounts()
@@ -126,8 +126,9 @@ func TestVersionOfAViewIsThatOfACommandAfterAPurge(t *testing.T) {
 	}
 }
 
-// A version that this process has not reached yet is looked for before it is refused.
-func TestVersionOfAnotherProcessIsFound(t *testing.T) {
+// Before a command is refused because its version is not reached yet, the process checks for events
+// of other processes.
+func TestAt_VersionOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	a, other := b.accounts(), b.accounts()

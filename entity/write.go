@@ -20,22 +20,23 @@ var (
 // write is one atomic write: the events of one command, or of several that were decided one after
 // the other.
 type write[S, E any] struct {
-	// commands are those with events in the write, and those that have read them. one is the place
-	// of a single one.
+	// commands has the commands with events in the write, and the commands that have read these
+	// events. one is its backing array for a single command.
 	commands []*command[S, E]
 	one      [1]*command[S, E]
-	// recorders is how many of them have events.
+	// recorders counts the commands with events.
 	recorders int
 	events    []encoded
 	decided   []E
 	size      int
-	// time is that of the last event, in microseconds since 1970.
+	// time is the time of the last event, in microseconds since 1970.
 	time int64
-	// sent is when the last attempt began, if hooks need it. It belongs to who writes.
+	// sent is when the last attempt began, if hooks need it. Only the goroutine that writes uses
+	// it.
 	sent time.Time
-	// base and end are the states before and after.
+	// base is the state before the write, and end the state after it.
 	base, end point[S]
-	// first is the number that the commands take for that of the first event.
+	// first is the sequence number that the commands expect for the first event.
 	first    int64
 	snapshot bool
 }
@@ -79,8 +80,7 @@ func (w *write[S, E]) findID(hash commandids.Hash) (int64, bool) {
 	return 0, false
 }
 
-// rebuild finds the state at the end again from the one at the beginning. It reports false if
-// Evolve panics.
+// rebuild computes the end state again from the base state. It reports false if Evolve panics.
 func (w *write[S, E]) rebuild(kind *Type[S, E]) (ok bool) {
 	tx := Tx[S, E]{stage: &stage[S, E]{kind: kind}, state: w.base.state, frozen: true}
 	defer func() { ok = ok && recover() == nil }()
@@ -91,21 +91,21 @@ func (w *write[S, E]) rebuild(kind *Type[S, E]) (ok bool) {
 	return true
 }
 
-// writeAll is the job that writes what is pending, one write after the other.
+// writeAll is the job that sends the pending writes, one after the other.
 func (e *entity[S, E]) writeAll() {
 	for more := true; more; more = e.writeNext() {
 		e.writeOne()
 	}
 }
 
-// writeOne does the write that is under way.
+// writeOne performs the write in e.writing.
 func (e *entity[S, E]) writeOne() {
 	h := e.host
 	e.mu.Lock()
 	w, writer := e.writing, e.writer
 	e.mu.Unlock()
 	if writer != nil && writer.Err() != nil {
-		writer = nil // the deletion after a snapshot has ended it
+		writer = nil // ended by the deletion after a snapshot
 	}
 	if writer == nil {
 		writer = e.becomeWriter(w)
@@ -119,8 +119,8 @@ func (e *entity[S, E]) writeOne() {
 	e.settle(w, writer, began, &result, err)
 }
 
-// writeNext makes the next write the one that is under way. It reports false if there is none: then
-// the job has ended.
+// writeNext moves the next pending write to e.writing. If no write may be sent, it ends the job and
+// reports false.
 func (e *entity[S, E]) writeNext() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,8 +134,8 @@ func (e *entity[S, E]) writeNext() bool {
 	return false
 }
 
-// becomeWriter recovers the entity before its first write. It returns nil if the write is not to be
-// done: its commands are decided again, or have failed.
+// becomeWriter recovers the entity before a write, and returns the new writer. It returns nil if
+// the write must not be sent: its commands are decided again, or have failed.
 func (e *entity[S, E]) becomeWriter(w *write[S, E]) writer {
 	found, err := e.host.storage.find(e, recovering)
 	e.mu.Lock()
@@ -153,7 +153,7 @@ func (e *entity[S, E]) becomeWriter(w *write[S, E]) writer {
 	return nil
 }
 
-// decideAgain ends a write whose commands, but for those that have ended, are decided again. The
+// decideAgain ends a write. Its commands are decided again, except those that have ended. The
 // caller holds mu.
 func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 	e.writing = nil
@@ -162,7 +162,7 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 	e.advance()
 }
 
-// settle ends a write.
+// settle handles the outcome of a write.
 func (e *entity[S, E]) settle(
 	w *write[S, E], writer writer, began moment, result *core.Result, err error,
 ) {
@@ -184,7 +184,7 @@ func (e *entity[S, E]) settle(
 	}
 }
 
-// written ends a write that is durable.
+// written ends a write that has succeeded.
 func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, result *core.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -204,15 +204,15 @@ func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, resu
 		c.end(c.tx.err)
 	}
 	if result.Last != w.end.version {
-		// Numbers were sealed between: what was decided since has read another version.
+		// Numbers were sealed in between: commands decided since have read another version.
 		e.sendBack(nil)
 	}
 	e.snapshotIfDue(w.snapshot)
 	e.notify()
 }
 
-// rejected ends a write of which an event can't be stored. Its command fails, and the others are
-// decided again.
+// rejected ends a write that the journal has rejected. The command of the event that can't be
+// stored fails, and the others are decided again.
 func (e *entity[S, E]) rejected(w *write[S, E], rejected *dynajournal.RejectedError) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -232,7 +232,7 @@ func (e *entity[S, E]) rejected(w *write[S, E], rejected *dynajournal.RejectedEr
 	e.decideAgain(w)
 }
 
-// failed ends a write of which nothing is stored.
+// failed ends a write that has stored nothing. Its commands with events get the error.
 func (e *entity[S, E]) failed(w *write[S, E], writer writer, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -247,7 +247,7 @@ func (e *entity[S, E]) failed(w *write[S, E], writer writer, err error) {
 	e.decideAgain(w)
 }
 
-// conflictPauses are the longest pauses before the recovery after a conflict.
+// conflictPauses limits the random pauses before the recovery after a conflict.
 var conflictPauses = backoff.Pauses{Shortest: 2 * time.Millisecond, Longest: 200 * time.Millisecond}
 
 // conflicted ends a write whose number another writer has taken. The entity catches up, and the
@@ -275,7 +275,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 	}
 	e.adopt(found)
 	for _, c := range w.commands {
-		// A writer that had ended before has tried nothing.
+		// A writer that had ended before has not tried to write.
 		if c.encoded == nil || errors.Is(err, dynajournal.ErrWriterEnded) {
 			continue
 		}
@@ -286,7 +286,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 	e.decideAgain(w)
 }
 
-// fail ends all commands, because the entity can't be loaded. The entity is dropped. The caller
+// fail ends all commands with an error and drops the entity, because it can't be loaded. The caller
 // holds mu.
 func (e *entity[S, E]) fail(err error) {
 	commands := e.waiting
@@ -308,7 +308,7 @@ func (e *entity[S, E]) fail(err error) {
 	e.host.jobs.Go(func() { e.host.forget(e) })
 }
 
-// wrote counts a write that has ended, and tells the hooks.
+// wrote counts a write that has ended, and calls the hooks.
 func (h *Entities[S, E]) wrote(
 	e *entity[S, E], w *write[S, E], result *core.Result, err error,
 ) {

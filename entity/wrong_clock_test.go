@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// A machine whose clock is a day ahead stores no times that all others then keep.
+// A machine whose clock is a day ahead does not store times that later events of other machines
+// would have to follow.
 func TestNow_WrongClockDoesNotStick(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{}, single)

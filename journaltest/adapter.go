@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Adapt returns a Journal of the suite for a *dynajournal.Journal. Its events are stored by the
-// serializer of byte slices. It continues past missing events in a native journal, too: the suite
-// plants the holes that a JVM leaves.
+// Adapt returns a Journal of the suite for a *dynajournal.Journal. Its events are stored with the
+// serializer of byte slices. It continues past missing events even in a native journal, because the
+// suite plants the holes that a JVM leaves.
 func Adapt(j *dynajournal.Journal) Journal { return adapter{j} }
 
 type adapter struct{ journal *dynajournal.Journal }

@@ -2,7 +2,7 @@ package journaltest
 
 import "fmt"
 
-// batchCases are about atomic writes, undamaged and damaged, and windows that cut them.
+// batchCases test atomic writes, undamaged and damaged, and windows that cut them.
 func batchCases() []testCase {
 	var cases []testCase
 	for _, start := range []int64{1, 50, 98, 99, 100, 101, 198} {
@@ -37,7 +37,7 @@ func batchCases() []testCase {
 	)
 }
 
-// batchOf writes singles, an atomic write and a single, and reads them through windows that hold
+// batchOf writes singles, an atomic write and a single, and reads them through windows that contain
 // the atomic write or cut it.
 func batchOf(s *scene, pid string, start, size int64) {
 	s.Helper()
@@ -125,8 +125,8 @@ func missingFrom(s *scene, pid string, missing, first, last int64) {
 	s.wantEvents(s.journal, pid, Window{}, want...)
 }
 
-// missingAtTheEnd has an atomic write that lacks its last member, and nothing after it. A writer
-// takes the number of that member, unless its recovery closes that.
+// missingAtTheEnd has an atomic write without its last member, and nothing after it. The next
+// writer takes the number of that member, unless its recovery seals the number.
 func missingAtTheEnd(s *scene) {
 	for _, first := range []int64{3, 97, 98, 99, 100} {
 		pid := fmt.Sprintf("a%d", first)
@@ -144,14 +144,13 @@ func missingAtTheEnd(s *scene) {
 		s.wantSlots(pid, after, first+3)
 		s.singles(again, 1)
 		if s.lands(lost) {
-			s.Errorf("the last member of an atomic write landed after a writer went on")
+			s.Errorf("the last member of an atomic write landed after a writer had continued")
 		}
 		s.wantEvents(s.journal, pid, Window{}, append(span(1, first-1), next)...)
 	}
 }
 
-// onlyTheLast has an atomic write that crosses whole partitions, and of which only the last member
-// is stored.
+// onlyTheLast has an atomic write across whole partitions. Only its last member is stored.
 func onlyTheLast(s *scene) {
 	w := s.written("a", 99)
 	s.batch(w, 3)
@@ -166,21 +165,22 @@ func onlyTheLast(s *scene) {
 
 func twoHalves(s *scene) {
 	t := s.store.Table
-	// The first half is one writer's, the second half another's, of the same place and size.
+	// The first half is from one writer. The second half is from another writer, with the same
+	// place and size.
 	s.plant(t.member("a", 1, writerA, 1, 4), t.member("a", 2, writerA, 1, 4), t.member("a", 3, writerB, 1, 4),
 		t.member("a", 4, writerB, 1, 4))
 	s.wantEvents(s.journal, "a", Window{})
-	// An atomic write of the same writer has replaced another's end.
+	// An atomic write of the same writer has replaced the end of another atomic write.
 	s.plant(t.member("b", 1, writerA, 1, 4), t.member("b", 2, writerA, 1, 4), t.member("b", 3, writerA, 3, 4),
 		t.member("b", 4, writerA, 3, 4))
 	s.wantEvents(s.journal, "b", Window{}, 3, 4)
-	// Two of the same size are adjacent, each without its first member.
+	// Two atomic writes of the same size are adjacent, each without its first member.
 	s.plantBatch("c", writerA, 2, 4, 2)
 	s.plantBatch("c", writerA, 5, 7, 5)
 	s.plantSingles("c", writerA, 1, 8)
 	s.wantEvents(s.journal, "c", Window{}, 1, 8)
 	s.wantEvents(s.journal, "c", Window{From: 4}, 8)
-	// One writer's atomic write is in the middle of another's.
+	// The atomic write of one writer is in the middle of an atomic write of another.
 	s.plantBatch("d", writerA, 1, 5, 2, 3)
 	s.plantBatch("d", writerB, 2, 3)
 	s.wantEvents(s.journal, "d", Window{}, 2, 3)

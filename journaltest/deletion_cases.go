@@ -8,8 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// deletionCases are about deletions, complete or interrupted, of this project or a JVM's, and
-// purges.
+// deletionCases test purges, and deletions of this project and of a JVM, complete or interrupted.
 func deletionCases() []testCase {
 	return []testCase{
 		{name: "deletion keeps the highest number", run: deletionKeepsHighest},
@@ -140,8 +139,8 @@ func deletionIntoBatchTwice(s *scene) {
 	}
 }
 
-// deletionIntoIncomplete deletes a prefix that ends inside the rest of an incomplete atomic write.
-// That was never visible, so its rest must not become visible.
+// deletionIntoIncomplete deletes a prefix that ends inside an incomplete atomic write. This write
+// was never visible, so its rest must not become visible.
 func deletionIntoIncomplete(s *scene) {
 	for _, missing := range []int64{3, 4} {
 		pid := fmt.Sprintf("a%d", missing)
@@ -178,7 +177,7 @@ func crashedDeletion(s *scene) {
 		s.wantEvents(s.journal, pid, Window{To: 4})
 		s.wantBounds(s.journal, pid, 5, 6)
 		w := s.wantReplay(s.connect(), pid, Replay{}, 7, 5, 6)
-		s.deleteTo(w, 2) // nothing new, but it finishes
+		s.deleteTo(w, 2) // deletes no further events, but finishes the removal
 		s.wantSlots(pid, tombstone, span(removed, 4)...)
 		s.wantSlots(pid, anEvent, 5, 6)
 		s.wantEvents(s.journal, pid, Window{}, 5, 6)
@@ -195,12 +194,12 @@ func crashedInsideBatch(s *scene) {
 	s.plantBatch("whole", writerA, 3, 6)
 	s.plant(withCut(t.ownLowMark("whole", 5, 1), writerA, 3, 6))
 	s.wantEvents(s.journal, "whole", Window{}, 5, 6, 7)
-	s.lose(t.eventKey("whole", 3)) // whatever has been removed of it
+	s.lose(t.eventKey("whole", 3)) // regardless of how much of it is removed
 	s.wantEvents(s.journal, "whole", Window{}, 5, 6, 7)
 	s.wantReplay(s.connect(), "whole", Replay{}, 8, 5, 6, 7)
 	s.wantReplay(s.connect(), "whole", Replay{To: 5}, 8)
 
-	// The cut is of another atomic write than the stored one.
+	// The cut belongs to another atomic write than the stored one.
 	for i, mark := range []func(pid string) item{
 		func(pid string) item { return t.ownLowMark(pid, 5, 5) },
 		func(pid string) item { return withCut(t.ownLowMark(pid, 5, 5), writerB, 3, 6) },

@@ -1,13 +1,13 @@
-// Package journaltest is a conformance suite for journals. A journal that passes it keeps the
-// promises that an event-sourced entity relies on: two writers never both succeed, an acknowledged
-// event is never lost or hidden, an atomic write is visible as a whole or not at all, a replay
-// returns exactly the events of its window, and no sequence number is used twice.
+// Package journaltest is a conformance suite for journals. A journal that passes it gives the
+// guarantees that an event-sourced entity relies on: two writers never both succeed, an
+// acknowledged event is never lost or hidden, an atomic write is visible as a whole or not at all,
+// a replay returns exactly the events of its window, and no sequence number is used twice.
 //
 // The suite tests a journal through the small interfaces Journal and Writer. [Adapt] implements
-// them for a *dynajournal.Journal. Cases that put damaged items (an interrupted deletion, a hole, a
-// lost mark) need the table of the journal. Without it they are skipped, by name and with the
-// reason. A journal without atomic writes of several events sets Suite.NoAtomicWrites. Suite.Skip
-// names other cases that it can't pass, with the reason:
+// them for a *dynajournal.Journal. Cases with damaged items (an interrupted deletion, a hole, a
+// lost mark) need the table of the journal. Without the table they are skipped, and the test prints
+// their names and the reason. A journal without atomic writes of several events sets
+// Suite.NoAtomicWrites. Suite.Skip names other cases that it can't pass, with the reason:
 //
 //	func TestJournal(t *testing.T) {
 //		journaltest.Run(t, journaltest.Suite{

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// The suite sees a journal by two small interfaces, with events of bytes. Adapt is what implements
-// them for this project's journal; other journals are adapted likewise.
+// The suite uses a journal through two small interfaces, with events of bytes. Adapt implements
+// them for this project's journal. Other journals need a similar adapter.
 func ExampleAdapt() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// Criteria select snapshots, as all journals under test have to.
+// Criteria select snapshots. All journals under test must select the same way.
 func ExampleAdaptSnapshots() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

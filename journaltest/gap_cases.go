@@ -2,7 +2,7 @@ package journaltest
 
 import "fmt"
 
-// gapCases are about missing numbers in a recovery, and about seals in replays.
+// gapCases test missing numbers in a recovery, and seals in replays.
 func gapCases() []testCase {
 	return []testCase{
 		{name: "a gap is sealed before an event after it is handed out", table: true, run: sealedFirst},
@@ -66,7 +66,7 @@ func sealedWithoutReplay(s *scene) {
 		}
 		s.wantSlots(pid, aSeal, 2, 4)
 		if n := s.next(w); n != 6 {
-			s.Errorf("the writer goes on at %d, want 6", n)
+			s.Errorf("the writer continues at %d, want 6", n)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func readerLeavesGap(s *scene) {
 }
 
 // gapBefore stores a missing member while a recovery hands out the events before it. The recovery
-// must not decide by what it read first.
+// must not decide by its first read of the gap.
 func gapBefore(s *scene) {
 	s.plantSingles("a", writerA, 1)
 	s.plantBatch("a", writerA, 2, 4, 3)
@@ -143,7 +143,8 @@ func sealsInPlace(s *scene) {
 	}
 }
 
-// rejectedAtBoundary has what a JVM plug-in leaves that rejected event 100: no high mark until 200.
+// rejectedAtBoundary has the items that a JVM plug-in leaves after it has rejected event 100: no
+// high mark until 200.
 func rejectedAtBoundary(s *scene) {
 	s.plantSingles("a", writerA, append(span(1, 99), 101, 102, 103)...)
 	want := append(span(1, 99), 101, 102, 103)

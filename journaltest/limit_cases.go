@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// limitCases are about the smallest and the largest sizes and sequence numbers.
+// limitCases test the smallest and the largest sizes and sequence numbers.
 func limitCases() []testCase {
 	return []testCase{
 		{name: "events of 0 bytes", run: emptyEvents},
@@ -47,7 +47,7 @@ func (s *scene) wantSizes(pid string, sizes ...int) {
 			s.Fatalf("Events: %v", err)
 		}
 		if i >= len(sizes) || e.SequenceNumber != int64(i+1) || len(e.Payload) != sizes[i] {
-			s.Fatalf("event %d, the %dth, is of %d bytes; want %v", e.SequenceNumber, i+1, len(e.Payload), sizes)
+			s.Fatalf("event %d, number %d in the list, has %d bytes, want %v", e.SequenceNumber, i+1, len(e.Payload), sizes)
 		}
 		i++
 	}
@@ -62,10 +62,10 @@ func (s *scene) wantRejected(w Writer, events ...[]byte) {
 	s.Helper()
 	first, last, err := w.Append(s.Context(), events...)
 	if err == nil {
-		s.Fatalf("Append of what is too large wrote %d to %d", first, last)
+		s.Fatalf("Append of too large events wrote %d to %d", first, last)
 	}
 	if !s.suite.IsRejected(err) {
-		s.Fatalf("Append of what is too large failed with %v, which is no rejection", err)
+		s.Fatalf("Append of too large events failed with %v, want a rejection", err)
 	}
 }
 
@@ -77,7 +77,7 @@ func largestEvents(s *scene) {
 			most := s.suite.LargestEvent(pid, seq)
 			s.wantRejected(w, sized(most+1))
 			if n := s.next(w); n != seq {
-				s.Fatalf("after a rejection the writer goes on at %d, want %d", n, seq)
+				s.Fatalf("after a rejection the writer continues at %d, want %d", n, seq)
 			}
 			if _, _, err := w.Append(s.Context(), sized(most)); err != nil {
 				s.Fatalf("Append of an event of the size limit, %d bytes, at %d: %v", most, seq, err)
@@ -109,7 +109,7 @@ func rejectedAlone(s *scene) {
 	s.wantReplay(s.connect(), "a", Replay{}, 4, 1, 2, 3)
 }
 
-// nearTheEnd plants an id of which all but the last n sequence numbers are deleted.
+// nearTheEnd plants an id whose sequence numbers are all deleted except the last n.
 func nearTheEnd(s *scene, pid string, n int64) Writer {
 	s.Helper()
 	first := s.suite.MaxSequenceNumber - n + 1

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// markCases are about marks that are lost, or that point to nothing.
+// markCases test marks that are lost, or that point to nothing.
 func markCases() []testCase {
 	return []testCase{
 		{name: "events after a lost high mark are found", table: true, run: lostHighMark},
@@ -18,7 +18,7 @@ func markCases() []testCase {
 	}
 }
 
-// wantMark checks the value of a mark; 0 is no mark.
+// wantMark checks the value of a mark; 0 means that there is no mark.
 func (s *scene) wantMark(key item, want int64) {
 	s.Helper()
 	v, _ := s.stored(key)["seq"].(*types.AttributeValueMemberN)
@@ -106,7 +106,7 @@ func batchSetsMark(s *scene) {
 	}
 }
 
-// marksMoveUp has marks that are higher than those that a writer puts.
+// marksMoveUp has marks that are higher than the marks that a writer puts.
 func marksMoveUp(s *scene) {
 	t := s.store.Table
 	w := s.written("a", 99)

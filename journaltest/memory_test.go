@@ -163,7 +163,7 @@ func (m *memory) Bounds(_ context.Context, pid string) (journaltest.Bounds, erro
 	return journaltest.Bounds{Lowest: e.low, Highest: e.highest}, nil
 }
 
-// writer writes to an entity, as long as no other writer has.
+// writer writes to an entity as long as no other writer has written.
 type writer struct {
 	*memory
 

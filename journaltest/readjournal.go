@@ -6,18 +6,18 @@ import (
 )
 
 // ReadJournal is the read journal under test. Its methods may be called concurrently, and the
-// returned iterators used more than once.
+// returned iterators may be used more than once.
 type ReadJournal interface {
-	// CurrentIDs lists the persistence ids that have events, or had some that were deleted. It does
-	// not list purged ones.
+	// CurrentIDs lists the persistence ids that have events, or that had events which were deleted.
+	// It does not list purged ids.
 	CurrentIDs(ctx context.Context, opts IDs) iter.Seq2[string, error]
-	// IDs lists these, and then new ones as they appear, until ctx ends.
+	// IDs lists the same ids, and then new ids as they appear, until ctx ends.
 	IDs(ctx context.Context, opts IDs) iter.Seq2[string, error]
-	// CurrentEvents returns the present events from one sequence number to another; 0 is the first
-	// and the last there is. It returns no part of an atomic write that is not whole.
+	// CurrentEvents returns the present events from one sequence number to another; 0 means the
+	// first and the last existing one. It does not return parts of an incomplete atomic write.
 	CurrentEvents(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[Event, error]
-	// Events returns the present events, and then new ones as they are written, until the last one
-	// wanted or until ctx ends. With to 0 there is no last one.
+	// Events returns the present events from the number from on, and then new events as they are
+	// written, up to the number to or until ctx ends. If to is 0, there is no last event.
 	Events(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[Event, error]
 }
 
@@ -25,10 +25,10 @@ type ReadJournal interface {
 type IDs struct {
 	// After is the id to start after, the last one of an earlier listing with the same options.
 	After string
-	// Limit is the maximum number of ids; 0 is no limit.
+	// Limit is the maximum number of ids. 0 means no limit.
 	Limit int
 	// Prefix is the common prefix of the ids.
 	Prefix string
-	// Sorted lists in the order of the ids' bytes.
+	// Sorted lists the ids in the order of their bytes.
 	Sorted bool
 }

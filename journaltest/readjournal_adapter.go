@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// AdaptReadJournal returns a ReadJournal of the suite for a *dynajournal.Journal. It lists ids as
-// way says (Scan, Segments), and polls as poll says.
+// AdaptReadJournal returns a ReadJournal of the suite for a *dynajournal.Journal. way selects how
+// it lists ids (Scan, Segments), and poll how it polls.
 func AdaptReadJournal(j *dynajournal.Journal, way dynajournal.IDsOptions, poll dynajournal.Poll) ReadJournal {
 	return readAdapter{j, way, poll}
 }

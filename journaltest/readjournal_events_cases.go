@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// readEventsCases are about events that exist.
+// readEventsCases test queries for existing events.
 func readEventsCases() []readCase {
 	return []readCase{
 		{name: "events between two numbers", run: currentEvents},
@@ -18,7 +18,7 @@ func readEventsCases() []readCase {
 	}
 }
 
-// liveEventsCases are about events that are written during the query.
+// liveEventsCases test queries for events that are written during the query.
 func liveEventsCases() []readCase {
 	return []readCase{
 		{name: "a live query gives the events that are there, then new ones", run: liveEvents},
@@ -165,7 +165,7 @@ func liveBatch(s *readScene) {
 	t := s.store.Table
 	for i, order := range [][]int64{{3, 4, 5}, {5, 4, 3}, {4, 3, 5}, {3, 5, 4}} {
 		pid := fmt.Sprintf("a%d", i)
-		// When this query returns an event, the other one has polled in the meantime.
+		// When this query returns an event, the other query has also polled.
 		other := fmt.Sprintf("b%d", i)
 		s.plantSingles(pid, writerA, 1, 2)
 		q := s.follow(pid, 0, 0)
@@ -177,7 +177,7 @@ func liveBatch(s *readScene) {
 			}
 		}
 		if found, err := q.soFar(); len(found) != 2 || err != nil {
-			s.Errorf("before the atomic write is whole %d events are given, error %v", len(found), err)
+			s.Errorf("before the atomic write is complete, the query gave %d events, error %v", len(found), err)
 		}
 		s.plant(t.member(pid, order[2], writerA, 3, 5))
 		s.wantGiven(pid, q.await(s, 5), span(1, 5)...)
@@ -187,7 +187,7 @@ func liveBatch(s *readScene) {
 	}
 }
 
-// looked waits until another live query has found an event, which takes as long as a poll.
+// looked waits until another live query has found an event, which takes one poll.
 func (s *readScene) looked(pid string) {
 	s.Helper()
 	b, err := s.journal.Bounds(s.Context(), pid)
@@ -205,8 +205,8 @@ func liveHoles(s *readScene) {
 	s.plantSingles("a", writerA, 1, 2)
 	q := s.follow("a", 0, 0)
 	q.await(s, 2)
-	// A rejected event left 3 unused. An atomic write from 5 on was cut by a crash, and sealed by
-	// the next writer.
+	// A rejected event left 3 unused. A crash cut an atomic write from 5 on, and the next writer
+	// sealed it.
 	s.plant(t.seal("a", 6), t.member("a", 5, writerA, 5, 7), t.member("a", 7, writerA, 5, 7), t.single("a", 4, writerA),
 		t.single("a", 8, writerB))
 	s.wantGiven("a", q.await(s, 4), 1, 2, 4, 8)
@@ -231,7 +231,7 @@ func liveDeleted(s *readScene) {
 	late.ended(s)
 }
 
-// liveAmongWriters follows an id for which several writers compete.
+// liveAmongWriters follows an id that several writers compete for.
 func liveAmongWriters(s *readScene) {
 	const contenders, writes, readers = 3, 15, 3
 	queries := make([]*live[Event], readers)
@@ -263,7 +263,7 @@ func liveAmongWriters(s *readScene) {
 		for seq, event := range c.acknowledged {
 			if !slices.ContainsFunc(want,
 				func(e Event) bool { return e.SequenceNumber == seq && string(e.Payload) == event }) {
-				s.Errorf("event %d was acknowledged, and is not there", seq)
+				s.Errorf("event %d was acknowledged, but is missing", seq)
 			}
 		}
 	}
@@ -273,7 +273,7 @@ func liveAmongWriters(s *readScene) {
 		if !slices.EqualFunc(got, want, func(a, b Event) bool {
 			return a.SequenceNumber == b.SequenceNumber && string(a.Payload) == string(b.Payload)
 		}) {
-			s.Errorf("a live query gave %d events, there are %d, or others", len(got), len(want))
+			s.Errorf("a live query gave %d events, want the %d current ones", len(got), len(want))
 		}
 	}
 }
@@ -291,6 +291,6 @@ func liveLeft(s *readScene) {
 	}
 	q := s.follow("nobody", 0, 0)
 	if found := q.ended(s); len(found) != 0 {
-		s.Errorf("an id without events gave %d", len(found))
+		s.Errorf("an id without events gave %d events", len(found))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// listingCases are about which ids are listed.
+// listingCases test which ids are listed.
 func listingCases() []readCase {
 	return []readCase{
 		{name: "an empty journal has no ids", run: func(s *readScene) { s.wantIDs(IDs{}) }},
@@ -95,7 +95,7 @@ func purgedIDs(s *readScene) {
 	s.wantIDs(IDs{}, "c", "d", "long")
 }
 
-// severalJournals has journals whose names are prefixes of each other, and of each other's keys.
+// severalJournals has journals whose names are prefixes of each other and of each other's keys.
 func severalJournals(s *readScene) {
 	names := []string{DefaultName, DefaultName + "2", DefaultName + "-2", "journa", DefaultName + "-P-x"}
 	ids := []string{"a", "a-0", "y", "2-a", "x-P-q", "x-SL-q", "P-x", "long"}
@@ -146,8 +146,8 @@ func severalJournals(s *readScene) {
 	check()
 }
 
-// plantedIDs has items of journals whose names make their keys ambiguous. No such journal can be
-// created now, but one may exist. Every event contains its own id.
+// plantedIDs has items of journals whose names make their keys ambiguous. Such a journal can no
+// longer be created, but one may exist. Every event contains its own id.
 func plantedIDs(s *readScene) {
 	s.began("a", "b")
 	s.singles(s.recovered(s.journal, "a"), 104)
@@ -181,7 +181,7 @@ func sealedFirstNumber(s *readScene) {
 	s.wantIDs(IDs{}, "a")
 }
 
-// eachResumable calls check for each way whose listings can be continued.
+// eachResumable calls check for each way whose listings can be resumed.
 func (s *readScene) eachResumable(check func(w Way)) {
 	s.Helper()
 	for _, w := range s.ways {
@@ -217,7 +217,7 @@ func resumed(s *readScene) {
 	})
 }
 
-// resumedAfterGone continues after an id that has changed. None of the others may be left out.
+// resumedAfterGone continues after an id that has changed. No other id may be skipped.
 func resumedAfterGone(s *readScene) {
 	ids := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for i, w := range s.ways {
@@ -290,7 +290,8 @@ func prefixed(s *readScene) {
 			}
 		})
 	}
-	// A sorted listing can also continue after what is no id, before its prefix and after it.
+	// A sorted listing can also continue after text that is not an id, before its prefix or after
+	// it.
 	order := []string{"order-1", "order-1-0", "order-10"}
 	for _, after := range []string{"A", "order", "order-1", "order-1!", "order-1-", "order-1-0", "order-1.", "order-2", "p"} {
 		want := slices.DeleteFunc(slices.Clone(order), func(pid string) bool { return pid <= after })
@@ -361,7 +362,7 @@ func wrongListing(s *readScene) {
 			}
 			for _, err := range w.Read.CurrentIDs(s.Context(), IDs{After: after}) {
 				if err != nil && !s.suite.IsInvalid(err) {
-					s.Errorf("%s, after an id that is %s: got error %v, want that of a wrong argument",
+					s.Errorf("%s, after an id that is %s: got error %v, want an error of invalid arguments",
 						w.Name, what, err)
 				}
 			}
@@ -402,7 +403,7 @@ func manyIDs(s *readScene) {
 	for _, w := range s.ways {
 		found := s.list(w, IDs{})
 		if sorted := slices.Sorted(slices.Values(found)); !slices.Equal(sorted, want) {
-			s.Errorf("%s: listed %d ids, want %d, or some twice", w.Name, len(found), many)
+			s.Errorf("%s: listed %d ids, want %d, each once", w.Name, len(found), many)
 			continue
 		}
 		if w.Unordered {
@@ -411,7 +412,7 @@ func manyIDs(s *readScene) {
 		for _, i := range []int{0, 1, many / 3, many / 2, many - 2, many - 1} {
 			rest := s.list(w, IDs{After: found[i], Limit: 100})
 			if end := min(i+101, many); !slices.Equal(rest, found[i+1:end]) {
-				s.Errorf("%s: after the id of place %d the wrong ones are listed", w.Name, i)
+				s.Errorf("%s: after the id at place %d the wrong ids are listed", w.Name, i)
 			}
 		}
 	}
@@ -419,8 +420,8 @@ func manyIDs(s *readScene) {
 }
 
 // listingAmongWriters lists while ids are created, emptied, and purged. Ids that exist all the time
-// are listed exactly once, ids that never exist are not. An id that was purged and started again
-// meanwhile may be listed once for each of its lives.
+// are listed exactly once. Ids that never exist are not listed. An id that was purged and started
+// again meanwhile may be listed once for each of its lives.
 func listingAmongWriters(s *readScene) {
 	const steady, rounds = 40, 12
 	var all []string

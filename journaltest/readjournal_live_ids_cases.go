@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// livingListCases are about live lists of ids.
+// livingListCases test live lists of ids.
 func livingListCases() []readCase {
 	return []readCase{
 		{name: "a live listing gives the ids that are there, then new ones, each once", run: liveIDs},
@@ -51,7 +51,7 @@ func liveIDsLimited(s *readScene) {
 		q := start(s, func(ctx context.Context) iter.Seq2[string, error] { return w.Read.IDs(ctx, IDs{Limit: 2}) })
 		<-q.done
 		if found, err := q.soFar(); len(found) != 2 || err != nil {
-			s.Errorf("%s: with limit 2 are given %q, error %v", w.Name, found, err)
+			s.Errorf("%s: with limit 2, the query gave %q, error %v", w.Name, found, err)
 		}
 	}
 	w := s.ways[0]
@@ -60,7 +60,7 @@ func liveIDsLimited(s *readScene) {
 	s.began("c", "d")
 	<-q.done
 	if found, err := q.soFar(); len(found) != 3 || err != nil {
-		s.Errorf("%s: with limit 3 are given %q, error %v", w.Name, found, err)
+		s.Errorf("%s: with limit 3, the query gave %q, error %v", w.Name, found, err)
 	}
 }
 
@@ -73,7 +73,7 @@ func liveIDsPrefixed(s *readScene) {
 		q.await(s, i+2)
 		for _, pid := range q.ended(s) {
 			if pid[0] != 'a' {
-				s.Errorf("%s: with prefix a-, %q is given", w.Name, pid)
+				s.Errorf("%s: with prefix a-, the query gave %q", w.Name, pid)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// readScene is the state of a case: a scene of the journal, and what reads it.
+// readScene is the state of a case: a scene of the journal, and the read journals on it.
 type readScene struct {
 	*scene
 
@@ -28,7 +28,7 @@ func (s *readScene) in(journalName string) *readScene {
 	return &readScene{&other, s.suite, s.store, side.Ways, side.Ways[0].Read}
 }
 
-// began writes one event for each id.
+// began writes one event to each id.
 func (s *readScene) began(pids ...string) {
 	s.Helper()
 	for _, pid := range pids {
@@ -56,7 +56,7 @@ func (s *readScene) list(w Way, opts IDs) []string {
 	return found
 }
 
-// wantIDs checks what each way lists: each id once, in any order.
+// wantIDs checks that each way lists each id once, in any order.
 func (s *readScene) wantIDs(opts IDs, want ...string) {
 	s.Helper()
 	want = slices.Sorted(slices.Values(want))
@@ -88,11 +88,11 @@ func (s *readScene) same(way string, opts IDs, found, want []string) {
 			extra = append(extra, pid)
 		}
 	}
-	s.Errorf("%s, %+v: listed %d ids, want %d: %q are missing, %q too many",
+	s.Errorf("%s, %+v: listed %d ids, want %d: %q are missing, %q are unexpected",
 		way, opts, len(found), len(want), missing, extra)
 }
 
-// patience ends a query that should have ended by itself.
+// patience is the time after which a query is ended that should have ended by itself.
 const patience = 2 * time.Second
 
 // refused checks that a list fails with the error of invalid arguments.
@@ -104,13 +104,13 @@ func refused[T any](s *readScene, what string, list func(context.Context) iter.S
 	for _, err := range list(ctx) {
 		if err != nil {
 			if !s.suite.IsInvalid(err) {
-				s.Errorf("%s: got error %v, want that of a wrong argument", what, err)
+				s.Errorf("%s: got error %v, want an error of invalid arguments", what, err)
 			}
 			return
 		}
 		n++
 	}
-	s.Errorf("%s: got %d results and no error, want that of a wrong argument", what, n)
+	s.Errorf("%s: got %d results and no error, want an error of invalid arguments", what, n)
 }
 
 // live is a running live query, whose results can be waited for.
@@ -181,7 +181,7 @@ func (l *live[T]) await(s *readScene, n int) []T {
 	}
 }
 
-// ended stops the query, and checks its error.
+// ended stops the query, checks its error, and returns its results.
 func (l *live[T]) ended(s *readScene) []T {
 	s.Helper()
 	l.stop()

@@ -11,15 +11,15 @@ import (
 // ReadJournalSuite is the configuration of the suite for a read journal. Open is required. The
 // defaults of the other fields fit dynajournal's own journals.
 type ReadJournalSuite struct {
-	// Open creates an empty store. Each case has its own, and tb.Cleanup closes it. Cases run in
-	// parallel.
+	// Open creates an empty store, and closes it with tb.Cleanup. Each case has its own store.
+	// Cases run in parallel.
 	Open func(tb testing.TB) ReadStore
 
-	// IsInvalid recognizes the error of invalid arguments, IsConflict that of a writer that lost to
-	// another.
+	// IsInvalid recognizes errors of invalid arguments. IsConflict recognizes the error of a writer
+	// that lost to another.
 	IsInvalid, IsConflict func(error) bool
 
-	// Many is how many persistence ids the largest listing has. Defaults to 10,000.
+	// Many is the number of persistence ids in the largest listing. Defaults to 10,000.
 	Many int
 
 	// Skip names the cases that the read journal can't pass, each with the reason, which the test
@@ -27,10 +27,10 @@ type ReadJournalSuite struct {
 	Skip map[string]string
 }
 
-// ReadStore is an empty store of one case.
+// ReadStore is the store of one case, which is empty at first.
 type ReadStore struct {
-	// Connect opens a journal by name on the store, and what reads it. The same name opens the same
-	// journal.
+	// Connect opens a journal by name on the store, with its read journals. The same name opens the
+	// same journal.
 	Connect func(tb testing.TB, journalName string) ReadSide
 
 	// Table is the table of the journal named DefaultName, or nil if it must not be modified.
@@ -40,11 +40,11 @@ type ReadStore struct {
 // DefaultName is the name of the journal that most cases use.
 const DefaultName = "journal"
 
-// ReadSide is a journal and what reads it.
+// ReadSide is a journal and its read journals.
 type ReadSide struct {
 	Journal Journal
-	// Ways are the ways to list ids, by name. All must list the same ids. The first is also used to
-	// read events.
+	// Ways are the ways to list ids. All must list the same ids. The first one is also used to read
+	// events.
 	Ways []Way
 }
 
@@ -52,14 +52,14 @@ type ReadSide struct {
 type Way struct {
 	Name string
 	Read ReadJournal
-	// Unordered reports that a listing can't be continued after an id.
+	// Unordered reports that a listing can't be resumed after an id.
 	Unordered bool
 }
 
 // readCase is one rule of the suite.
 type readCase struct {
 	name string
-	// table: the case puts damaged items into the table.
+	// table reports that the case puts damaged items into the table.
 	table bool
 	run   func(s *readScene)
 }
@@ -79,7 +79,7 @@ func RunReadJournal(t *testing.T, suite ReadJournalSuite) {
 	cases := slices.Concat(listingCases(), livingListCases(), readEventsCases(), liveEventsCases())
 	for name := range suite.Skip {
 		if !slices.ContainsFunc(cases, func(c readCase) bool { return c.name == name }) {
-			t.Errorf("ReadJournalSuite.Skip names %q, which is no case", name)
+			t.Errorf("ReadJournalSuite.Skip names %q, which is not a case", name)
 		}
 	}
 	for _, c := range cases {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// replayCases are about what a replay returns, of singles and of an undamaged journal.
+// replayCases test replays of single events and of an undamaged journal.
 func replayCases() []testCase {
 	window := func(w Window, want ...int64) func(*scene) {
 		return func(s *scene) {
@@ -104,7 +104,7 @@ func behindSnapshot(s *scene) {
 	behind(s, "b", func(n int64) Replay { return Replay{After: n, Snapshot: n} })
 }
 
-// behind replays what follows a number that the journal has, in ids with a prefix.
+// behind replays the events after a number that the journal has. Its ids start with prefix.
 func behind(s *scene, prefix string, replay func(int64) Replay) {
 	for _, n := range []int64{1, 99, 100, 101, 205} {
 		pid := fmt.Sprint(prefix, n)
@@ -116,7 +116,7 @@ func behind(s *scene, prefix string, replay func(int64) Replay) {
 	}
 }
 
-// behindEnd recovers after numbers above the highest, of which only a snapshot can tell.
+// behindEnd recovers after numbers above the highest one. Only a snapshot can know such numbers.
 func behindEnd(s *scene) {
 	for _, n := range []int64{0, 3, 99, 100} {
 		pid := fmt.Sprintf("a%d", n)
@@ -124,10 +124,10 @@ func behindEnd(s *scene) {
 		for _, after := range []int64{n + 1, n + 4, n + 150} {
 			_, err := s.connect().Recover(s.Context(), pid, Replay{After: after}, func(Event) error { return nil })
 			if !s.suite.IsVersion(err) {
-				s.Errorf("Recover(%s) after %d of %d events: %v, which is no error of a version", name(pid), after, n, err)
+				s.Errorf("Recover(%s) after %d of %d events: %v, want a version error", name(pid), after, n, err)
 			}
 		}
-		s.singles(w, 1) // the writer of before continues
+		s.singles(w, 1) // the earlier writer continues
 		s.wantReplay(s.connect(), pid, Replay{}, n+2, span(1, n+1)...)
 	}
 }
@@ -179,8 +179,8 @@ func oddIDs(s *scene) {
 	}
 }
 
-// everyLength reads a journal while it grows to 1,050 events: around the ends of partitions after
-// each event.
+// everyLength reads a journal while it grows to 1,050 events. Near the ends of partitions it reads
+// after each event.
 func everyLength(s *scene) {
 	const most, about = 1050, 2
 	w := s.recovered(s.journal, "a")

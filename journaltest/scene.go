@@ -136,7 +136,7 @@ func (s *scene) wantReplay(j Journal, pid string, r Replay, next int64, want ...
 		s.Errorf("Recover(%s, %s) replayed %s, want %s", name(pid), r, ranges(got), ranges(want))
 	}
 	if n := s.next(w); n != next {
-		s.Errorf("Recover(%s, %s): the writer goes on at %d, want %d", name(pid), r, n, next)
+		s.Errorf("Recover(%s, %s): the writer continues at %d, want %d", name(pid), r, n, next)
 	}
 	return w
 }
@@ -171,7 +171,7 @@ func (s *scene) wantConflict(w Writer, events ...[]byte) {
 		s.Fatalf("Append of a writer that another has overtaken wrote %d to %d", first, last)
 	}
 	if !s.suite.IsConflict(err) {
-		s.Fatalf("Append of a writer that another has overtaken failed with %v, which is no conflict", err)
+		s.Fatalf("Append of a writer that another has overtaken failed with %v, want a conflict", err)
 	}
 }
 
@@ -245,5 +245,5 @@ func bounded(from, to int64, most *int64) string {
 	return text
 }
 
-// errStop is the error by which a handler ends a replay.
+// errStop is the error with which a handler stops a replay.
 var errStop = errors.New("the handler has seen enough")

@@ -9,7 +9,7 @@ import (
 )
 
 // AdaptSnapshots returns a snapshot store of the suite for a *dynajournal.Journal. Its states are
-// stored by the serializer of byte slices.
+// stored with the serializer of byte slices.
 func AdaptSnapshots(j *dynajournal.Journal) Snapshots { return snapshotAdapter{j} }
 
 type snapshotAdapter struct{ journal *dynajournal.Journal }

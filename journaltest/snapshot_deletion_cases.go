@@ -1,6 +1,6 @@
 package journaltest
 
-// snapshotDeletionCases are about which snapshots are deleted.
+// snapshotDeletionCases test which snapshots are deleted.
 func snapshotDeletionCases() []snapshotCase {
 	return []snapshotCase{
 		{"deletion of a single snapshot", deleteSingle},
@@ -50,7 +50,7 @@ func deleteAll(s *snapshotScene) {
 	s.want("b", Criteria{}, &other[4])
 }
 
-// fiveHundred are several pages: 500 snapshots of 10 KB, with a clock that jumps.
+// fiveHundred deletes from several pages: 500 snapshots of 10 KB, saved with a clock that jumps.
 func fiveHundred(s *snapshotScene) {
 	const count, size = 500, 10_000
 	ms := func(seq int64) int64 { return seq * 37 % count }
@@ -80,7 +80,7 @@ func fiveHundred(s *snapshotScene) {
 		check(Criteria{MaxTimestamp: at(ms(n)), MinTimestamp: at(ms(n))})
 		check(Criteria{MaxSequenceNumber: n, MinTimestamp: at(n)})
 	}
-	check(Criteria{MaxTimestamp: at(0)}) // the last page but one
+	check(Criteria{MaxTimestamp: at(0)}) // only snapshot 500 meets it
 	deleted := Criteria{MinSequenceNumber: 3, MinTimestamp: at(5), MaxTimestamp: at(495)}
 	s.remove("a", deleted, int64(len(meeting(deleted.meets))))
 	s.wantAll("a", Criteria{}, meeting(func(snapshot Snapshot) bool { return !deleted.meets(snapshot) })...)
@@ -94,8 +94,8 @@ func (c Criteria) meets(s Snapshot) bool {
 		(c.MaxTimestamp.IsZero() || !s.Timestamp.After(c.MaxTimestamp))
 }
 
-// selected returns the snapshot to load of those found, which are in descending order of numbers,
-// or nil.
+// selected returns which of the found snapshots Load must return, or nil. found is in descending
+// order of numbers.
 func selected(found []Snapshot, newest bool) *Snapshot {
 	var best *Snapshot
 	for i := range found {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// replacementCases are about saving a sequence number again.
+// replacementCases test saving a sequence number again.
 func replacementCases() []snapshotCase {
 	return []snapshotCase{
 		{"saving a sequence number again replaces its snapshot", replaced},
@@ -16,7 +16,7 @@ func replacementCases() []snapshotCase {
 	}
 }
 
-// forms returns sizes of states that a store may keep in different forms.
+// forms returns sizes of states that a store may store in different forms.
 func forms(s *snapshotScene, pid string) []int {
 	sizes := []int{30}
 	if s.suite.Border != nil {
@@ -27,7 +27,8 @@ func forms(s *snapshotScene, pid string) []int {
 }
 
 // eachReplacement saves number 5 in every form and then again in every form, with the clock
-// forward, equal and backward. It ends with the first failure, because the others are similar.
+// forward, equal and backward. It stops at the first failure, because further ones would be
+// similar.
 func eachReplacement(s *snapshotScene, check func(pid string, older, first, second Snapshot)) {
 	for i, before := range forms(s, "a-0-0-00") {
 		for k, after := range forms(s, "a-0-0-00") {
@@ -73,8 +74,8 @@ func replacedStaysAway(s *snapshotScene) {
 	})
 }
 
-// savedAtTheSameTime lets several instances save the same number again while others load it. They
-// must always find one of the saved states, whole.
+// savedAtTheSameTime lets several instances save the same number again while others load it. The
+// loads must always find one of the saved states as a whole.
 func savedAtTheSameTime(s *snapshotScene) {
 	const savers, saves, loaders = 4, 4, 2
 	sizes := forms(s, "a")
@@ -99,7 +100,7 @@ func savedAtTheSameTime(s *snapshotScene) {
 			case err != nil:
 				s.Errorf("Load while the same number is saved: %v", err)
 			case !found || !saved[string(got.State)]:
-				s.Errorf("Load while number 5 is saved anew found %t, %s, want one of the states saved at 5",
+				s.Errorf("Load while number 5 is saved again found %t, %s, want one of the states saved at 5",
 					found, got)
 			}
 		}

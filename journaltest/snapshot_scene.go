@@ -39,7 +39,7 @@ func (s *snapshotScene) save(pid string, snapshots ...Snapshot) {
 	}
 }
 
-// want checks what the criteria select; nil is nothing.
+// want checks which snapshot the criteria select; nil means none.
 func (s *snapshotScene) want(pid string, c Criteria, want *Snapshot) {
 	s.Helper()
 	got, found, err := s.snapshots.Load(s.Context(), pid, c)
@@ -76,7 +76,7 @@ func (s *snapshotScene) all(from Snapshots, pid string, c Criteria) []Snapshot {
 	return all
 }
 
-// remove deletes what meets the criteria, and checks how many there were.
+// remove deletes the snapshots that meet the criteria, and checks their number.
 func (s *snapshotScene) remove(pid string, c Criteria, want int64) {
 	s.Helper()
 	got, err := s.snapshots.Delete(s.Context(), pid, c)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// selectionCases are about which snapshot is loaded.
+// selectionCases test which snapshot is loaded.
 func selectionCases() []snapshotCase {
 	return []snapshotCase{
 		{"no snapshot of an unknown persistence id", unknownID},
@@ -151,8 +151,8 @@ func sameTimestamp(s *snapshotScene) {
 	s.want("a", Criteria{MaxSequenceNumber: 2, MinTimestamp: at(7)}, &want)
 }
 
-// milliseconds has limits between two milliseconds. A limit is used exactly, a saved timestamp is
-// truncated to its millisecond.
+// milliseconds has limits between two milliseconds. A limit is used exactly. A saved timestamp is
+// truncated to the millisecond.
 func milliseconds(s *snapshotScene) {
 	saved := snap(1, 5)
 	withMore := saved
@@ -226,7 +226,7 @@ func leaveReading(s *snapshotScene) {
 			n++
 		}
 		if n != 5 {
-			s.Errorf("a sequence that is read again gives %d snapshots, want 5", n)
+			s.Errorf("an iterator that is used again gives %d snapshots, want 5", n)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func wrongSnapshotArguments(s *snapshotScene) {
 	refused := func(what string, err error) {
 		s.Helper()
 		if err == nil || !s.suite.IsInvalid(err) {
-			s.Errorf("%s: got error %v, want that of a wrong argument", what, err)
+			s.Errorf("%s: got error %v, want an error of invalid arguments", what, err)
 		}
 	}
 	for _, c := range []Criteria{
@@ -265,6 +265,6 @@ func wrongSnapshotArguments(s *snapshotScene) {
 		refused(fmt.Sprintf("Delete of id %q", pid), err)
 	}
 	if got := s.all(s.snapshots, "a", Criteria{}); len(got) != 5 {
-		s.Errorf("after wrong arguments there are %d snapshots, want 5", len(got))
+		s.Errorf("after calls with invalid arguments there are %d snapshots, want 5", len(got))
 	}
 }

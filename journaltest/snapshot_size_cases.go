@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// snapshotSizeCases are about states of every size.
+// snapshotSizeCases test states of every size.
 func snapshotSizeCases() []snapshotCase {
 	return []snapshotCase{
 		{"states of every size are loaded as they were saved", everySize},

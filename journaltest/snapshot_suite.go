@@ -21,22 +21,23 @@ import (
 //		})
 //	}
 type SnapshotSuite struct {
-	// Open creates an empty store. Each case has its own, and tb.Cleanup closes it. Cases run in
-	// parallel.
+	// Open creates an empty store, and closes it with tb.Cleanup. Each case has its own store.
+	// Cases run in parallel.
 	Open func(tb testing.TB) SnapshotStore
 
-	// IsInvalid recognizes the error of invalid arguments, IsRejected that of a state that can't be
-	// stored.
+	// IsInvalid recognizes errors of invalid arguments. IsRejected recognizes the error of a state
+	// that can't be stored.
 	IsInvalid, IsRejected func(error) bool
 
-	// NewestByTimestamp selects, if the criteria don't limit the sequence number, the snapshot with
-	// the newest timestamp, of several with the same the one with the highest sequence number.
-	// Without it, the highest sequence number always decides.
+	// NewestByTimestamp reports that the newest timestamp decides which snapshot is loaded if the
+	// criteria don't limit the sequence number. If several snapshots have this timestamp, the
+	// highest sequence number among them decides. If it is false, the highest sequence number
+	// always decides.
 	NewestByTimestamp bool
 
 	// Border returns the size in bytes of the largest state that is stored in the ordinary form. A
 	// larger state needs another form (the store splits it, or puts it elsewhere). Border is nil if
-	// there is no such size.
+	// the store has only one form.
 	Border func(persistenceID string, s Snapshot) int
 
 	// Largest is the size in bytes of the largest state that can be stored. 0 skips the case.
@@ -47,7 +48,7 @@ type SnapshotSuite struct {
 }
 
 // SnapshotStore opens the snapshots of a store. Each call returns another instance, which shares
-// only the stored data with the others, as one of another process does.
+// only the stored data with the others, like an instance of another process.
 type SnapshotStore func(tb testing.TB) Snapshots
 
 // snapshotCase is one rule of the suite.
@@ -69,7 +70,7 @@ func RunSnapshots(t *testing.T, suite SnapshotSuite) {
 		snapshotModelCases())
 	for name := range suite.Skip {
 		if !slices.ContainsFunc(cases, func(c snapshotCase) bool { return c.name == name }) {
-			t.Errorf("SnapshotSuite.Skip names %q, which is no case", name)
+			t.Errorf("SnapshotSuite.Skip names %q, which is not a case", name)
 		}
 	}
 	for _, c := range cases {
@@ -90,8 +91,8 @@ var epoch = time.UnixMilli(1_700_000_000_111).UTC()
 // at returns the time n milliseconds after the epoch.
 func at(n int64) time.Time { return epoch.Add(time.Duration(n) * time.Millisecond) }
 
-// byTime reports whether, of the snapshots that meet the criteria, the newest by its timestamp is
-// selected.
+// byTime reports whether the newest timestamp decides which of the snapshots that meet the criteria
+// is loaded.
 func (s *SnapshotSuite) byTime(c Criteria) bool {
 	return s.NewestByTimestamp && c.MinSequenceNumber == 0 && c.MaxSequenceNumber == 0
 }

@@ -11,36 +11,38 @@ import (
 // Suite is the configuration of the suite. Open is required. The defaults of the other fields fit
 // dynajournal's own journals.
 type Suite struct {
-	// Open creates an empty store. Each case has its own, and tb.Cleanup closes it. Cases run in
-	// parallel.
+	// Open creates an empty store, and closes it with tb.Cleanup. Each case has its own store.
+	// Cases run in parallel.
 	Open func(tb testing.TB) Store
 
-	// IsConflict recognizes the error of a writer that lost to another, IsRejected that of events
-	// that can't be stored, IsVersion that of a recovery after a number above the highest.
+	// IsConflict recognizes the error of a writer that lost to another. IsRejected recognizes the
+	// error of events that can't be stored. IsVersion recognizes the error of a recovery after a
+	// number above the highest.
 	IsConflict, IsRejected, IsVersion func(error) bool
 
 	// LargestEvent returns the size in bytes of the largest event that can be stored at a sequence
-	// number. Nil is no limit.
+	// number. Nil means no limit.
 	LargestEvent func(persistenceID string, sequenceNumber int64) int
 
-	// MaxSequenceNumber is the last sequence number of an event. Defaults to dynajournal's.
+	// MaxSequenceNumber is the highest possible sequence number. Defaults to dynajournal's.
 	MaxSequenceNumber int64
 
 	// LowestDiffers reports that Bounds.Lowest is not the first number that is not deleted, as in
-	// layouts that store deletions in another way. The suite does not compare it then.
+	// layouts that store deletions in another way. The suite then does not check it.
 	LowestDiffers bool
 
-	// NoAtomicWrites is the reason why the journal has no atomic writes of several events, or empty
-	// if it has. The cases about atomic writes are skipped with this reason. The others write
-	// single events instead.
+	// NoAtomicWrites is the reason why the journal has no atomic writes of several events. It is
+	// empty if the journal has them. Cases about atomic writes are skipped with this reason. Other
+	// cases write single events instead.
 	NoAtomicWrites string
 
 	// PurgeRestarts reports that a purged persistence id starts again at 1. Otherwise it continues
 	// after its highest number, and a writer from before the purge can't write.
 	PurgeRestarts bool
 
-	// ClosesIncompleteEnd reports that a recovery seals the number after an atomic write that
-	// lacks its end, as in a journal that is shared with a JVM. Otherwise the next event takes it.
+	// ClosesIncompleteEnd reports that a recovery seals the number after an atomic write that lacks
+	// its end, as in a journal that is shared with a JVM. Otherwise the next event takes the
+	// number.
 	ClosesIncompleteEnd bool
 
 	// Skip names the cases that the journal can't pass, each with the reason, which the test
@@ -48,22 +50,22 @@ type Suite struct {
 	Skip map[string]string
 }
 
-// Store is an empty store of one case.
+// Store is the store of one case, which is empty at first.
 type Store struct {
 	// Connect opens a journal on the store. Each call returns another instance, which shares only
-	// the stored data with the others, as one of another process does.
+	// the stored data with the others, like an instance of another process.
 	Connect func(tb testing.TB) Journal
 
-	// Table is the table of the journal. It is nil if it must not be modified, or does not have the
-	// current layout.
+	// Table is the table of the journal. It is nil if the table must not be modified, or does not
+	// have the current layout.
 	Table *Table
 }
 
 // testCase is one rule of the suite.
 type testCase struct {
 	name string
-	// table: the case puts damaged items into the table. sized: it needs a limit of events. atomic:
-	// it is about atomic writes.
+	// table reports that the case puts damaged items into the table. sized reports that it needs
+	// Suite.LargestEvent. atomic reports that it is about atomic writes.
 	table, sized, atomic bool
 	run                  func(s *scene)
 }
@@ -87,7 +89,7 @@ func Run(t *testing.T, suite Suite) {
 		limitCases())
 	for name := range suite.Skip {
 		if !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
-			t.Errorf("Suite.Skip names %q, which is no case", name)
+			t.Errorf("Suite.Skip names %q, which is not a case", name)
 		}
 	}
 	for _, c := range cases {

@@ -45,8 +45,8 @@ func TestBrokenJournal(t *testing.T) {
 	journaltest.Run(t, suiteOf(defect(d)))
 }
 
-// TestDefectsAreFound checks that the suite fails for a journal with a defect, by the case that
-// names the defect.
+// TestDefectsAreFound checks that the suite fails for a journal with a defect, in the case that
+// tests for this defect.
 func TestDefectsAreFound(t *testing.T) {
 	t.Parallel()
 	for d, by := range map[defect]string{
@@ -80,8 +80,8 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestSkippedCasesHaveAReason has a store whose table must not be modified, and a case that is
-// skipped by name.
+// TestSkippedCasesHaveAReason uses a store whose table must not be modified, and skips one case by
+// name.
 func TestSkippedCasesHaveAReason(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(brokenJournal) != "" {

@@ -12,17 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table is the journal table in the layout of Akka 1.2 and later and of Pekko. Cases put items into
-// it that a crash, an older plug-in or a lost item leaves.
+// Table is the journal table in the layout of Akka 1.2 and later and of Pekko. Cases put it into
+// states that a crash, an older plug-in or a lost item leaves.
 type Table struct {
 	Client *dynamodb.Client
-	// Name is the name of the table, JournalName the first part of its keys.
+	// Name is the name of the table. JournalName is the first part of its keys.
 	Name, JournalName string
 	// Shards is the number of shards of the marks.
 	Shards int64
 }
 
-// block is how many sequence numbers share a partition key.
+// block is the number of sequence numbers that share a partition key.
 const block = 100
 
 type item = map[string]types.AttributeValue
@@ -86,7 +86,8 @@ func (t *Table) lowMark(pid string, low int64) item {
 	return mark
 }
 
-// ownLowMark returns the low mark of a deletion that records how far the removal has come.
+// ownLowMark returns the low mark of a deletion by this project, which records how far the removal
+// has come.
 func (t *Table) ownLowMark(pid string, low, removed int64) item {
 	mark := t.lowMark(pid, low)
 	mark["removed"] = number(removed)
@@ -162,7 +163,7 @@ func (s *scene) stored(key item) item {
 	return out.Item
 }
 
-// lands puts an event as a delayed put of a writer does, and reports whether it succeeded.
+// lands puts an event like a delayed put of a writer, and reports whether the put succeeded.
 func (s *scene) lands(event item) bool {
 	s.Helper()
 	t := s.store.Table
@@ -191,7 +192,7 @@ func (s *scene) wantSlots(pid, want string, numbers ...int64) {
 	s.Helper()
 	for _, n := range numbers {
 		if got := what(s.stored(s.store.Table.eventKey(pid, n))); got != want {
-			s.Errorf("number %d of %s holds %s, want %s", n, name(pid), got, want)
+			s.Errorf("number %d of %s has %s, want %s", n, name(pid), got, want)
 		}
 	}
 }
@@ -208,8 +209,8 @@ func what(it item) string {
 	return aSeal
 }
 
-// wantNeverWhole checks that a JVM plug-in takes the items at the numbers for members of incomplete
-// atomic writes.
+// wantNeverWhole checks that a JVM plug-in regards the items at the numbers as members of
+// incomplete atomic writes.
 func (s *scene) wantNeverWhole(pid string, numbers ...int64) {
 	s.Helper()
 	for _, n := range numbers {

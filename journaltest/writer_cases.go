@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// writerCases are about two or more writers.
+// writerCases test two or more writers.
 func writerCases() []testCase {
 	return []testCase{
 		{name: "of two writers the one that comes second gets a conflict", run: secondConflicts},
@@ -62,7 +62,7 @@ func loserRecovers(s *scene) {
 }
 
 // batchMeetsSingle lets an atomic write conflict with a single event at each of its places. The
-// members that were stored must never be visible.
+// stored members must never be visible.
 func batchMeetsSingle(s *scene) {
 	for _, at := range []int64{1, 2, 3} {
 		pid := fmt.Sprintf("a%d", at)
@@ -89,14 +89,14 @@ func batchMeetsSingle(s *scene) {
 	}
 }
 
-// contender appends singles and atomic writes until enough were acknowledged, and recovers whenever
-// it loses.
+// contender appends singles and atomic writes until enough of them were acknowledged. It recovers
+// whenever it loses.
 type contender struct {
 	*scene
 
 	id      int
 	journal Journal
-	// acknowledged are the events by sequence number.
+	// acknowledged has the acknowledged events by sequence number.
 	acknowledged map[int64]string
 }
 
@@ -165,11 +165,11 @@ func (s *scene) wantEachOnce(acknowledged map[int64]string) {
 		}
 		seen++
 		if want, ok := acknowledged[e.SequenceNumber]; !ok || want != string(e.Payload) {
-			s.Errorf("event %d is %q, acknowledged was %q", e.SequenceNumber, e.Payload, want)
+			s.Errorf("event %d is %q, want the acknowledged %q", e.SequenceNumber, e.Payload, want)
 		}
 	}
 	if seen != len(acknowledged) {
-		s.Errorf("a replay returned %d events, acknowledged were %d", seen, len(acknowledged))
+		s.Errorf("a replay returned %d events, want the %d acknowledged ones", seen, len(acknowledged))
 	}
 }
 
@@ -194,7 +194,7 @@ func callsQueue(s *scene) {
 	slices.SortFunc(numbers, func(a, b [2]int64) int { return int(a[0] - b[0]) })
 	for i, n := range numbers {
 		if i > 0 && n[0] != numbers[i-1][1]+1 || i == 0 && n[0] != 1 {
-			s.Errorf("a write got the numbers %d to %d, the one before it ended with %d",
+			s.Errorf("a write got the numbers %d to %d, but the write before it ended at %d",
 				n[0], n[1], numbers[max(i-1, 0)][1])
 		}
 	}

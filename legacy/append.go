@@ -15,20 +15,21 @@ import (
 
 // Append writes one event. It returns when the event is durable and every reader finds it. The
 // value is serialized with Config.Journal.Serialization; a serialization.Payload is written
-// unchanged. A string gets the current string serializer (id 20), which an Akka of the time of
-// these layouts does not have. For such a reader append a serialization.Payload in Java's
+// unchanged. A string gets the current string serializer (id 20), which an Akka version of the time
+// of these layouts does not have. For such a reader append a serialization.Payload in Java's
 // serialization, or bytes.
 //
-// Several events would be an atomic write, which no older layout has: [ErrNotAtomic].
+// Several events would be an atomic write, which no older layout supports: Append returns
+// [ErrNotAtomic].
 //
 // If ctx ends before the event is sent, nothing changes. If it ends later, Append returns
 // [dynajournal.ErrOutcomeUnknown] immediately, the journal completes the write, and the writer has
 // ended.
 //
-// After these errors nothing is written and the writer stays usable: ErrNotAtomic,
-// dynajournal.ErrRejected, ErrSequenceExhausted, ErrInvalidArgument (no events), and errors of
-// requests that did not write the event. dynajournal.ErrWriterConflict and ErrOutcomeUnknown end
-// the writer.
+// After these errors nothing is written and the writer can still be used: ErrNotAtomic,
+// dynajournal.ErrRejected, ErrSequenceExhausted, ErrInvalidArgument (no events), and request errors
+// for a request that did not write the event. dynajournal.ErrWriterConflict and ErrOutcomeUnknown
+// end the writer.
 func (w *Writer) Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error) {
 	switch len(events) {
 	case 0:
@@ -41,10 +42,10 @@ func (w *Writer) Append(ctx context.Context, events ...any) (dynajournal.AppendR
 		w.journal.config.Layout, ErrNotAtomic)
 }
 
-// AppendEach writes events one after the other. Each is sent when the one before is durable. It
-// returns an outcome for each event, in order, and the first error. A rejected event is left out
-// and uses no sequence number, and the events after it are written. After any other error the rest
-// is skipped. Errors are those of Append.
+// AppendEach writes events one after the other. Each is sent when the event before it is durable.
+// It returns an outcome for each event, in order, and the first error. A rejected event is left out
+// and does not use a sequence number, and the events after it are written. After any other error
+// the remaining events are skipped. Errors are those documented on Append.
 func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]dynajournal.Outcome, error) {
 	outcomes := make([]dynajournal.Outcome, len(events))
 	var first error
@@ -117,8 +118,8 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 
 var errItemTooLarge = errors.New("its item has too many bytes")
 
-// prepare makes the item and checks everything that can be checked before a request. An event that
-// is rejected here uses no sequence number, so it leaves no gap.
+// prepare makes the item and makes all checks that are possible before a request. An event that is
+// rejected here does not use a sequence number, so it leaves no gap.
 func (w *Writer) prepare(p serialization.Payload, index int) (*pendingAppend, error) {
 	if w.next > dynajournal.MaxSequenceNumber {
 		return nil, fmt.Errorf("append to %q after sequence number %d: %w", w.pid, w.next-1,

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// consumers are all calls that run the caller's code while they read.
+// consumers contains all calls that run the caller's code while they read.
 var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code func()) error{
 	"Events": func(ctx context.Context, j *legacy.Journal, code func()) error {
 		for _, err := range j.Events(ctx, "a", dynajournal.Range{}) {
@@ -41,9 +41,8 @@ var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code fun
 	},
 }
 
-// Close returns while a consumer is busy, and also when the consumer itself calls it. The
-// consumer's next step returns ErrClosed. If Close waited for the consumer, the bubble would end
-// with a deadlock.
+// Close returns while a consumer is busy, even if the consumer itself calls it. The consumer's next
+// step returns ErrClosed. If Close waited for the consumer, the bubble would end with a deadlock.
 func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	t.Parallel()
 	for _, l := range legacy.Layouts() {
@@ -105,7 +104,7 @@ func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	}
 }
 
-// fill writes 60 events of one persistence id and one of each of some others, and closes the
+// fill writes 60 events of one persistence id and one event of each of some others, and closes the
 // journal.
 func fill(t *testing.T, j *legacy.Journal) {
 	t.Helper()

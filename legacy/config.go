@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// DefaultSequenceShards is the default number of shards of the marks in the hash-key-only layouts.
-// It is the default of version 0.3.
+// DefaultSequenceShards is the default number of shards of the marks in the hash-key-only layouts,
+// as in version 0.3.
 const DefaultSequenceShards = 1000
 
 // Config is the configuration of a journal of an older layout.
@@ -16,15 +16,15 @@ type Config struct {
 	// Layout is the layout of the journal. Required.
 	Layout Layout
 
-	// Journal has the connection, names, limits, retries and serialization.
+	// Journal configures the connection, names, limits, retries and serialization.
 	//
 	// SequenceShards defaults to DefaultSequenceShards. It must be the number that the writers of
-	// the journal have configured, or highest sequence numbers are not found. The naive layouts
-	// ignore it. Only HashKey uses JournalName.
+	// the journal use; otherwise highest sequence numbers are not found. The naive layouts ignore
+	// it. Only HashKey uses JournalName.
 	//
-	// ReplayParallelism is the number of requests of 100 events that are read ahead. An Adapter is
-	// refused, because these layouts do not store its manifest. The settings of snapshots, atomic
-	// writes, indexes and the fence window are ignored.
+	// ReplayParallelism is the number of requests, of 100 events each, that are read ahead. An
+	// Adapter is refused, because these layouts do not store its manifest. Settings for snapshots,
+	// atomic writes, indexes and the fence window are ignored.
 	Journal dynajournal.Config
 }
 
@@ -51,7 +51,7 @@ func (c Config) connect() (Config, *dynamo.Client, error) {
 
 // checkID returns an error if a persistence id can't be stored.
 func (c *Config) checkID(pid string) error {
-	// The longest key of the hash-key-only layouts is that of a mark or an event, with all digits
+	// In the hash-key-only layouts the longest key belongs to a mark or an event, with all digits
 	// of the last number.
 	keys := layout.Keys{Journal: c.Journal.JournalName}
 	if c.Layout != HashKey {

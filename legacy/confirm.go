@@ -16,8 +16,8 @@ import (
 // sorted. Confirming again changes nothing.
 //
 // Errors: [ErrNotInLayout] in the layout Naive, [ErrNoEvent], dynajournal.ErrInvalidArgument (an
-// empty channel, no valid number), ErrWriterEnded, ErrClosed and those of requests. None of them
-// ends the writer.
+// empty channel, an invalid number), ErrWriterEnded, ErrClosed and request errors. No error ends
+// the writer.
 func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel string) ([]string, error) {
 	layout := w.journal.config.Layout
 	switch {
@@ -52,7 +52,7 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, m.Mark(err))
 	}
 	all, ok := changed[attrConfirmations].(*types.AttributeValueMemberSS)
-	if !ok { // the service does not return what it has changed
+	if !ok { // the service does not return the changed attributes
 		return []string{channel}, nil
 	}
 	return sorted(all.Value), nil

@@ -23,7 +23,8 @@ const (
 	snapshotsUnknown = "the layout has no mark that could remember a snapshot beyond the journal before the next event is written"
 )
 
-// TestJournalConforms runs the suite on every layout, once for each way to delete that it has.
+// TestJournalConforms runs the suite on every layout, once for each kind of deletion that the
+// layout supports.
 func TestJournalConforms(t *testing.T) {
 	t.Parallel()
 	purges := map[string]string{
@@ -58,7 +59,7 @@ func TestJournalConforms(t *testing.T) {
 		})},
 	} {
 		if !testsize.Long && i != 1 && i != 3 {
-			continue // two of the six have each kind of layout and each way to delete
+			continue // two of the six cover each kind of layout and each kind of deletion
 		}
 		how := "permanent"
 		if run.how == legacy.Mark {
@@ -87,7 +88,7 @@ func TestJournalConforms(t *testing.T) {
 	}
 }
 
-// largestEvent returns the largest size of an event whose item is within the limit.
+// largestEvent returns the size of the largest event whose item is within the limit.
 func largestEvent(l legacy.Layout, pid string, seq int64) int {
 	const uuid, lengthOfLong = 36, 3
 	digits := len(strconv.FormatInt(seq, 10))
@@ -108,8 +109,8 @@ func largestEvent(l legacy.Layout, pid string, seq int64) int {
 	return dynajournal.DefaultMaxItemSize - taken
 }
 
-// adapter is a journal of an older layout as the suite wants it: without the events that are marked
-// as deleted.
+// adapter adapts a journal of an older layout to the suite: it leaves out the events that are
+// marked as deleted.
 type adapter struct {
 	journal *legacy.Journal
 	how     legacy.Deletion

@@ -16,7 +16,7 @@ import (
 
 func binary(s string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(s)} }
 
-// eventKey is the key of an event in a layout.
+// eventKey returns the key of an event in a layout.
 func eventKey(l legacy.Layout, pid string, seq int64) attributes {
 	switch l {
 	case legacy.HashKey:
@@ -35,8 +35,8 @@ func with(item, more attributes) attributes {
 	return item
 }
 
-// TestEventThatCantBeReadIsNamedAndTheOthersAreRead damages events one after the other.
-func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
+// TestEvents_CorruptEvent damages one event after the other.
+func TestEvents_CorruptEvent(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 				return nil
 			}
 			if got := numbers(b.events(j.ReadableEvents(t.Context(), "a", dynajournal.Range{}, tell))); !slices.Equal(got, []int64{1}) || !slices.Equal(named, span(2, 7)) {
-				t.Errorf("read %v, named are %v; want 1, and 2 to 7", got, named)
+				t.Errorf("read %v, reported %v; want 1, and 2 to 7", got, named)
 			}
 			for _, err := range j.Events(t.Context(), "a", dynajournal.Range{From: 2}) {
 				if item, ok := errors.AsType[*legacy.ItemError](err); !ok || item.SequenceNumber != 2 ||
@@ -82,21 +82,21 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 			}
 			_, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, func(legacy.Event) error { return nil })
 			if !errors.Is(err, dynajournal.ErrCorruptItem) {
-				t.Errorf("Recover: %v, want that an item can't be read", err)
+				t.Errorf("Recover: %v, want a corrupt item", err)
 			}
 			stop := errors.New("enough")
 			failing := func(*legacy.ItemError) error { return stop }
 			for _, err := range j.ReadableEvents(t.Context(), "a", dynajournal.Range{From: 2}, failing) {
 				if !errors.Is(err, stop) {
-					t.Errorf("reading ends with %v, want what corrupt has returned", err)
+					t.Errorf("reading ends with %v, want the error of corrupt", err)
 				}
 			}
 		})
 	}
 }
 
-// TestMarkThatCantBeReadIsNamed damages high marks.
-func TestMarkThatCantBeReadIsNamed(t *testing.T) {
+// TestMarks_CorruptMark damages high marks.
+func TestMarks_CorruptMark(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, legacy.HashKey)
 	j := b.open()
@@ -113,9 +113,9 @@ func TestMarkThatCantBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// TestItemsWithoutPayloadAreNoEvents stores the items that marking of numbers without events
-// leaves.
-func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
+// TestEvents_ItemsWithoutPayload stores the items that result from marking numbers without
+// events.
+func TestEvents_ItemsWithoutPayload(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, legacy.HashKey)
 	j := b.open()
@@ -137,7 +137,7 @@ func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
 	}
 	again := b.recovered(j, "a")
 	if n, err := again.NextSequenceNumber(t.Context()); err != nil || n != 7 {
-		t.Errorf("the writer goes on at %d, %v; want 7, as there is an item at 6", n, err)
+		t.Errorf("the next number is %d, %v; want 7, because there is an item at 6", n, err)
 	}
 	b.write(again, 1)
 	b.deleteTo(again, 4, legacy.Mark)

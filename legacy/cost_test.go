@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// TestCosts checks the costs of docs/layouts.md, for events of a few bytes.
+// TestCosts checks the costs of docs/formats.md, for events of a few bytes.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	type cost = dynajournal.Cost
@@ -18,7 +18,7 @@ func TestCosts(t *testing.T) {
 		layout                                                        legacy.Layout
 		appendOne, recoverNone, recoverFive, recover250, remove, mark cost
 	}{
-		// A recovery reads 1000 marks in 10 requests and the key after them. 250 events are 3
+		// A recovery reads 1000 marks in 10 requests, and the key after them. 250 events take 3
 		// requests.
 		{legacy.HashKey, c(2, 0, 2), c(11, 1001, 0), c(12, 1006, 0), c(14, 1251, 0), c(22, 1010, 20), c(31, 1010, 20)},
 		{legacy.HashKeyUnprefixed, c(2, 0, 2), c(11, 1001, 0), c(12, 1006, 0), c(14, 1251, 0), c(22, 1010, 20),

@@ -14,7 +14,7 @@ type Deletion int
 const (
 	// Permanent removes the events.
 	Permanent Deletion = iota
-	// Mark keeps the events and marks them as deleted. The layout Naive has no such mark.
+	// Mark keeps the events and marks them as deleted. The layout Naive does not support marks.
 	Mark
 )
 
@@ -25,13 +25,13 @@ type DeleteResult struct {
 	Cost    dynajournal.Cost
 }
 
-// DeleteTo deletes all events up to a sequence number, or up to the highest if that is lower. The
-// highest sequence number stays: if all events would be removed, the layout NaiveProcessor marks
-// the last one instead, and Naive returns [ErrLastEvent].
+// DeleteTo deletes all events up to a sequence number, or up to the highest number if that is
+// lower. The highest sequence number stays: to remove all events, the layout NaiveProcessor marks
+// the last event instead of removing it, and Naive returns [ErrLastEvent].
 //
-// Events are deleted in order. So a deletion that is cut short has deleted a prefix, or a few more
-// events, and the next one completes it. An error does not end the writer. If ctx ends, the
-// deletion stops between two steps.
+// Events are deleted in order. A deletion that is interrupted has therefore deleted a prefix, or a
+// few more events, and the next deletion completes it. An error does not end the writer. If ctx
+// ends, the deletion stops between two steps.
 func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletion) (DeleteResult, error) {
 	layout := w.journal.config.Layout
 	switch {

@@ -8,38 +8,39 @@ import (
 )
 
 // Errors of this package, for errors.Is. The package also returns errors of package dynajournal,
-// with the same meaning: of a writer ErrWriterConflict, ErrOutcomeUnknown, ErrWriterEnded,
-// ErrRejected and ErrSequenceExhausted; of a table ErrTableSchema and ErrTableNotFound; of an item
-// ErrCorruptItem; and ErrClosed, ErrInvalidArgument and those of requests.
+// with the same meaning. A writer returns ErrWriterConflict, ErrOutcomeUnknown, ErrWriterEnded,
+// ErrRejected and ErrSequenceExhausted. A wrong table is ErrTableSchema or ErrTableNotFound, and a
+// damaged item ErrCorruptItem. All calls can return ErrClosed, ErrInvalidArgument and request
+// errors.
 var (
-	// ErrNotInLayout: the layout does not have this operation. Nothing was done.
+	// ErrNotInLayout: the layout does not support this operation. Nothing was done.
 	ErrNotInLayout = errors.New("the layout can't do this")
 
-	// ErrNotAtomic: several events in one atomic write, which no older layout has. Use AppendEach,
-	// or migrate the journal. It is an ErrNotInLayout. Nothing was written, and the writer stays
-	// usable.
+	// ErrNotAtomic: several events in one atomic write, which no older layout supports. Use
+	// AppendEach, or migrate the journal. It is an ErrNotInLayout. Nothing was written, and the
+	// writer can still be used.
 	ErrNotAtomic = fmt.Errorf("%w: an atomic write of several events", ErrNotInLayout)
 
 	// ErrLastEvent: a permanent deletion of the last event in the layout Naive. The layout stores
-	// the highest sequence number only as the number of that event, so its number and all below
-	// would be used again. It is an ErrNotInLayout. Nothing was deleted. Delete up to the number
-	// before.
-	ErrLastEvent = fmt.Errorf("%w: removing the last event, as its number would be given again", ErrNotInLayout)
+	// the highest sequence number only as the number of that event. Without the event, its number
+	// and all lower numbers would be used again. It is an ErrNotInLayout. Nothing was deleted.
+	// Delete up to the number before.
+	ErrLastEvent = fmt.Errorf("%w: removing the last event would make its number free again", ErrNotInLayout)
 
 	// ErrNoEvent: there is no event with this sequence number to confirm.
 	ErrNoEvent = errors.New("there is no such event")
 )
 
-// ItemError names a stored item that can't be read. errors.Is [dynajournal.ErrCorruptItem].
+// ItemError reports a stored item that can't be read. It matches [dynajournal.ErrCorruptItem].
 type ItemError struct {
 	Table string
-	// Key is the hash key of the item. SequenceNumber is the number of an event, 0 for a mark.
+	// Key is the hash key of the item. SequenceNumber is the number of an event, or 0 for a mark.
 	Key            string
 	SequenceNumber int64
 	// Attribute is the attribute that can't be read.
 	Attribute string
-	// Raw is the stored message of the event, also if another attribute is damaged. It is nil if
-	// there is none, or if it is not of bytes.
+	// Raw is the stored message of the event, even if another attribute is damaged. It is nil if
+	// the item has no message, or one that is not bytes.
 	Raw []byte
 	// Err is the reason.
 	Err error

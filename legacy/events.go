@@ -13,20 +13,20 @@ import (
 )
 
 // Events reads the events of a persistence id in the order of their sequence numbers, each once,
-// including events that are marked as deleted (see Event.Deleted). Numbers without an event are
-// skipped. It needs no writer and does not interfere with one. A persistence id that was never
+// including events that are marked as deleted (see Event.Deleted). It skips numbers without an
+// event. It needs no writer and does not interfere with one. A persistence id that was never
 // written has no events, which is not an error.
 //
 // After an error the sequence ends. Reading stops when the loop ends. In the hash-key-only layouts
-// it holds up to Config.Journal.ReplayParallelism times Config.Journal.MaxBatchGet events in
-// memory, in the naive ones a page of 1 MB.
+// it needs memory for up to Config.Journal.ReplayParallelism times Config.Journal.MaxBatchGet
+// events, in the naive layouts for a page of 1 MB.
 func (j *Journal) Events(ctx context.Context, persistenceID string, r dynajournal.Range) iter.Seq2[Event, error] {
 	return j.ReadableEvents(ctx, persistenceID, r, nil)
 }
 
-// ReadableEvents is Events for a journal with items that can't be read. It calls corrupt for each
-// event that can't be read, in order with the others, and continues with the next one. An error of
-// corrupt ends the sequence.
+// ReadableEvents is [Journal.Events] for a journal with items that can't be read. It calls corrupt
+// for each event that can't be read, in order with the others, and continues with the next event.
+// An error of corrupt ends the sequence.
 func (j *Journal) ReadableEvents(
 	ctx context.Context, persistenceID string, r dynajournal.Range, corrupt func(*ItemError) error,
 ) iter.Seq2[Event, error] {
@@ -73,7 +73,7 @@ func (j *Journal) readEvents(
 	return j.replay(ctx, op, &m, pid, w, emit)
 }
 
-// errStop ends a reading whose caller needs no more events.
+// errStop ends a read whose caller needs no more events.
 var errStop = errors.New("enough was read")
 
 // replay passes the events of a window to emit.
@@ -112,7 +112,7 @@ func (j *Journal) replay(
 	return err
 }
 
-// corrupt passes the error of an event that can't be read to handle.
+// corrupt passes the error for an event that can't be read to handle.
 func (j *Journal) corrupt(err error, handle func(*ItemError) error) error {
 	item, ok := errors.AsType[*ItemError](err)
 	if !ok {
@@ -122,7 +122,7 @@ func (j *Journal) corrupt(err error, handle func(*ItemError) error) error {
 	return handle(item)
 }
 
-// withTable adds the name of the table to an error of an item.
+// withTable adds the name of the table to an *ItemError.
 func (j *Journal) withTable(err error) error {
 	if item, ok := errors.AsType[*ItemError](err); ok {
 		item.Table = j.config.Journal.JournalTable

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// A journal in the layout of 2014 is written and read as it is. Its layout has no atomic writes of
+// This example writes and reads a journal in the layout of 2014, which has no atomic writes of
 // several events.
 func ExampleOpen() {
 	ctx := context.Background()
@@ -21,7 +21,7 @@ func ExampleOpen() {
 	}
 	defer engine.Close()
 	config := legacy.Config{Layout: legacy.HashKey, Journal: dynajournal.Config{AWS: engine.AWSConfig(), SequenceShards: 10}}
-	if err := legacy.CreateTable(ctx, config); err != nil { // an existing table is kept
+	if err := legacy.CreateTable(ctx, config); err != nil { // an existing table stays as it is
 		log.Fatal(err)
 	}
 	journal, err := legacy.Open(ctx, config)

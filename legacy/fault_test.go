@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// inject lets requests go wrong until the returned function is called.
+// inject makes requests fail until the returned function is called.
 func (b *fixture) inject(f embedded.Fault) (stop func()) {
 	b.Helper()
 	stop, err := b.engine.Inject(f)
@@ -33,7 +33,7 @@ func hook(f func(dynajournal.Request)) dynajournal.Hook {
 	return dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) { f(r) }}
 }
 
-// span is the numbers from first to last.
+// span returns the numbers from first to last.
 func span(first, last int64) []int64 {
 	var all []int64
 	for n := first; n <= last; n++ {
@@ -42,12 +42,12 @@ func span(first, last int64) []int64 {
 	return all
 }
 
-// TestNothingIsLostToFaults writes, reads, deletes and recovers while requests go wrong in every
-// way that a retry can mend.
-func TestNothingIsLostToFaults(t *testing.T) {
+// TestJournal_FaultsFixedByRetries writes, reads, deletes and recovers while requests fail in every
+// way that a retry can fix.
+func TestJournal_FaultsFixedByRetries(t *testing.T) {
 	t.Parallel()
 	const events, deleted = 130, 40
-	// Layouts of one kind differ in the names of tables and keys.
+	// Layouts of one kind differ only in the names of tables and keys.
 	for _, layout := range testsize.Of([]legacy.Layout{legacy.HashKey, legacy.Naive}, legacy.Layouts()) {
 		for name, fault := range map[string]embedded.Fault{
 			"unprocessed":  {Effect: embedded.EffectUnprocessed, Some: true, Every: 2},
@@ -102,8 +102,8 @@ func TestNothingIsLostToFaults(t *testing.T) {
 	}
 }
 
-// TestPutWhoseAnswerWasLostIsAcknowledgedOnce loses the answers of the event's put, of the mark's,
-// and of both.
+// TestPutWhoseAnswerWasLostIsAcknowledgedOnce loses the response to the put of the event, to the
+// put of the mark, and to both.
 func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
@@ -125,9 +125,9 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 	}
 }
 
-// TestSameEventOfAnotherWriterIsNotTakenForOnesOwn loses a put that was not done, and lets another
-// writer write the very same event before the put is tried again.
-func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
+// TestAppend_SameEventOfAnotherWriterBeforeRetry loses a put that was not applied. Before the
+// retry another writer writes exactly the same event.
+func TestAppend_SameEventOfAnotherWriterBeforeRetry(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -145,10 +145,10 @@ func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
 			defer b.inject(embedded.Fault{Effect: embedded.EffectReset, Operation: "PutItem", Nth: 1})()
 			_, err := w.Append(t.Context(), []byte("event"))
 			if !errors.Is(err, dynajournal.ErrWriterConflict) && !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-				t.Errorf("the writer whose put was lost is told %v, though the event is the other's", err)
+				t.Errorf("the writer whose put was lost gets %v, although the event is the other writer's", err)
 			}
 			if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterEnded) {
-				t.Errorf("then it is told %v, want that it has ended", err)
+				t.Errorf("then it gets %v, want that it has ended", err)
 			}
 			b.write(other, 1)
 			if got := numbers(b.read(b.open(), "a", dynajournal.Range{})); !slices.Equal(got, span(1, 2)) {
@@ -158,9 +158,9 @@ func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
 	}
 }
 
-// TestEventWithoutItsMarkIsFound refuses the high mark: the outcome is unknown, every reader finds
+// TestAppend_MarkRefused refuses the high mark. The outcome is unknown, every reader finds
 // the event, and a recovery puts the mark.
-func TestEventWithoutItsMarkIsFound(t *testing.T) {
+func TestAppend_MarkRefused(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.HashKeyUnprefixed} {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 			_, err := w.Append(t.Context(), []byte("event"))
 			stop()
 			if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-				t.Fatalf("Append without its mark is told %v, want that the outcome is unknown", err)
+				t.Fatalf("Append without its mark returned %v, want an unknown outcome", err)
 			}
 			if got := b.bounds(j, "a"); got.Highest != 3 {
 				t.Errorf("the highest number is %d, want 3", got.Highest)
@@ -198,9 +198,9 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 	}
 }
 
-// TestEventTakenOverByARecoveryIsAcknowledged lets another writer recover between the event's put
-// and the mark's.
-func TestEventTakenOverByARecoveryIsAcknowledged(t *testing.T) {
+// TestAppend_RecoveryBeforeMark lets another writer recover between the put of the
+// event and the put of the mark.
+func TestAppend_RecoveryBeforeMark(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, legacy.HashKey)
 	reader := b.open()
@@ -216,17 +216,17 @@ func TestEventTakenOverByARecoveryIsAcknowledged(t *testing.T) {
 		t.Errorf("Append of an event that a recovery has found: %v", err)
 	}
 	if n, err := other.NextSequenceNumber(t.Context()); err != nil || n != 2 {
-		t.Errorf("the other goes on at %d, %v; want 2", n, err)
+		t.Errorf("the other writer continues at %d, %v; want 2", n, err)
 	}
 	b.write(other, 1)
 	if _, err := w.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
-		t.Errorf("the first writer is told %v, want a conflict", err)
+		t.Errorf("the first writer gets %v, want a conflict", err)
 	}
 }
 
-// TestStaleWriterWhereEventsWereRemoved lets a writer continue where events were written and
-// removed in between. It gets a conflict, and nothing of it stays.
-func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
+// TestAppend_StaleWriterAtRemovedNumber lets a writer continue at numbers where events were written
+// and removed meanwhile. The writer gets a conflict, and leaves nothing.
+func TestAppend_StaleWriterAtRemovedNumber(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		for _, shards := range []int{1, 3, 1000} {
@@ -241,7 +241,7 @@ func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 				b.deleteTo(w, 6, legacy.Permanent)
 				before := b.items()
 				if _, err := stale.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
-					t.Errorf("the stale writer is told %v, want a conflict", err)
+					t.Errorf("the stale writer gets %v, want a conflict", err)
 				}
 				if after := b.items(); len(after) != len(before) {
 					t.Errorf("the stale writer has left %d items where %d were", len(after), len(before))
@@ -255,9 +255,9 @@ func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 	}
 }
 
-// TestStaleWriterWhoseEventWasMarked has a writer whose event a recovery has found and marked as
-// deleted before its append returns.
-func TestStaleWriterWhoseEventWasMarked(t *testing.T) {
+// TestAppend_EventMarkedBeforeReturn lets a recovery find an event, and mark it as deleted, before
+// the writer's append returns.
+func TestAppend_EventMarkedBeforeReturn(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, legacy.HashKey)
 	reader := b.open()
@@ -293,24 +293,24 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Recover: %v", err)
 			}
-			// Nothing else remembers the snapshot there.
+			// The naive layouts store the snapshot's number only with the next event.
 			if layout == legacy.Naive || layout == legacy.NaiveProcessor {
 				b.write(w, 1)
 			}
 			if _, err := stale.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
-				t.Errorf("the writer of before is told %v, want a conflict", err)
+				t.Errorf("the earlier writer gets %v, want a conflict", err)
 			}
 			b.write(w, 1)
 			got := numbers(b.read(b.open(), "a", dynajournal.Range{From: 4}))
 			if len(got) == 0 || got[0] != 21 {
-				t.Errorf("after the journal there is %v, want 21 and so on", got)
+				t.Errorf("the next events are %v, want 21 and so on", got)
 			}
 		})
 	}
 }
 
-// TestInterruptedDeletionIsFinishedByTheNext stops a deletion at each of its requests.
-func TestInterruptedDeletionIsFinishedByTheNext(t *testing.T) {
+// TestDeleteTo_Interrupted stops a deletion at each of its requests.
+func TestDeleteTo_Interrupted(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		for _, how := range []legacy.Deletion{legacy.Permanent, legacy.Mark} {
@@ -319,7 +319,7 @@ func TestInterruptedDeletionIsFinishedByTheNext(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s %d", layout, how), func(t *testing.T) {
 				t.Parallel()
-				// Each request once undone, once done and its answer lost.
+				// Each request is once not applied, and once applied with a lost response.
 				for try, cut := 2, true; cut; try += testsize.Of(3, 1) {
 					nth, applied := try/2, try%2 == 1
 					b := newFixture(t, layout)
@@ -348,8 +348,9 @@ func TestInterruptedDeletionIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// TestCancelledAppend ends the context before the event is sent, and between two tries of its put.
-func TestCancelledAppend(t *testing.T) {
+// TestAppend_Cancelled ends the context before the event is sent, and between two attempts of its
+// put.
+func TestAppend_Cancelled(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -377,7 +378,7 @@ func TestCancelledAppend(t *testing.T) {
 			_, err := w.Append(ctx, []byte("event"))
 			close(returned)
 			if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-				t.Errorf("Append whose context ends after it was sent: %v, want that the outcome is unknown", err)
+				t.Errorf("Append whose context ends after it was sent: %v, want an unknown outcome", err)
 			}
 			if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterEnded) {
 				t.Errorf("then Append returns %v, want that the writer has ended", err)
@@ -386,9 +387,9 @@ func TestCancelledAppend(t *testing.T) {
 	}
 }
 
-// TestSameEventOfAnotherWriterIsAConflict has two writers that write the very same event, and no
+// TestAppend_SameEventOfAnotherWriter lets two writers write exactly the same event, without a
 // fault.
-func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
+func TestAppend_SameEventOfAnotherWriter(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		b := newFixture(t, layout)
@@ -397,14 +398,14 @@ func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
 		w, other := b.recovered(j, "a"), b.recovered(j, "a")
 		b.write(other, 1)
 		if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterConflict) {
-			t.Errorf("%s: the second writer of an event is told %v, want a conflict", layout, err)
+			t.Errorf("%s: the second writer of an event gets %v, want a conflict", layout, err)
 		}
 	}
 }
 
-// TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing removes an event between the reading and
-// the marking of a deletion.
-func TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing(t *testing.T) {
+// TestDeleteTo_EventRemovedBeforeMark removes an event after a deletion has read
+// it and before the deletion marks it.
+func TestDeleteTo_EventRemovedBeforeMark(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.NaiveProcessor} {
 		b := newFixture(t, layout)

@@ -14,7 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// parsed is an item in DynamoDB JSON; false if it is none.
+// parsed returns an item that is given in DynamoDB JSON. It reports false if the text is not such
+// an item.
 func parsed(data []byte) (dynamo.Attributes, bool) {
 	var raw map[string]struct {
 		S, N *string
@@ -42,7 +43,7 @@ func parsed(data []byte) (dynamo.Attributes, bool) {
 	return item, true
 }
 
-// goldenItems are the items of all golden journals, in DynamoDB JSON.
+// goldenItems returns the items of all golden journals, in DynamoDB JSON.
 func goldenItems(tb testing.TB) [][]byte {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))
@@ -71,8 +72,8 @@ func goldenItems(tb testing.TB) [][]byte {
 	return all
 }
 
-// FuzzDecode reads any item as an event. An event that was read is encoded to an item that reads
-// the same.
+// FuzzDecode decodes any item as an event. An event that can be decoded must encode to an item that
+// decodes to the same event.
 func FuzzDecode(f *testing.F) {
 	for _, item := range goldenItems(f) {
 		var key struct{ Key struct{ S string } }
@@ -110,7 +111,7 @@ func FuzzDecode(f *testing.F) {
 		for _, l := range Layouts() {
 			again, _, err := decode(pid, seq, "key", encode(l, dynamo.Attributes{}, &e.Event))
 			if err != nil {
-				t.Fatalf("%s: %+v is encoded to what can't be read: %v", l, e, err)
+				t.Fatalf("%s: %+v is encoded to an item that can't be read: %v", l, e, err)
 			}
 			if want := e.Event; string(again.Bytes) != string(want.Bytes) ||
 				again.SerializerID != want.SerializerID || again.SerializerManifest != want.SerializerManifest {
@@ -120,7 +121,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzIDOf reads the id in any key. One that it finds makes the same key again.
+// FuzzIDOf reads the id in any key. An id that it finds must make the same key again.
 func FuzzIDOf(f *testing.F) {
 	for _, key := range []string{"journal-P-a-1", "journal-SH-a-b-0", "journal-P--1", "journal-P-a-01", "P-a-1",
 		"journal-SL-a-1", "journal-P-a-9223372036854775808", "-", ""} {
@@ -141,8 +142,8 @@ func FuzzIDOf(f *testing.F) {
 	})
 }
 
-// TestGoldenEventsAreEncodedToTheSameBytes decodes and encodes every golden event.
-func TestGoldenEventsAreEncodedToTheSameBytes(t *testing.T) {
+// TestGolden_EncodesToSameBytes decodes and encodes every golden event.
+func TestGolden_EncodesToSameBytes(t *testing.T) {
 	t.Parallel()
 	events := 0
 	for _, data := range goldenItems(t) {
@@ -170,6 +171,6 @@ func TestGoldenEventsAreEncodedToTheSameBytes(t *testing.T) {
 		events++
 	}
 	if events < 50 {
-		t.Errorf("there were %d events only", events)
+		t.Errorf("there were only %d events", events)
 	}
 }

@@ -114,7 +114,7 @@ func (b *fixture) put(items ...attributes) {
 	}
 }
 
-// items are all items of the table, by their keys.
+// items returns all items of the table, by their keys.
 func (b *fixture) items() map[string]attributes {
 	b.Helper()
 	all := map[string]attributes{}
@@ -144,7 +144,8 @@ func keyOf(item attributes) string {
 	return ""
 }
 
-// unprefixed are items as the first versions had them, whose keys lack the journal's name.
+// unprefixed returns items in the form of the first versions, whose keys do not contain the
+// journal's name.
 func unprefixed(items []attributes) []attributes {
 	var all []attributes
 	for _, item := range items {
@@ -155,9 +156,9 @@ func unprefixed(items []attributes) []attributes {
 	return all
 }
 
-// TestGoldenJournalsAreRead reads what the plug-in wrote, and compares it with those replays of the
-// plug-in after which nothing was changed.
-func TestGoldenJournalsAreRead(t *testing.T) {
+// TestGolden_ReadsPluginJournals reads the plug-in's journals, and compares them with the replays
+// of the plug-in after which nothing was changed.
+func TestGolden_ReadsPluginJournals(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios(t) {
 		for _, layout := range []legacy.Layout{legacy.HashKey, legacy.HashKeyUnprefixed} {
@@ -234,7 +235,7 @@ func checkReplay(b *fixture, j *legacy.Journal, step goldenStep) {
 	}
 }
 
-// checkGoingOn recovers each id, and appends.
+// checkGoingOn recovers each id, and appends to it.
 func checkGoingOn(b *fixture, j *legacy.Journal, s scenario) {
 	b.Helper()
 	pid := s.steps[0].Pid
@@ -243,14 +244,14 @@ func checkGoingOn(b *fixture, j *legacy.Journal, s scenario) {
 	b.write(w, 2)
 	got := numbers(b.read(b.open(), pid, dynajournal.Range{}))
 	if want := append(before, highest+1, highest+2); !slices.Equal(got, want) {
-		b.Errorf("after going on the events are %v, want %v", got, want)
+		b.Errorf("after the append the events are %v, want %v", got, want)
 	}
 }
 
-// TestItemsWrittenFromGoAreThoseOfThePlugIn does the plug-in's steps again: the same items, but for
-// its slips. Marking from number 0 on has left an item without an event and a mark of number 0;
-// removing has left no low marks.
-func TestItemsWrittenFromGoAreThoseOfThePlugIn(t *testing.T) {
+// TestGolden_WritesPluginItems repeats the plug-in's steps and expects the same items,
+// except for the plug-in's mistakes: its marking from number 0 on has left an item without an event
+// and a mark of number 0, and its removing has left no low marks.
+func TestGolden_WritesPluginItems(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -281,7 +282,7 @@ func TestItemsWrittenFromGoAreThoseOfThePlugIn(t *testing.T) {
 	}
 }
 
-// redo does a step of the plug-in again.
+// redo repeats a step of the plug-in.
 func redo(b *fixture, j *legacy.Journal, s scenario, step goldenStep) {
 	b.Helper()
 	w := b.recovered(j, step.Pid)
@@ -306,7 +307,7 @@ func redo(b *fixture, j *legacy.Journal, s scenario, step goldenStep) {
 			how = legacy.Permanent
 		}
 		b.deleteTo(w, step.To, how)
-	case "delete": // of single events, which the API here has no word for
+	case "delete": // of single events, which this package does not support
 		for _, seq := range step.Seqs {
 			markOne(b, step.Pid, seq, legacy.DefaultSequenceShards)
 		}
@@ -314,7 +315,7 @@ func redo(b *fixture, j *legacy.Journal, s scenario, step goldenStep) {
 }
 
 // goldenPayload returns the payload that the plug-in wrote at a number. For a removed event it
-// returns a payload of another event.
+// returns the payload of another event.
 func goldenPayload(b *fixture, s scenario, pid string, seq int64) serialization.Payload {
 	b.Helper()
 	for _, item := range s.items {

@@ -8,24 +8,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// hashKey is the layout with a hash key only. It keeps these invariants among writers in Go:
+// hashKey is the layout with a hash key only. Writers in Go maintain these invariants:
 //
 //   - A high mark with the value n is put only by a writer that has put event n, or found it. A low
-//     mark with the value n is put only before the item n is removed, or after it was marked. Both
-//     only rise, and no mark is ever removed.
+//     mark with the value n is put only before item n is removed, or after it was marked. Both
+//     marks only rise, and no mark is ever removed.
 //   - An event is acknowledged when the high mark of its shard is at its number n or above. Its
-//     writer puts the mark if nobody has done so before.
+//     writer puts the mark if no other writer has done so before.
 //   - Therefore at most one event is stored beyond the highest mark: its writer has not put the
-//     mark yet, or got an unknown outcome. A search for the highest number reads there too, and a
+//     mark yet, or got an unknown outcome. A search for the highest number also reads there, and a
 //     recovery puts the mark before it continues.
 //   - The key of a removed event is free again. A late writer that puts event n there finds the
 //     high mark of its shard at n or above, and also the low mark, which was put before the item
-//     was removed. It removes its event again and has lost. If the low mark is lower, a recovery
-//     has found the event and put the high mark.
+//     was removed. It then removes its event again, and its append is a conflict. If the low mark
+//     is lower, a recovery has found the event and put the high mark.
 type hashKey struct {
 	client      *dynamo.Client
 	table       string
-	prefix      string // of every key: the name of the journal and a dash, or empty
+	prefix      string // the beginning of every key: the name of the journal and a dash, or empty
 	shards      int64
 	batch       int64 // number of keys in a request
 	parallelism int

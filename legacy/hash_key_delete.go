@@ -10,10 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// deleteTo deletes in ascending steps, each of which ends before the next begins. A step has at
-// most as many numbers as there are shards, so a low mark is replaced only by that of a number of a
-// later step. After a crash the lowest low mark is therefore at most the first number that is left,
-// and the next deletion begins there.
+// deleteTo deletes in ascending steps, each of which ends before the next starts. A step has at
+// most as many numbers as there are shards, so a low mark is replaced only by a number of a later
+// step. After a crash the lowest low mark is therefore at most the first number that was not
+// deleted, and the next deletion starts there.
 func (s *hashKey) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to, _ int64, mark bool) (int64, error) {
 	low, err := s.readMarks(ctx, m, lowKind, pid)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *hashKey) firstLeft(low []int64) int64 {
 	return least
 }
 
-// deleteStep deletes the numbers lo to hi. low has the values of the low marks by shard.
+// deleteStep deletes the numbers lo to hi. low contains the values of the low marks by shard.
 func (s *hashKey) deleteStep(
 	ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, low []int64, mark bool,
 ) (int64, error) {
@@ -75,7 +75,7 @@ func (s *hashKey) deleteStep(
 	return deleted, nil
 }
 
-// raiseLowMarks puts the low mark of each number, unless it is as high already.
+// raiseLowMarks puts the low mark of each number, unless the stored mark is as high.
 func (s *hashKey) raiseLowMarks(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, low []int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.parallelism)

@@ -12,7 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// readMarks reads all marks of a kind. The result has their values by shard, -1 for a missing mark.
+// readMarks reads all marks of a kind. It returns their values by shard, with -1 for a missing
+// mark.
 func (s *hashKey) readMarks(ctx context.Context, m *dynamo.Meter, kind, pid string) ([]int64, error) {
 	keys, values := make([]dynamo.Attributes, s.shards), make([]int64, s.shards)
 	shardOf := make(map[string]int, s.shards)
@@ -71,8 +72,8 @@ func (s *hashKey) highest(ctx context.Context, m *dynamo.Meter, pid string) (int
 	return s.beyond(ctx, m, pid, max(0, slices.Max(high)))
 }
 
-// beyond returns the last number of the consecutive events that begin after a high mark. Their
-// writer has not put its mark.
+// beyond returns the last number of the consecutive events after a high mark, whose writer has not
+// put their mark.
 func (s *hashKey) beyond(ctx context.Context, m *dynamo.Meter, pid string, mark int64) (int64, error) {
 	for seq := mark; seq < dynajournal.MaxSequenceNumber; seq++ {
 		item, err := s.client.Get(ctx, m, s.table, s.eventKey(pid, seq+1))
@@ -86,7 +87,7 @@ func (s *hashKey) beyond(ctx context.Context, m *dynamo.Meter, pid string, mark 
 	return dynajournal.MaxSequenceNumber, nil
 }
 
-// markMovesUp is the condition of the put of a mark.
+// markMovesUp is the condition on which a mark is put.
 const markMovesUp = "attribute_not_exists(" + attrSequence + ") OR " + attrSequence + " < :v"
 
 func (s *hashKey) putMark(ctx context.Context, m *dynamo.Meter, kind, pid string, seq int64) error {
@@ -105,7 +106,7 @@ func (s *hashKey) raise(ctx context.Context, m *dynamo.Meter, kind, pid string, 
 	return nil
 }
 
-// lowMark returns the low mark of the shard of a number, 0 without one.
+// lowMark returns the low mark of the shard of a number, or 0 without one.
 func (s *hashKey) lowMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
 	item, err := s.client.Get(ctx, m, s.table, s.markKey(lowKind, pid, seq))
 	if err != nil {

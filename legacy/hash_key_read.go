@@ -13,7 +13,7 @@ import (
 )
 
 // items reads in requests of at most batch keys, with at most parallelism requests in flight. It
-// holds the responses that were read ahead of the current one.
+// keeps the responses that were read ahead in memory.
 func (s *hashKey) items(
 	ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error,
 ) error {
@@ -22,14 +22,14 @@ func (s *hashKey) items(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var ahead []chunkRequest
-	defer func() { // no request outlives the reading
+	defer func() { // no request continues after the read
 		cancel()
 		for _, r := range ahead {
 			<-r.answer
 		}
 	}()
-	// No more is read ahead than is wanted. Not every number has an event, so more requests may
-	// follow.
+	// Not more is read ahead than is wanted. More requests may follow, because not every number has
+	// an event.
 	most := min(int64(s.parallelism), (wanted-1)/s.batch+1)
 	next, done := from, false
 	for !done || len(ahead) > 0 {
@@ -92,7 +92,7 @@ func (s *hashKey) emitChunk(
 	return nil
 }
 
-// chunk reads the items of the numbers lo to hi. The result has them by key.
+// chunk reads the items of the numbers lo to hi, and returns them by key.
 func (s *hashKey) chunk(
 	ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64,
 ) (map[string]dynamo.Attributes, error) {

@@ -39,9 +39,10 @@ func (s *hashKey) takeOver(ctx context.Context, m *dynamo.Meter, pid string, sna
 	}
 }
 
-// fence takes the number after the highest, like an event that was written and removed, before a
-// writer continues after a snapshot beyond it: an earlier writer that puts there has lost. It
-// returns dynamo.ErrConditionFailed if another writer was first.
+// fence takes the number after the highest, as if an event had been written and removed there. It
+// is called before a writer continues after a snapshot beyond that number: an earlier writer that
+// puts an event there gets a conflict. It returns dynamo.ErrConditionFailed if another writer was
+// first.
 func (s *hashKey) fence(ctx context.Context, m *dynamo.Meter, pid string, seq int64) error {
 	if err := s.raise(ctx, m, lowKind, pid, seq); err != nil {
 		return err
@@ -70,11 +71,11 @@ func (s *hashKey) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 	case !ours: // another writer may have put the same event and its mark
 		return unsure(err)
 	}
-	return nil // the mark is from an earlier attempt, or from a recovery that has found the event
+	return nil // an earlier attempt has put the mark, or a recovery that has found the event
 }
 
 // takeBack removes an event that was put at a number that had been removed before. No reader uses
-// it. An event that was marked as deleted in between was taken over, and stays.
+// it. If the event was marked as deleted meanwhile, a recovery has taken it over, and it stays.
 func (s *hashKey) takeBack(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 	err := s.client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.table,

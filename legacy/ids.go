@@ -18,12 +18,12 @@ import (
 const maxSegments = 1000
 
 // CurrentPersistenceIDs lists the persistence ids that have events, or in the hash-key-only layouts
-// had events, each once, in no order. The layouts have no index, so it always scans the table, in
-// opts.Segments segments at the same time. It keeps 32 bytes of memory for each id. An id whose
-// first event is written during the scan may be listed or not.
+// had events, each once, in no particular order. The layouts have no index, so it always scans the
+// table, in opts.Segments segments at the same time. It uses 32 bytes of memory for each id. An id
+// whose first event is written during the scan may be missing.
 //
 // Errors: [ErrNotInLayout] for opts.After, Prefix and Sorted, [dynajournal.ErrInvalidArgument],
-// [dynajournal.ErrClosed] and those of any request. After an error the sequence ends.
+// [dynajournal.ErrClosed] and request errors. After an error the sequence ends.
 func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts dynajournal.IDsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		listed := 0

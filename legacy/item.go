@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// Attribute names. The hash-key-only layouts have attrKey, and attrSequence in marks. The naive
-// layouts have one of the id attributes as the hash key, and attrSequence as the range key.
+// Attribute names. The hash-key-only layouts have attrKey, and attrSequence in marks. In the naive
+// layouts, the hash key is attrPersistenceID or attrProcessorID, and the range key is attrSequence.
 const (
 	attrKey           = "key"
 	attrPersistenceID = "persistenceId"
@@ -36,9 +36,9 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// message returns the serialized form of an event, with the fields that Akka 2.3 wrote: a message
+// message returns the serialized form of an event, with the fields that Akka 2.3 wrote. A message
 // of 0.3 has no writer, and has flags that are never set. In the naive layouts the writer's UUID is
-// added, so that a writer recognizes its own event. Readers that do not know the field skip it.
+// added, so that a writer recognizes its own event. Readers that do not know that field skip it.
 func message(l Layout, e *dynajournal.Event) []byte {
 	m := &persistentpb.PersistentMessage{
 		Payload:       &persistentpb.PersistentPayload{SerializerId: &e.SerializerID, Payload: e.Bytes},

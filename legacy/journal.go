@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Journal is an open journal of an older layout. It is safe for concurrent use. A process needs
-// only one. Close it at the end.
+// Journal is an open journal of an older layout. It is safe for concurrent use, and a process needs
+// only one. Close it when it is no longer used.
 type Journal struct {
 	config Config
 	client *dynamo.Client
@@ -18,11 +18,11 @@ type Journal struct {
 	life   lifetime.Lifetime
 }
 
-// Open opens a journal whose table exists (see [CreateTable]), and checks that the table has the
-// key of the layout.
+// Open opens a journal whose table exists, and checks that the table has the key of the layout.
+// [CreateTable] makes the table.
 //
-// Errors: [dynajournal.ErrInvalidArgument], ErrTableNotFound, ErrTableSchema (it names the layouts
-// that the table could have), and those of any request.
+// Errors: [dynajournal.ErrInvalidArgument], ErrTableNotFound, ErrTableSchema (which names the
+// layouts that fit the table), and request errors.
 func Open(ctx context.Context, config Config) (*Journal, error) {
 	config, client, err := config.connect()
 	if err != nil {
@@ -60,10 +60,10 @@ func (c *Config) store(client *dynamo.Client, start func(work func())) store {
 	return s
 }
 
-// Close ends the journal. Reading stops immediately. Close waits for appends that were sent, up to
-// Config.Journal.OperationTimeout. Every later call returns [dynajournal.ErrClosed]. Closing twice
-// does nothing. Close does not wait for the body of a loop or a Recover handler, and may be called
-// in one: the loop or Recover then ends with ErrClosed.
+// Close closes the journal. It stops reads at once, and waits up to Config.Journal.OperationTimeout
+// for appends that were sent. Every later call returns [dynajournal.ErrClosed]. A second Close does
+// nothing. The error is always nil. Close does not wait for the body of a loop or a Recover
+// handler, and may be called there: the loop or Recover then ends with ErrClosed.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.Journal.OperationTimeout)
 	j.client.Close()
@@ -73,7 +73,7 @@ func (j *Journal) Close() error {
 // Layout returns the layout of the journal.
 func (j *Journal) Layout() Layout { return j.config.Layout }
 
-// begin enters an operation that reads.
+// begin starts an operation that reads.
 func (j *Journal) begin(ctx context.Context, pid string) (context.Context, func(), error) {
 	if err := j.config.checkID(pid); err != nil {
 		return nil, nil, err

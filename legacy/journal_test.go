@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-func TestLayoutsHaveTheNamesOfTheCommand(t *testing.T) {
+func TestParseLayout_CommandNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"hash-key", "hash-key-unprefixed", "naive", "naive-processor"} {
 		l, err := legacy.ParseLayout(name)
@@ -32,8 +32,8 @@ func TestLayoutsHaveTheNamesOfTheCommand(t *testing.T) {
 	}
 }
 
-// TestTableOfAnotherLayoutIsNamed opens the table of each layout as each other.
-func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
+// TestOpen_TableOfAnotherLayout opens the table of each layout as a table of each other layout.
+func TestOpen_TableOfAnotherLayout(t *testing.T) {
 	t.Parallel()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
 		}
 		if _, err := legacy.Open(t.Context(),
 			config(l, dynajournal.DefaultSnapshotTable)); !errors.Is(err, dynajournal.ErrTableSchema) ||
-			!strings.Contains(err.Error(), "it looks like no journal") {
+			!strings.Contains(err.Error(), "it does not look like a journal") {
 			t.Errorf("a table of snapshots opened as %s: %v", l, err)
 		}
 		if _, err := legacy.Open(t.Context(), config(l, "none")); !errors.Is(err, dynajournal.ErrTableNotFound) {
@@ -119,15 +119,15 @@ func TestConfigurationIsChecked(t *testing.T) {
 		c := b.config
 		change(&c)
 		if _, err := legacy.Open(t.Context(), c); !errors.Is(err, dynajournal.ErrInvalidArgument) {
-			t.Errorf("Open with %s: %v, want that an argument is wrong", name, err)
+			t.Errorf("Open with %s: %v, want an invalid argument", name, err)
 		}
 		if err := legacy.CreateTable(t.Context(), c); !errors.Is(err, dynajournal.ErrInvalidArgument) {
-			t.Errorf("CreateTable with %s: %v, want that an argument is wrong", name, err)
+			t.Errorf("CreateTable with %s: %v, want an invalid argument", name, err)
 		}
 	}
 }
 
-func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
+func TestWriter_InvalidArguments(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -194,9 +194,9 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 	}
 }
 
-// TestLongestID stores and numbers an id of which the longest key is at the limit, and refuses one
-// a byte longer.
-func TestLongestID(t *testing.T) {
+// TestRecover_LongestID stores an id whose longest key is at the limit, and refuses an id that is
+// one byte longer.
+func TestRecover_LongestID(t *testing.T) {
 	t.Parallel()
 	for layout, longest := range map[legacy.Layout]int{
 		legacy.HashKey:           2048 - len("journal-SH--9223372036854775807"),
@@ -226,7 +226,7 @@ func TestLongestID(t *testing.T) {
 	}
 }
 
-func TestConfirmations(t *testing.T) {
+func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -267,9 +267,9 @@ func TestConfirmations(t *testing.T) {
 	}
 }
 
-// TestLastEventOfTheNaiveLayouts deletes everything: the number of the last event is never given
-// again.
-func TestLastEventOfTheNaiveLayouts(t *testing.T) {
+// TestDeleteTo_LastEventInNaiveLayouts deletes everything: the number of the last event is never
+// used again.
+func TestDeleteTo_LastEventInNaiveLayouts(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.Naive, legacy.NaiveProcessor} {
 		b := newFixture(t, layout)
@@ -301,9 +301,9 @@ func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 	}
 }
 
-// TestDeletionBeginsBeforeSingleEventsThatWereDeleted has low marks of single events, as the old
-// plug-in leaves them: in one shard, and in all.
-func TestDeletionBeginsBeforeSingleEventsThatWereDeleted(t *testing.T) {
+// TestDeleteTo_AfterSingleDeletions stores low marks of single events, as the old
+// plug-in leaves them: in one shard, and in all shards.
+func TestDeleteTo_AfterSingleDeletions(t *testing.T) {
 	t.Parallel()
 	for shards, singles := range map[int64][]int64{1000: {6}, 3: {4, 6, 8}} {
 		b := newFixture(t, legacy.HashKey)
@@ -324,7 +324,7 @@ func TestDeletionBeginsBeforeSingleEventsThatWereDeleted(t *testing.T) {
 	}
 }
 
-func TestPersistenceIDsAreListedOnce(t *testing.T) {
+func TestCurrentPersistenceIDs_EachOnce(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 				b.write(gone, 3)
 				b.deleteTo(gone, 3, legacy.Permanent)
 				want = append(want, "gone")
-				// What marking of an id that was never written leaves, and other things.
+				// Other items, and an item that results from marking an id that was never written.
 				b.put(with(eventKey(layout, "never", 0), attributes{"deleted": text("true")}))
 				b.put(with(eventKey(layout, "never", 3), attributes{"deleted": text("true")}))
 				b.put(attributes{"key": text("something else")}, attributes{"key": text("journal-P-x"), "payload": binary("")},
@@ -388,7 +388,7 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 				}
 			}
 			n := 0
-			// A loop that is left ends the scan.
+			// Leaving the loop ends the scan.
 			for range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Segments: 4}) {
 				if n++; n == 3 {
 					break
@@ -434,9 +434,9 @@ func TestClosedJournal(t *testing.T) {
 	}
 }
 
-// TestValuesAreWrittenByTheSerializersOfToday appends a string, a payload of Java's serialization,
-// and reads both.
-func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
+// TestAppend_CurrentSerializers appends a string and a payload in Java's
+// serialization, and reads both.
+func TestAppend_CurrentSerializers(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
 		b := newFixture(t, layout)
@@ -473,7 +473,7 @@ func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 	}
 }
 
-func TestEagerDecoding(t *testing.T) {
+func TestEvents_DecodeEagerly(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, legacy.HashKey)
 	b.config.Journal.DecodeEagerly = true

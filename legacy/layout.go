@@ -15,18 +15,18 @@ const (
 	// HashKey is the layout of 0.3. It has one hash key, and every key begins with the journal's
 	// name.
 	HashKey Layout = iota + 1
-	// HashKeyUnprefixed is the layout of the first versions. Its keys lack the journal's name, so a
-	// table has one journal.
+	// HashKeyUnprefixed is the layout of the first versions. Its keys do not contain the journal's
+	// name, so a table has a single journal.
 	HashKeyUnprefixed
-	// Naive has one item for an event, with the persistence id and the sequence number as its key,
-	// and nothing but the payload.
+	// Naive has one item for each event. The persistence id and the sequence number are its key,
+	// and the payload is its only other attribute.
 	Naive
-	// NaiveProcessor is the first form of Naive, with the processor id, marks of deletion and
-	// confirmations.
+	// NaiveProcessor is the first form of Naive, with the processor id in the key, deletion marks
+	// and confirmations.
 	NaiveProcessor
 )
 
-// names has the values of the flag --layout of the command.
+// names contains the values of the command's flag --layout.
 var names = map[Layout]string{
 	HashKey:           "hash-key",
 	HashKeyUnprefixed: "hash-key-unprefixed",
@@ -37,7 +37,7 @@ var names = map[Layout]string{
 // Layouts returns all older layouts.
 func Layouts() []Layout { return []Layout{HashKey, HashKeyUnprefixed, Naive, NaiveProcessor} }
 
-// String returns the name that ParseLayout takes.
+// String returns the name that [ParseLayout] accepts.
 func (l Layout) String() string {
 	if name, ok := names[l]; ok {
 		return name
@@ -45,7 +45,7 @@ func (l Layout) String() string {
 	return fmt.Sprintf("layout %d", int(l))
 }
 
-// ParseLayout returns the layout of a name: hash-key, hash-key-unprefixed, naive or
+// ParseLayout returns the layout with a name: hash-key, hash-key-unprefixed, naive or
 // naive-processor. For any other name it returns [dynajournal.ErrInvalidArgument].
 func ParseLayout(name string) (Layout, error) {
 	var all []string
@@ -61,5 +61,5 @@ func ParseLayout(name string) (Layout, error) {
 
 func (l Layout) hashKeyOnly() bool { return l == HashKey || l == HashKeyUnprefixed }
 
-// marks reports whether the layout has attributes for marks of deletion and confirmations.
+// marks reports whether the layout has attributes for deletion marks and confirmations.
 func (l Layout) marks() bool { return l != Naive }

@@ -7,14 +7,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Listing has the items of the table for one persistence id, in ascending order.
+// Listing contains the numbers of the items of a persistence id, each list in ascending order.
 type Listing struct {
-	// LowMarks and HighMarks are the values of the stored marks. The naive layouts have none.
+	// LowMarks and HighMarks contain the values of the stored marks. The naive layouts have none.
 	LowMarks, HighMarks []int64
-	// SequenceNumbers are the numbers of the events. Deleted are those that are marked as deleted.
+	// SequenceNumbers contains the numbers of the events. Deleted contains the numbers of the
+	// events that are marked as deleted.
 	SequenceNumbers, Deleted []int64
-	// WithoutPayload are the numbers of items without an event. Marking a number without an event
-	// made them.
+	// WithoutPayload contains the numbers of items without an event. Such items are the result of
+	// marking a number without an event.
 	WithoutPayload []int64
 }
 

@@ -12,8 +12,8 @@ import (
 
 func TestMaybeAppliedReportsWhetherACallMayHaveChangedWhatIsStored(t *testing.T) {
 	t.Parallel()
-	// With more than one, marks are put at the same time: the first refusal cancels the others, and
-	// what became of those is not known.
+	// With more than one, marks are put at the same time. The first refusal cancels the others,
+	// whose outcome is then unknown.
 	const deleted = 1
 	calls := map[string]func(ctx context.Context, b *fixture, w *legacy.Writer) error{
 		"Append": func(ctx context.Context, _ *fixture, w *legacy.Writer) error {

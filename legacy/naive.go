@@ -12,14 +12,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// naive is the layout of one item for an event. It keeps these invariants among writers in Go:
+// naive is the layout with one item for each event. Writers in Go maintain these invariants:
 //
-//   - The highest number is that of the last item and is stored nowhere else. So the last item is
-//     never removed: it is marked if the layout has marks, otherwise its removal is refused.
-//   - An event is put under the condition that no item has its number. A removed number is free
-//     again. So a writer first checks that no item has its number or a higher one: a number is
-//     removed only while there is such an item. Between the check and the put another writer could
-//     write, go beyond and remove. The layout can't prevent that.
+//   - The highest number is the number of the last item, and is stored nowhere else. So the last
+//     item is never removed: it is marked if the layout has marks, otherwise its removal is
+//     refused.
+//   - An event is put on the condition that no item has its number. A removed number is free again.
+//     So a writer first checks that no item has its number or a higher one: a number is removed
+//     only while there is such an item. Between the check and the put another writer could write
+//     that number and later ones, and remove that number. The layout can't prevent that.
 type naive struct {
 	client      *dynamo.Client
 	table       string
@@ -42,7 +43,8 @@ func (s *naive) query(pid string, lo, hi int64) *dynamodb.QueryInput {
 	}
 }
 
-// end returns the number of the first or the last item of an id at or after from, 0 without one.
+// end returns the number of the first or the last item of an id at or after from, or 0 without such
+// an item.
 func (s *naive) end(ctx context.Context, m *dynamo.Meter, pid string, from int64, last bool) (int64, error) {
 	in := s.query(pid, from, unlimited)
 	in.Limit, in.ScanIndexForward = aws.Int32(1), aws.Bool(!last)
@@ -76,7 +78,8 @@ func (s *naive) bounds(ctx context.Context, m *dynamo.Meter, pid string) (dynajo
 	return dynajournal.Bounds{Lowest: lowest, Highest: highest}, nil
 }
 
-// takeOver continues after the snapshot. Its number is stored with the first event that is written.
+// takeOver continues after the snapshot. The number of the snapshot takes effect with the first
+// event that is written.
 func (s *naive) takeOver(ctx context.Context, m *dynamo.Meter, pid string, snapshot int64) (int64, error) {
 	highest, err := s.highest(ctx, m, pid)
 	return max(highest, snapshot), err
@@ -125,7 +128,7 @@ func (s *naive) items(
 	}
 }
 
-// maxPage is above the number of items of a usual page of 1 MB.
+// maxPage is larger than the number of items in a usual page of 1 MB.
 const maxPage = 1000
 
 func (s *naive) deleteTo(

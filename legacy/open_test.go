@@ -54,7 +54,7 @@ func (b *fixture) open() *legacy.Journal {
 	return j
 }
 
-// recovered recovers an id without looking at its events.
+// recovered recovers an id without replaying its events.
 func (b *fixture) recovered(j *legacy.Journal, pid string) *legacy.Writer {
 	b.Helper()
 	w, err := j.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)

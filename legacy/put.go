@@ -14,12 +14,12 @@ var (
 	errUnsure = errors.New("the outcome of the event is not known")
 )
 
-// unsure returns an error after which it is not known whether the event counts.
+// unsure returns an error for an unknown outcome: readers may or may not find the event.
 func unsure(cause error) error { return fmt.Errorf("%w: %w", errUnsure, cause) }
 
-// putEvent puts an event if no item has its key. ours reports whether the item is known to be of
-// this put. It is false if a response was lost and an equal event is stored: another writer may
-// have put it.
+// putEvent puts an event if no item has its key. ours reports whether the item is known to come
+// from this put. It is false if a response was lost and an equal event is stored: another writer
+// may have put it.
 func putEvent(
 	ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table, keyName string, e *newEvent,
 ) (ours bool, err error) {

@@ -28,8 +28,8 @@ func (g *gated) Do(r *http.Request) (*http.Response, error) {
 	return g.inner.Do(r)
 }
 
-// A caller whose context ends leaves its write to the journal, and the writer has ended. The calls
-// that wait for their turn return immediately.
+// A caller whose context ends leaves its write to the journal, and the writer has ended. Calls that
+// wait for their turn return at once.
 func TestCallsQueuedOnAnEndedWriterDoNotWaitForItsWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t, legacy.HashKey)

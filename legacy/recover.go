@@ -10,20 +10,20 @@ import (
 )
 
 // Recover replays the events of a persistence id to the handler, in order, each once, including
-// events that are marked as deleted. Then it returns the Writer that continues from there. A nil
-// handler replays nothing. An event whose writer did not put its mark is found, marked and
-// replayed.
+// events that are marked as deleted. Then it returns the Writer that continues after them. A nil
+// handler replays nothing. An event whose writer did not put its mark is also replayed, and Recover
+// puts the mark.
 //
 // If RecoverOptions.Snapshot is above the highest number, the writer continues after it, whether
 // JournalLost is set or not.
 //
-// Two writers for one id can exist. Only one of them can write; the other gets
-// [dynajournal.ErrWriterConflict] and recovers again. docs/layouts.md describes how far each layout
-// guarantees that.
+// A persistence id can have two writers. Only one of them can write; the other gets
+// [dynajournal.ErrWriterConflict] and must recover again. docs/formats.md describes how far each
+// layout guarantees that.
 //
-// Recover returns the first error of the handler. Other errors: dynajournal.ErrInvalidArgument (for
-// RecoverOptions.Expect and Latest, too), ErrVersion (for an After above the highest number),
-// ErrCorruptItem, ErrClosed, and those of any request.
+// Recover stops at the first error of the handler, and returns it. Other errors:
+// dynajournal.ErrInvalidArgument (also if RecoverOptions.Expect or Latest is set), ErrVersion (if
+// After is above the highest number), ErrCorruptItem, ErrClosed, and request errors.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts dynajournal.RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {

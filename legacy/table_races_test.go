@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// Several processes make the table of a journal when they start, on a service that describes it
-// late. Each of them succeeds.
+// Several processes make the table of a journal when they start, on a service that describes new
+// tables late. Each process succeeds.
 func TestCreateTable_ByThreeProcesses(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

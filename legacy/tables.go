@@ -20,7 +20,8 @@ type schema struct {
 	hashType, rngType types.ScalarAttributeType
 }
 
-// schemas has the schema of each layout by its name in the command, including the current layout.
+// schemas contains the schema of each layout, including the current layout, by its name in the
+// command.
 var schemas = []struct {
 	layout string
 	schema schema
@@ -67,7 +68,7 @@ func schemaOf(t *types.TableDescription) schema {
 	return s
 }
 
-// checkTable checks that the table has the key of the layout. Its error names the layouts that have
+// checkTable checks that the table has the key of the layout. The error names the layouts that have
 // the key of the table.
 func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
 	table, err := client.DescribeTable(ctx, c.Journal.JournalTable)
@@ -89,7 +90,7 @@ func (c *Config) checkSchema(table *types.TableDescription) error {
 			looks = append(looks, "--layout "+s.layout)
 		}
 	}
-	hint := "it looks like no journal"
+	hint := "it does not look like a journal"
 	if len(looks) > 0 {
 		hint = "it looks like " + strings.Join(looks, " or ")
 	}
@@ -97,11 +98,11 @@ func (c *Config) checkSchema(table *types.TableDescription) error {
 		want, got, hint)
 }
 
-// CreateTable makes the table of a journal, billed on demand, and waits until it can be used. A
-// table that exists is kept.
+// CreateTable makes the table of a journal, billed on demand, and waits until it can be used. It
+// leaves an existing table as it is.
 //
 // Errors: [dynajournal.ErrInvalidArgument], ErrTableSchema (the table exists and has another key),
-// and those of any request.
+// and request errors.
 func CreateTable(ctx context.Context, config Config) error {
 	config, client, err := config.connect()
 	if err != nil {
@@ -131,8 +132,9 @@ func CreateTable(ctx context.Context, config Config) error {
 	return nil
 }
 
-// DeleteTable deletes the table of a journal with all its items. A table with the key of another
-// layout is kept: [dynajournal.ErrTableSchema]. A missing table is [dynajournal.ErrTableNotFound].
+// DeleteTable deletes the table of a journal with all its items. It does not delete a table with
+// the key of another layout: [dynajournal.ErrTableSchema]. A missing table is
+// [dynajournal.ErrTableNotFound].
 func DeleteTable(ctx context.Context, config Config) error {
 	config, client, err := config.connect()
 	if err != nil {

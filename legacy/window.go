@@ -9,16 +9,16 @@ import (
 // window is a checked [dynajournal.Range] with its defaults.
 type window struct {
 	from, to, limit int64
-	// corrupt is called for each event that can't be read. Its error ends the reading.
+	// corrupt is called for each event that can't be read. Its error stops the read.
 	corrupt func(*ItemError) error
 }
 
-// unlimited is the limit of a window that has none.
+// unlimited is the limit of a window without a limit.
 const unlimited = math.MaxInt64
 
 const mustNotBeNegative = "it must not be negative"
 
-// newWindow checks r. argument is the name of the argument that r comes from.
+// newWindow checks r. argument is the name of r in an error.
 func newWindow(argument string, r dynajournal.Range) (window, error) {
 	w := window{from: max(r.From, 1), to: r.To, limit: unlimited, corrupt: func(err *ItemError) error { return err }}
 	if w.to == 0 {

@@ -8,27 +8,27 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Writer appends to one persistence id, and deletes from it. Recover returns it. It is safe for
-// concurrent use: its calls queue in the order of their arrival, so that an event is only written
-// when the event before it is durable.
+// Writer appends events to one persistence id, and deletes them. Recover returns it. It is safe for
+// concurrent use: its calls run one after the other, in the order of their arrival, so an event is
+// written only when the event before it is durable.
 //
-// A writer ends with the first error after which the state of the journal is not known
+// A writer ends with the first error after which the state of the journal is unknown
 // (dynajournal.ErrWriterConflict, ErrOutcomeUnknown). From then on every call returns
-// [dynajournal.ErrWriterEnded], and the caller recovers again. It holds no resources and needs no
-// closing.
+// [dynajournal.ErrWriterEnded], and the caller must recover again. A writer uses no resources and
+// need not be closed.
 type Writer struct {
 	journal *Journal
 	pid     string
 	uuid    string
-	// recovery has the cost of the recovery.
+	// recovery measures the cost of the recovery.
 	recovery dynamo.Meter
 
-	// turn is held by the current call. It guards next.
+	// turn belongs to the current call. It guards next.
 	turn lifetime.Turn
 	next int64
 }
 
-// PersistenceID returns the id that the writer writes to.
+// PersistenceID returns the persistence id of the writer.
 func (w *Writer) PersistenceID() string { return w.pid }
 
 // WriterUUID returns the UUID that is stored in every event of this writer in the naive layouts.
@@ -38,12 +38,11 @@ func (w *Writer) WriterUUID() string { return w.uuid }
 // RecoveryCost returns the cost of the recovery that returned the writer.
 func (w *Writer) RecoveryCost() dynajournal.Cost { return dynajournal.Cost(w.recovery.Cost()) }
 
-// Err returns why the writer has ended, nil while it may write. It may be called at any time: it
-// does not wait for the calls in flight.
+// Err returns the error that ended the writer, or nil while it may write. It does not wait for the
+// calls in flight.
 //
-// The error is that of the call that ended the writer: dynajournal.ErrWriterConflict or
-// ErrOutcomeUnknown. After Journal.Close it is dynajournal.ErrClosed, unless the writer had ended
-// before.
+// The error is dynajournal.ErrWriterConflict or ErrOutcomeUnknown. After Journal.Close it is
+// dynajournal.ErrClosed, unless the writer had ended before.
 func (w *Writer) Err() error {
 	if err := w.turn.Err(); err != nil {
 		return err
@@ -62,8 +61,8 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	return w.next, nil
 }
 
-// enter enters a call on the writer, which Journal.Close waits for, and takes the writer's turn.
-// release ends both. If ctx ends before, nothing changes.
+// enter starts a call on the writer, for which Journal.Close waits, and takes the writer's turn.
+// release ends both. If ctx ends first, nothing changes.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	if err := w.journal.life.Begin(); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (w *Writer) leave() {
 	w.journal.life.End()
 }
 
-// begin enters an operation that ends with ctx or the journal, and waits for the writer's turn.
+// begin starts an operation that ends with ctx or the journal, and waits for the writer's turn.
 func (w *Writer) begin(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := w.journal.life.Read(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// slowStore calls after when a payload was put.
+// slowStore calls after each time a payload was put.
 type slowStore struct {
 	*payloads.Memory
 
@@ -32,8 +32,8 @@ func (s *slowStore) Put(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
-// The machine sleeps between the put of a payload and that of its event, and meanwhile the payload
-// is removed as a leftover. The event is not acknowledged then.
+// The machine sleeps after it has put a payload and before it puts the event. Meanwhile the payload
+// is removed as a leftover. The event is not acknowledged.
 func TestEventWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		store := &slowStore{Memory: &payloads.Memory{}}
@@ -55,7 +55,7 @@ func TestEventWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	})
 }
 
-// The same holds if the machine sleeps while the first request of a write waits for its response.
+// The same applies if the machine sleeps while the first request of a write waits for its response.
 func TestPayloadThatHasBecomeTooOldIsRejected(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		var sleeps atomic.Bool
@@ -68,18 +68,18 @@ func TestPayloadThatHasBecomeTooOldIsRejected(t *testing.T) {
 		})
 		w := b.recover("a")
 		sleeps.Store(true)
-		// The high mark of so many events is put first.
+		// With this many events, a high mark is put first.
 		events := append([]any{large("x")}, slices.Repeat([]any{"small"}, 250)...)
 		if _, err := w.Append(t.Context(), events...); !errors.Is(err, dynajournal.ErrRejected) || sleeps.Load() {
 			t.Errorf("error %v, want %v", err, dynajournal.ErrRejected)
 		}
 		b.append(w, events...)
-		b.want(1, 1) // that of the first attempt
+		b.want(1, 1) // the payload of the first attempt
 	})
 }
 
-// sleepy returns a bundle whose machine sleeps once sleeps is set, after a payload was put and
-// before the item is put that refers to it. Meanwhile all leftovers are removed.
+// sleepy returns a bundle whose machine sleeps, once sleeps is set, after it has put a payload and
+// before it puts the item that refers to the payload. Meanwhile all leftovers are removed.
 func sleepy(t *testing.T) (b *bundle, sleeps *atomic.Bool) {
 	t.Helper()
 	store := &slowStore{Memory: &payloads.Memory{}}
@@ -96,8 +96,8 @@ func sleepy(t *testing.T) (b *bundle, sleeps *atomic.Bool) {
 	return b, sleeps
 }
 
-// The machine sleeps after a payload was put and before the snapshot is put that refers to it. The
-// snapshot is not saved then.
+// The machine sleeps after it has put a payload and before it puts the snapshot that refers to the
+// payload. The snapshot is not saved.
 func TestSnapshotWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b, sleeps := sleepy(t)
@@ -116,7 +116,7 @@ func TestSnapshotWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	})
 }
 
-// The same holds for a durable state, and its entity continues.
+// The same applies to a durable state, and its entity continues.
 func TestStateWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b, sleeps := sleepy(t)
@@ -142,9 +142,9 @@ func TestStateWhosePayloadIsTooOldIsRejected(t *testing.T) {
 	})
 }
 
-// An entity deletes the events after a snapshot, and the machine sleeps while the payload of a
-// snapshot is put. No event is deleted that the state needs.
-func TestEventsBehindASnapshotWhosePayloadIsTooOldAreKept(t *testing.T) {
+// An entity deletes events after each snapshot, and the machine sleeps while it puts the payload of
+// a snapshot. No event that the state needs is deleted.
+func TestSnapshot_PayloadTooOldRetainsEvents(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b, sleeps := sleepy(t)
 		notes := entity.Type[string, string]{
@@ -171,8 +171,8 @@ func TestEventsBehindASnapshotWhosePayloadIsTooOldAreKept(t *testing.T) {
 	})
 }
 
-// A local clock that is ahead makes no leftovers of payloads of writes that are under way.
-func TestClockThatIsAheadMakesNoLeftovers(t *testing.T) {
+// A local clock that is ahead does not turn the payloads of writes in flight into leftovers.
+func TestLeftovers_LocalClockAhead(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		began := time.Now()
 		b := setup(t, func(c *dynajournal.Config) {

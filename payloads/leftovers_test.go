@@ -30,7 +30,7 @@ type bundle struct {
 	store   *payloads.Memory
 }
 
-// setup opens a journal whose payloads of more than 1,000 bytes are in a store.
+// setup opens a journal that puts payloads of more than 1,000 bytes in a store.
 func setup(t testing.TB, change ...func(*dynajournal.Config)) *bundle {
 	t.Helper()
 	b := &bundle{store: &payloads.Memory{}}
@@ -66,7 +66,8 @@ func (b *bundle) leftovers() payloads.Found {
 	return found
 }
 
-// want checks how many leftovers there are, and how many payloads are left without them.
+// want checks the number of leftovers, and the number of payloads that remain when the leftovers
+// are removed.
 func (b *bundle) want(leftovers, left int) {
 	b.Helper()
 	found := b.leftovers()
@@ -88,7 +89,7 @@ func (b *bundle) remove(found payloads.Found) {
 
 func large(text string) string { return strings.Repeat(text, 500_000/len(text)) }
 
-// virtual runs a test in virtual time, in which payloads get old.
+// virtual runs a test in virtual time, so that payloads get old quickly.
 func virtual(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
@@ -157,8 +158,8 @@ func TestAppendWhosePayloadCannotBePutWritesNothing(t *testing.T) {
 	})
 }
 
-// A payload of which the event is not written, for whatever reason, is found.
-func TestFailedAppendsLeaveLeftovers(t *testing.T) {
+// A payload whose event is not written is found, regardless of the reason.
+func TestLeftovers_FailedAppend(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
 		w, other := b.recover("a"), b.recover("a")
@@ -184,8 +185,8 @@ func TestFailedAppendsLeaveLeftovers(t *testing.T) {
 	})
 }
 
-// A payload whose event is written, but whose response is lost, is referred to.
-func TestLostResponseLeavesNoLeftover(t *testing.T) {
+// If an event is written and only the response is lost, the event still refers to its payload.
+func TestLeftovers_LostResponse(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
 		w := b.recover("a")
@@ -219,10 +220,10 @@ func TestDeletedEventsLeaveLeftovers(t *testing.T) {
 	})
 }
 
-func TestYoungPayloadIsNoLeftover(t *testing.T) {
+func TestLeftovers_YoungPayload(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
-		// As before an append.
+		// The state before an append: the payload is put, and nothing refers to it yet.
 		if _, err := b.Config.Serialization.Encode(t.Context(), large("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +258,7 @@ func TestReferencesAreFoundWhereverTheyAreStored(t *testing.T) {
 				if _, err := b.journal.SaveSnapshot(t.Context(), metadata, large("s")); err != nil {
 					t.Fatal(err)
 				}
-				// As the envelope of a state has one, within what could be compressed.
+				// A reference as in the envelope of a state, within data that could be compressed.
 				enveloped := serialization.Payload{SerializerID: serialization.IDByteArray}
 				for range 3 {
 					enveloped.Bytes = append(enveloped.Bytes, b.reference()...)
@@ -267,7 +268,7 @@ func TestReferencesAreFoundWhereverTheyAreStored(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.want(0, 7)
-				// An event that no reader sees is an item all the same.
+				// An event that no reader sees is still an item.
 				if _, err := dynamodb.NewFromConfig(b.Engine.AWSConfig()).PutItem(t.Context(), &dynamodb.PutItemInput{
 					TableName: new(dynajournal.DefaultSnapshotTable), Item: map[string]types.AttributeValue{
 						"par": &types.AttributeValueMemberS{Value: "elsewhere"}, "seq": &types.AttributeValueMemberN{Value: "1"},
@@ -292,7 +293,7 @@ func (b *bundle) reference() []byte {
 	return p.Bytes
 }
 
-// Events, snapshots with the ids of commands, and durable states are over 400 KB.
+// Events, snapshots with the ids of commands, and durable states are larger than 400 KB.
 func TestEntitiesHaveLargePayloads(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
@@ -325,7 +326,7 @@ func TestEntitiesHaveLargePayloads(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Two events, two snapshots and a durable state. It has replaced another one.
+		// Two events, two snapshots and a durable state, which has replaced another one.
 		b.want(1, 5)
 	})
 }
@@ -345,7 +346,7 @@ func (b *broken) List(ctx context.Context) iter.Seq2[payloads.Stored, error] {
 }
 
 // After an error nothing is a leftover.
-func TestErrorsLeaveNothingToRemove(t *testing.T) {
+func TestLeftovers_NoneAfterError(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
 		b.reference()
@@ -385,8 +386,8 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 	})
 }
 
-// What is not a payload's key belongs to somebody else.
-func TestOtherObjectsAreLeftAlone(t *testing.T) {
+// An object whose key is not the key of a payload belongs to another program.
+func TestLeftovers_OtherObjects(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		b := setup(t)
 		for _, key := range []string{"", "readme", strings.Repeat("a", 26), strings.Repeat("A", 27)} {

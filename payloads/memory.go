@@ -26,7 +26,7 @@ type inMemory struct {
 
 var _ Store = (*Memory)(nil)
 
-// Put stores bytes at a key. It returns an error if there are some already.
+// Put stores bytes at a key. It returns an error if the key is already taken.
 func (m *Memory) Put(ctx context.Context, key string, data []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (m *Memory) Put(ctx context.Context, key string, data []byte) error {
 	return nil
 }
 
-// Get returns the bytes at a key, however many there are.
+// Get returns the bytes at a key. It ignores the limit.
 func (m *Memory) Get(ctx context.Context, key string, _ int) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,7 @@ func (m *Memory) Get(ctx context.Context, key string, _ int) ([]byte, error) {
 	return slices.Clone(stored.data), ctx.Err()
 }
 
-// List returns what is stored when it is called, ordered by key.
+// List returns the payloads that are stored when the iteration starts, ordered by key.
 func (m *Memory) List(ctx context.Context) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		m.mu.Lock()
@@ -72,7 +72,7 @@ func (m *Memory) List(ctx context.Context) iter.Seq2[Stored, error] {
 	}
 }
 
-// Delete removes what is stored at a key.
+// Delete removes the payload at a key.
 func (m *Memory) Delete(ctx context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,8 +1,9 @@
-// Package payloads looks after the payloads that serialization.External keeps in a store: it finds
-// those to which no event, snapshot or durable state refers.
+// Package payloads finds leftovers among the payloads that [serialization.External] puts in a
+// store: payloads that no event, snapshot or durable state refers to.
 //
-// A payload is put before what refers to it is written. So these leave payloads behind: an append
-// that fails or is killed in between, a deletion, a purge, a snapshot that is replaced.
+// A payload is put before the item that refers to it is written. So an append that fails or is
+// killed in between leaves a payload behind. So do deletions, purges, and snapshots that are
+// replaced.
 package payloads
 
 import (
@@ -13,13 +14,14 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Store is a store that can also list and delete what it has. It must be safe for concurrent use.
+// Store is a payload store that can also list and delete its payloads. It must be safe for
+// concurrent use.
 type Store interface {
 	// PayloadStore puts and gets payloads.
 	serialization.PayloadStore
-	// List returns all that is stored, in any order. An error ends it.
+	// List returns all stored payloads, in any order. It ends after an error.
 	List(ctx context.Context) iter.Seq2[Stored, error]
-	// Delete removes what is stored at a key. It is no error if there is nothing.
+	// Delete removes the payload at a key. It is not an error if nothing is stored there.
 	Delete(ctx context.Context, key string) error
 }
 
@@ -27,6 +29,6 @@ type Store interface {
 type Stored struct {
 	Key   string
 	Bytes int64
-	// Time is when it was put, by the clock of the store.
+	// Time is when the payload was put, by the clock of the store.
 	Time time.Time
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// Command is a command of an entity, to which an event leads. Make it with [To].
+// Command is a command of an entity that a process runs in reaction to an event. [To] creates one.
 type Command struct {
 	entityID string
-	// run runs the command with an id. The error is a *refusal if the command itself has returned
-	// one.
+	// run runs the command with an id. If the command itself has returned an error, it is a
+	// *refusal.
 	run func(ctx context.Context, id string) error
 }
 
-// To returns a command of an entity. It is decided as [entity.Entities.Update] does it: it can run
-// several times, and what it records is stored once. What it records nothing for is not remembered:
-// it is decided again if the event comes again.
+// To returns a command of an entity. It is decided as by [entity.Entities.Update]: decide can run
+// several times, and its events are stored once. A command that records nothing is not remembered,
+// so it is decided again if the event is delivered again.
 func To[S, E any](entities entity.Updater[S, E], id string, decide func(*entity.Tx[S, E]) error) Command {
 	if entities == nil || decide == nil {
 		return Command{}
@@ -40,12 +40,12 @@ func To[S, E any](entities entity.Updater[S, E], id string, decide func(*entity.
 	}}
 }
 
-// refusal is the error of a command itself, and no failure to run it.
+// refusal is an error that a command itself has returned, as opposed to a failure to run it.
 type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// execute runs a command. One that was done before is done.
+// execute runs a command. It succeeds if the command was already done.
 func (c *Command) execute(ctx context.Context, id string) error {
 	err := c.run(ctx, id)
 	if errors.Is(err, entity.ErrDuplicate) {
@@ -54,13 +54,13 @@ func (c *Command) execute(ctx context.Context, id string) error {
 	return err
 }
 
-// maxCommandID is the largest length of the id of a command, in bytes.
+// maxCommandID is the maximum length of a command id, in bytes.
 const maxCommandID = 1000
 
-// commandID returns the id of a command of a process: of the event that leads to it, and its place
-// among those of the event. The writer tells apart the events of a persistence id that was purged
-// and used again. The name has no slash, and the writer is quoted, so different commands have
-// different ids.
+// commandID returns the id of a command of a process. It consists of the name of the process, the
+// identity of the event, and the place of the command among the commands of the event. The writer
+// distinguishes events of a persistence id that was purged and used again. The name has no slash,
+// and the writer is quoted, so different commands have different ids.
 func commandID(name string, event *dynajournal.Event, place int) string {
 	part, writer := core.PartsOf(event).Part, event.WriterUUID
 	id := fmt.Sprintf("%s/%d.%d/%d/%q/%s", name, event.SequenceNumber, part, place, writer, event.PersistenceID)

@@ -1,7 +1,7 @@
-// Package process lets events of entities lead to commands of other entities: a process manager, or
-// saga. What a [Process] reacts to are the events that a projection hands to it, at least once.
-// What it sends are commands with ids, so each has its effect once, within the limits that [New]
-// names:
+// Package process runs commands of entities in reaction to events of other entities: it implements
+// process managers, also called sagas. A projection hands the events to a [Process], at least once.
+// The process runs commands with ids, so each command has its effect once, within the limits that
+// [New] describes:
 //
 //	transfers, err := process.New(process.Config{
 //		Name: "transfers",

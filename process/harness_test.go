@@ -22,13 +22,13 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Asked is an event of a source: it asks each of some boxes for something.
+// Asked is an event of a source. It asks each box in Of to do What.
 type Asked struct {
 	What string
 	Of   []string
 }
 
-// Done is the event of a box, and Box its state.
+// Done is the event of a box. Box is its state.
 type (
 	Done struct{ What string }
 	Box  struct{ Done []string }
@@ -95,7 +95,7 @@ func do(to entity.Updater[Box, Done], box, what string) process.Command {
 	})
 }
 
-// asking is a process that does what is asked.
+// asking returns a process that runs a command for each request in an Asked event.
 func (b *bundle) asking(to entity.Updater[Box, Done], change ...func(*process.Config)) *process.Process {
 	b.Helper()
 	config := process.Config{Name: "asking", React: func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
@@ -154,7 +154,7 @@ func (b *bundle) await(source string, number int64) error {
 	return projection.WaitFor(ctx, b.Journal.Journal, "group/asking", source, number)
 }
 
-// want checks what was done in a box.
+// want checks the contents of a box.
 func (b *bundle) want(in *boxes, box string, want ...string) {
 	b.Helper()
 	_, err := in.View(b.Context(), box, func(now Box) error {
@@ -168,7 +168,7 @@ func (b *bundle) want(in *boxes, box string, want ...string) {
 	}
 }
 
-// mortal is the connection of a process that can be killed, at one of its writes.
+// mortal is the connection of a process that can be killed at one of its writes.
 type mortal struct {
 	inner aws.HTTPClient
 	// life ends when the process dies.
@@ -176,11 +176,11 @@ type mortal struct {
 	kill context.CancelFunc
 
 	mu sync.Mutex
-	// left is how many writes there are before it dies. applied reports whether the last one is
-	// applied.
+	// left is the number of writes before the process dies. applied reports whether the last of
+	// them is applied.
 	left    int
 	applied bool
-	// faults chooses which requests fail, nil if none does.
+	// faults chooses which requests fail. If it is nil, no request fails.
 	faults *rand.Rand
 }
 
@@ -210,12 +210,13 @@ func (m *mortal) dieAfter(writes int, applied bool) {
 	m.left, m.applied = writes, applied
 }
 
-// fate is what happens to a request.
+// fate is the outcome of a request.
 type fate int
 
 const (
 	answered fate = iota
-	// lost: it does not arrive. unanswered: it is done, and the response is lost.
+	// lost means that the request does not arrive. unanswered means that it is performed, and the
+	// response is lost.
 	lost
 	unanswered
 )

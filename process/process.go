@@ -12,34 +12,38 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// Config is what a process does.
+// Config is the configuration of a process.
 type Config struct {
-	// Name is the first part of the ids of the commands. It must never change: under another name
-	// the commands of an event that comes again are done again. At most 200 bytes, without a slash.
+	// Name is the first part of the ids of the commands. It must never change: under another name,
+	// the commands of an event that is delivered again are done again. At most 200 bytes, without a
+	// slash.
 	Name string
 
-	// React returns the commands to which an event leads, in the order in which they are run; none
-	// if the process has nothing to do with it. It must depend on the event alone: when the event
-	// comes again, also to a newer version of the program, it must return the same commands at the
-	// same places. Otherwise one is left out or another is done twice. An error is a failure.
+	// React returns the commands to run in reaction to an event, in the order in which they are
+	// run. It returns none if the event does not concern the process. The result must depend on the
+	// event alone: when the event is delivered again, even to a newer version of the program, React
+	// must return the same commands at the same places. Otherwise a command is skipped or done
+	// twice. An error is a failure.
 	React func(ctx context.Context, event dynajournal.Event) ([]Command, error)
 
 	// Rejected is called when a command has returned an error of its own. If Rejected returns nil,
-	// that is settled, and the next command is run; an error is a failure. It may be called again
-	// for the same command, which may also be accepted then: a refusal that leads to something else
-	// must be an event of the entity that refuses.
+	// the rejection is handled, and the next command is run. If it returns an error, that is a
+	// failure. Rejected may be called again for the same command, and the command may also be
+	// accepted the next time. So if something must follow from a rejection, the entity that rejects
+	// must record an event for it.
 	//
 	// Defaults to none: the error of the command is a failure.
 	Rejected func(ctx context.Context, rejection RejectionError) error
 }
 
-// RejectionError is a command that has returned an error of its own. It is an error.
+// RejectionError reports a command that has returned an error of its own.
 type RejectionError struct {
 	// Event is the event that has led to the command.
 	Event dynajournal.Event
-	// EntityID is the id of the entity that the command is to, and CommandID the id of the command.
+	// EntityID is the id of the entity that the command is sent to. CommandID is the id of the
+	// command.
 	EntityID, CommandID string
-	// Err is what the command has returned.
+	// Err is the error that the command has returned.
 	Err error
 }
 
@@ -55,27 +59,29 @@ type Process struct{ config Config }
 
 var _ projection.Handler = (*Process)(nil)
 
-// maxName is the largest length of the name of a process, in bytes.
+// maxName is the maximum length of the name of a process, in bytes.
 const maxName = 200
 
 // New returns a process.
 //
-// Each command has its effect once while its entity remembers the id: by default the last 1,000 ids
-// and all of the last 10 minutes, at most 10,000 (entity.CommandIDs; of states, the last 20). An
-// event comes again where its commands were run and the offset was not stored: after a crash, at
-// once when another process continues; and if one of its commands has failed, until that is mended.
-// If it comes again after its entity has forgotten the id, the command is run again. Where that may
-// be, and after operator.Operator.Reset or under another name of the projection, the state of the
-// entity must know what was done. The journal of the entities must store metadata.
+// Each command has its effect once as long as its entity remembers the id: by default the last
+// 1,000 ids and all ids of the last 10 minutes, at most 10,000 ([entity.CommandIDs]; for states,
+// the last 20). An event is delivered again if its commands were run and the offset was not stored:
+// after a crash, as soon as another process continues; and if one of its commands has failed, until
+// the cause is fixed. If the event is delivered again after the entity has forgotten the id, the
+// command is run again. If that can happen, and after operator.Operator.Reset or under another name
+// of the projection, the state of the entity must show which commands were done. The journal of the
+// entities must store metadata.
 //
-// A failure is handled as [projection.Config] says: the event comes again, and at last its
-// persistence id is stuck. Throttling, outages, conflicts with other writers and unknown outcomes
-// are no attempts: they make nothing stuck.
+// A failure is handled as documented on [projection.Config]: the event is delivered again, and
+// after too many failures its persistence id is stuck. Throttling, outages, conflicts with other
+// writers and unknown outcomes do not count as attempts, so they do not make a persistence id
+// stuck.
 //
-// Events that were deleted before they were read lead to nothing: delete with
-// [projection.DeleteTo], or embed a *Process in a [projection.GapHandler].
+// Events that are deleted before they are read are skipped: delete with [projection.DeleteTo], or
+// embed a *Process in a [projection.GapHandler].
 //
-// The error is a *dynajournal.ArgumentError.
+// The error is a [*dynajournal.ArgumentError].
 func New(config Config) (*Process, error) {
 	switch {
 	case config.Name == "" || len(config.Name) > maxName:
@@ -122,8 +128,8 @@ func (p *Process) run(ctx context.Context, event dynajournal.Event, c *Command, 
 	return err
 }
 
-// passes reports whether a command may succeed later without a change of anything. The entities of
-// another process may be open.
+// passes reports whether a command may succeed later without a fix. After ErrClosed, a process
+// whose entities are open may run the command.
 func passes(err error) bool {
 	for _, passing := range []error{
 		dynajournal.ErrThrottled, dynajournal.ErrUnavailable, entity.ErrBusy, entity.ErrClosed,

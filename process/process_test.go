@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// The process dies at each of its writes, which is applied or not: those of the claim, of the two
-// commands and of the offset among them.
+// The process dies at each of its writes, among them the writes of the claim, of the two commands
+// and of the offset. The last write is applied or not.
 func TestEachCommandIsDoneOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{false, true} {
@@ -43,8 +43,8 @@ func TestEachCommandIsDoneOnceWhereverItsProcessDies(t *testing.T) {
 	}
 }
 
-// Both have decided the command before one of them writes.
-func TestTwoProcessesRunAnEventAtOnce(t *testing.T) {
+// Both processes have decided the command before one of them writes.
+func TestProcess_TwoProcessesRunOneEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ask("a", Asked{"x", []string{"one"}})
@@ -86,8 +86,9 @@ func (b *bundle) events(source string) (all []dynajournal.Event) {
 	return all
 }
 
-// Another writer is faster than each attempt of the entity. That is no failure of the process.
-func TestConflictsMakeNothingStuck(t *testing.T) {
+// Another writer is faster than each attempt of the entity. This does not count as a failure of the
+// process.
+func TestProcess_ConflictsAreNotFailures(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	number := b.ask("a", Asked{"x", []string{"one"}})
@@ -116,7 +117,7 @@ func TestConflictsMakeNothingStuck(t *testing.T) {
 
 var errFull = errors.New("the box is full")
 
-// full is a process whose first command is refused.
+// full returns a process whose first command is refused.
 func (b *bundle) full(in *boxes, rejected func(context.Context, process.RejectionError) error) *process.Process {
 	return b.asking(in, func(c *process.Config) {
 		c.Rejected = rejected
@@ -130,14 +131,14 @@ func (b *bundle) full(in *boxes, rejected func(context.Context, process.Rejectio
 	})
 }
 
-func TestRejectionIsAFailureOrSettled(t *testing.T) {
+func TestRejected_FailureOrHandled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	number := b.ask("a", Asked{})
 	in := b.open(b.Journal.Journal, entity.Options{})
 	stop := b.run(b.Journal.Journal, b.full(in, nil), func(c *projection.Config) { c.Attempts, c.StuckAfter = 2, -1 })
 	if err := b.await("a", number); !errors.Is(err, projection.ErrStuck) || !strings.Contains(err.Error(), errFull.Error()) {
-		t.Errorf("a rejection that nobody settles: %v", err)
+		t.Errorf("a rejection that is not handled: %v", err)
 	}
 	stop()
 	b.want(in, "two")
@@ -154,15 +155,15 @@ func TestRejectionIsAFailureOrSettled(t *testing.T) {
 	b.want(in, "two", "x")
 	if len(told) != 1 || !errors.Is(&told[0], errFull) || told[0].EntityID != "one" || told[0].Event.PersistenceID != "a" ||
 		!strings.HasPrefix(told[0].CommandID, "asking/1.0/0/") || !strings.Contains(told[0].Error(), `to "one": the box is full`) {
-		t.Errorf("told: %+v", told)
+		t.Errorf("the rejections are %+v", told)
 	}
 	unsettled := func(context.Context, process.RejectionError) error { return errFull }
 	if err := b.full(in, unsettled).Handle(t.Context(), event); !errors.Is(err, errFull) {
-		t.Errorf("a rejection that can't be settled: %v", err)
+		t.Errorf("a rejection that can't be handled: %v", err)
 	}
 }
 
-func TestEventsBehindAPurgeLeadToCommands(t *testing.T) {
+func TestProcess_EventsAfterPurge(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	in := b.open(b.Journal.Journal, entity.Options{})
@@ -170,7 +171,7 @@ func TestEventsBehindAPurgeLeadToCommands(t *testing.T) {
 	if err := b.await("a", b.ask("a", Asked{"first", []string{"one"}})); err != nil {
 		t.Fatal(err)
 	}
-	stop() // nothing reads while it is purged
+	stop() // no process reads during the purge
 	w, err := b.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 	if err == nil {
 		_, err = w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true})
@@ -178,7 +179,7 @@ func TestEventsBehindAPurgeLeadToCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.ask("a", Asked{"again", []string{"one"}}) // at the number of the first
+	b.ask("a", Asked{"again", []string{"one"}}) // at the number of the first event
 	last := b.ask("a", Asked{"more", []string{"one"}})
 	b.run(b.Journal.Journal, b.asking(in))
 	if err := b.await("a", last); err != nil {
@@ -187,7 +188,7 @@ func TestEventsBehindAPurgeLeadToCommands(t *testing.T) {
 	b.want(in, "one", "first", "again", "more")
 }
 
-// twice is an adapter that makes two events of each that is read.
+// twice is an adapter that returns two events for each stored one.
 type twice struct{}
 
 func (twice) ToJournal(event any) (any, string, error) { return event, "", nil }
@@ -210,7 +211,7 @@ func TestEachEventOfAnAdapterLeadsToItsCommands(t *testing.T) {
 	p := b.asking(in)
 	b.run(j, projection.HandlerFunc(func(ctx context.Context, event dynajournal.Event) error {
 		err := p.Handle(ctx, event)
-		if err == nil && !failed && event.PersistenceID == "a" { // both come again
+		if err == nil && !failed && event.PersistenceID == "a" { // both are delivered again
 			failed, err = true, errFull
 		}
 		return err
@@ -221,7 +222,7 @@ func TestEachEventOfAnAdapterLeadsToItsCommands(t *testing.T) {
 	b.want(in, "one", "x", "x")
 }
 
-// What the guide says of an event that comes again when its ids are forgotten.
+// The rule of the guide for an event that is delivered again after its command ids are forgotten.
 func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

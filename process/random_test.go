@@ -14,9 +14,9 @@ import (
 
 var seed = testseed.Flag("process.seed")
 
-// Three processes run what events lead to, while requests and responses are lost, and processes are
-// killed at any of their writes: each command has its effect once, and those of a source come in
-// the order of its events.
+// Three processes run commands in reaction to events, while requests and responses are lost, and
+// processes are killed at any of their writes. Each command has its effect once, and the commands
+// of a source have their effects in the order of its events.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	t.Logf("to repeat: -process.seed=%d", *seed)

@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// audit returns what an audit finds.
+// audit returns the findings of an audit.
 func (b *bundle) audit(name string, opts operator.AuditOptions) []string {
 	b.Helper()
 	opts.PerSecond = -1
@@ -48,7 +48,7 @@ func (b *bundle) alter(name, pid, attribute string, value types.AttributeValue) 
 	}
 }
 
-func TestAuditFindsWhatWasMissed(t *testing.T) {
+func TestAudit_FindsUnhandledEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	pids := []string{"ahead", "behind", "damaged", "fine", "life", "lost", "stuck"}
@@ -77,7 +77,7 @@ func TestAuditFindsWhatWasMissed(t *testing.T) {
 	now := operator.AuditOptions{MinAge: -1}
 	want(t, "before", b.audit("", now), "group/all stuck stuck 1+1")
 
-	if _, err := writers["behind"].Append(t.Context(), "z"); err != nil { // nobody triggers it
+	if _, err := writers["behind"].Append(t.Context(), "z"); err != nil { // no trigger follows
 		t.Fatal(err)
 	}
 	b.write("new", "x")
@@ -112,8 +112,8 @@ func TestAuditFindsWhatWasMissed(t *testing.T) {
 	}
 }
 
-// What docs/projections.md says that an audit costs.
-func TestCostsOfAnAudit(t *testing.T) {
+// docs/projections-operate.md states these costs of an audit.
+func TestAudit_Costs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
@@ -136,7 +136,7 @@ func TestCostsOfAnAudit(t *testing.T) {
 	}
 }
 
-func TestPositionsOfAStream(t *testing.T) {
+func TestPositions_OfStream(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())
@@ -174,9 +174,9 @@ func TestPositionsOfAStream(t *testing.T) {
 	wantError(t, "of none", err, projection.ErrNoProjection)
 }
 
-// Persistence ids that a projection does not take are no findings, and what a filter leaves out in
-// front of what fails is passed over with it.
-func TestOperatorsKnowTheFilters(t *testing.T) {
+// Persistence ids that a projection does not take are not reported as findings. Events that a
+// filter leaves out before a failing event are skipped with it.
+func TestOperator_FilteredProjection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("no-1", "x")

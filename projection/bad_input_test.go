@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-func TestWrongArgumentsAreRefused(t *testing.T) {
+func TestArguments_Invalid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	good := projection.AtLeastOnce("all", &recorder{})
@@ -72,7 +72,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-func TestMissingOrForeignTableIsAnError(t *testing.T) {
+func TestRun_MissingOrForeignTable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	other := func(c *dynajournal.Config) { c.JournalTable, c.SnapshotTable = "other", "other-snapshots" }
@@ -103,8 +103,8 @@ func TestMissingOrForeignTableIsAnError(t *testing.T) {
 	}
 }
 
-// A row that something else has damaged is an error that names it, and no event is passed over.
-func TestDamagedRowIsAnError(t *testing.T) {
+// A row that another program has damaged is an error that names the row, and no event is skipped.
+func TestRow_DamagedIsError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")

@@ -28,9 +28,9 @@ func (b *bundle) stream(spec types.StreamSpecification) {
 	}
 }
 
-// A damaged row makes its id stuck, whatever is damaged, and the others continue. When it is
-// repaired everything is handled.
-func TestDamagedRowIsStuck(t *testing.T) {
+// A damaged row makes its persistence id stuck, whatever is damaged. The others continue. After the
+// row is repaired, everything is handled.
+func TestRow_DamagedIsStuck(t *testing.T) {
 	t.Parallel()
 	wrong := &types.AttributeValueMemberBOOL{Value: true}
 	for attribute, value := range map[string]types.AttributeValue{
@@ -68,8 +68,8 @@ func TestDamagedRowIsStuck(t *testing.T) {
 	}
 }
 
-// A damaged lease is begun anew, and a sweep is owed.
-func TestDamagedLeaseIsBegunAnew(t *testing.T) {
+// A damaged lease is replaced by a new one, and a sweep is owed.
+func TestLease_DamagedIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")
@@ -95,8 +95,8 @@ func TestDamagedLeaseIsBegunAnew(t *testing.T) {
 	}
 }
 
-// The position of a sweep that something else has written ends the group.
-func TestDamagedSweepPositionIsAnError(t *testing.T) {
+// A sweep position that another program has written stops the group.
+func TestSweep_DamagedPosition(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.put(projectionsTable, map[string]types.AttributeValue{
@@ -106,8 +106,8 @@ func TestDamagedSweepPositionIsAnError(t *testing.T) {
 	wantError(t, "Run", err, dynajournal.ErrCorruptItem)
 }
 
-// A stream without images, and one of what was there before, say where to look as well.
-func TestEveryViewOfAStreamIsEnough(t *testing.T) {
+// A stream without images, or with old images only, is enough to find new events.
+func TestStream_AnyViewTypeFindsEvents(t *testing.T) {
 	t.Parallel()
 	for _, view := range types.StreamViewType("").Values() {
 		t.Run(string(view), func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestEveryViewOfAStreamIsEnough(t *testing.T) {
 	}
 }
 
-func TestReplicasAreAnErrorUnlessTheyAreAllowed(t *testing.T) {
+func TestRun_ReplicasNeedAllowReplicas(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")
@@ -146,9 +146,9 @@ func TestReplicasAreAnErrorUnlessTheyAreAllowed(t *testing.T) {
 	}
 }
 
-// The journal was restored from a backup that is older than the offsets: the handler is told, and
-// gets everything again, also what has been written since.
-func TestRestoredJournalIsHandledAgain(t *testing.T) {
+// The journal was restored from a backup that is older than the offsets. HandlePurge reports it,
+// and the handler gets everything again, including events that were written since.
+func TestPurge_RestoredJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ahead := rowKey("group/all", "a")

@@ -7,17 +7,18 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// BatchHandler is implemented by handlers of [AtLeastOnce] that take several events in one call, as
-// a bulk request to a search index does.
+// BatchHandler is implemented by handlers of [AtLeastOnce] that take several events in one call,
+// such as for a bulk request to a search index.
 type BatchHandler interface {
-	// Handler has Handle, which is not called.
+	// Handle must be implemented, but is not called.
 	Handler
 
-	// HandleBatch handles events of one persistence id, in their order: those that follow each
-	// other without a gap or a purge, up to Config.BatchSize, and all that the journal's adapter
-	// makes of them. There is at least one. If a call with several stored events fails, each of
-	// them is handed over alone at once: those before the one that fails count as handled, and only
-	// that one can become stuck. So a call may repeat events that an earlier one has handled.
+	// HandleBatch handles consecutive events of one persistence id, in order: at least one, and up
+	// to Config.BatchSize stored events with no gap or purge between them. It gets all events that
+	// the journal's adapter makes of a stored event. If a call with several stored events fails,
+	// the group at once calls HandleBatch for each stored event alone: the events before the one
+	// that fails count as handled, and only that one can become stuck. So a call may repeat events
+	// that an earlier call has handled.
 	HandleBatch(ctx context.Context, events []dynajournal.Event) error
 }
 

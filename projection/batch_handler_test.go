@@ -13,8 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// batches is a handler that notes which numbers each call has brought. It fails at events that on
-// refuses.
+// batches is a handler that records the numbers of each call. It fails at events that on refuses.
 type batches struct {
 	recorder
 }
@@ -36,7 +35,7 @@ func (b *batches) HandleBatch(ctx context.Context, events []dynajournal.Event) e
 	return nil
 }
 
-func TestBatchesAreTheEventsBetweenGapsUpToTheBatchSize(t *testing.T) {
+func TestBatchHandler_BatchEndsAtGapOrBatchSize(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := b.write("a", "1", "2", "3", "4", "5", "6", "7", "8")
@@ -50,7 +49,7 @@ func TestBatchesAreTheEventsBetweenGapsUpToTheBatchSize(t *testing.T) {
 	want(t, "a", all.of("a"), "gap 1-2", "3 4 5 6", "7 8")
 }
 
-func TestEventsOfABatchThatFailsAreHandedOverAlone(t *testing.T) {
+func TestBatchHandler_FailedBatchIsRetriedOneByOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "1", "2", "3", "4")

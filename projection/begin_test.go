@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// A process that is started during an outage runs when that is over.
-func TestGroupBeginsAfterAnOutage(t *testing.T) {
+// A process that is started during an outage runs when the outage is over.
+func TestRun_StartsDuringOutage(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")

@@ -16,8 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// chronicle is what a projection was told of one id, in order. An entry is a life and the first and
-// last number: an event, or a gap. A purge has the number 0, and its last one.
+// chronicle records the calls of a projection for one persistence id, in order. An entry is a life
+// and the first and last number of an event or a gap. A purge has the number 0, and its last one.
 type chronicle struct {
 	mu      sync.Mutex
 	entries map[string][]entry
@@ -40,7 +40,7 @@ func (c *chronicle) add(pid string, e entry) {
 	c.entries[pid] = append(c.entries[pid], e)
 }
 
-// of returns what was told of an id so far.
+// of returns the entries of a persistence id so far.
 func (c *chronicle) of(pid string) []entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func lifeOf(e dynajournal.Event) (string, error) {
 	return dynajournal.Decode[string](context.Background(), e)
 }
 
-// Handle notes an event. One of twenty fails.
+// Handle records an event. One of twenty calls fails.
 func (c *chronicle) Handle(_ context.Context, e dynajournal.Event) error {
 	if chance.IntN(20) == 0 {
 		return errWanted
@@ -71,7 +71,8 @@ func (c *chronicle) HandlePurge(_ context.Context, p projection.Purge) error {
 	return nil
 }
 
-// ledger is a transactional handler that appends what it is told to a list in an item of the id.
+// ledger is a transactional handler that appends each event, gap and purge to a list in an item of
+// the persistence id.
 type ledger struct{}
 
 func (ledger) put(pid, text string) []types.TransactWriteItem {
@@ -102,7 +103,7 @@ func (l ledger) HandlePurge(_ context.Context, p projection.Purge) ([]types.Tran
 	return l.put(p.PersistenceID, fmt.Sprintf("purge 0 %d", p.Last)), nil
 }
 
-// entries reads what the ledger of an id has.
+// entries reads the ledger of a persistence id.
 func (ledger) entries(b *bundle, pid string) []entry {
 	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
 		TableName: aws.String(effectsTable), ConsistentRead: aws.Bool(true),
@@ -129,38 +130,40 @@ func (ledger) entries(b *bundle, pid string) []entry {
 	return all
 }
 
-// committed are the events that were acknowledged: life by life, how many numbers each has.
+// committed are the acknowledged events of a persistence id: for each life, the number of its
+// events.
 type committed struct {
 	life string
 	last int64
-	// fresh reports that the life began after the last round, as everything was erased. Then
-	// nothing is deleted or purged: beyond the offset of the life before, that hides the erasure.
+	// fresh reports that the life started after the last round, because everything was erased. Then
+	// nothing is deleted or purged: if that were beyond the offset of the life before, it would
+	// hide the erasure.
 	fresh bool
-	// purges are the last numbers of purges that have left a low mark. A projection that has
-	// handled nothing before is not told of them.
+	// purges are the last numbers of purges that have left a low mark. They are not reported to a
+	// projection that has not handled anything before.
 	purges []int64
 }
 
-// toldBy reports whether the last event of the life was told.
+// toldBy reports whether the entries contain the last event of the life.
 func (c committed) toldBy(entries []entry) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return e.life == c.life && e.last == c.last })
 }
 
-// checkOrder checks that no number of a life is told before the one below it, and that the last
-// life was told to its end. With once, no number is told twice. Without it a process that was taken
-// for dead may tell what was purged, or a purge, when another one has told what comes after it.
+// checkOrder checks that no number of a life comes before the number below it, and that the last
+// life is complete. With once, no number comes twice. Without it, a process that was wrongly taken
+// for dead may record purged events, or a purge, after another process has recorded later events.
 func checkOrder(t *testing.T, what string, entries []entry, now committed, once bool) {
 	t.Helper()
 	reached, purged, life := int64(0), int64(0), ""
 	if len(entries) > 0 && slices.Contains(now.purges, entries[0].first-1) {
 		reached = entries[0].first - 1
 	}
-	var before entry // the last one before the last purge
+	var before entry // the last entry before the last purge
 	for i, e := range entries {
 		fail := func(text string) { t.Errorf("%s: entry %d, %v, %s\n%v", what, i, e, text, entries) }
 		late := e.last > 0 && e.last <= purged
 		if late && once {
-			fail("is told after the purge")
+			fail("is recorded after the purge")
 		}
 		if late {
 			continue
@@ -181,7 +184,7 @@ func checkOrder(t *testing.T, what string, entries []entry, now committed, once 
 		case e.first > reached+1:
 			fail(fmt.Sprintf("passes over %d", reached+1))
 		case once && e.first <= reached:
-			fail("is told twice")
+			fail("is recorded twice")
 		}
 		if e.life != "" {
 			life = e.life
@@ -189,6 +192,6 @@ func checkOrder(t *testing.T, what string, entries []entry, now committed, once 
 		reached = max(reached, e.last)
 	}
 	if reached < now.last || life != "" && life != now.life {
-		t.Errorf("%s: told up to %d of life %s, committed are %d of life %s\n%v", what, reached, life, now.last, now.life, entries)
+		t.Errorf("%s: recorded up to %d of life %s, want %d of life %s\n%v", what, reached, life, now.last, now.life, entries)
 	}
 }

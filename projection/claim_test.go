@@ -48,7 +48,7 @@ func block() *blocked {
 	return b
 }
 
-func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
+func TestClaim_WaitsForOtherProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x", "y")
@@ -58,7 +58,7 @@ func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
 	var seen looks
 	other := group(t, b.Journal(seen.install), fast(), projection.AtLeastOnce("all", second))
 	start(t, other)
-	until(t, "the other process looks three times", func() bool { return seen.Load() >= 3 })
+	until(t, "the other process reads the row three times", func() bool { return seen.Load() >= 3 })
 	want(t, "the other process", second.of("a"))
 	close(first.passed)
 	b.await("group/all", "a", 2)
@@ -67,7 +67,7 @@ func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
 	want(t, "the other process", second.of("a"))
 }
 
-func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
+func TestClaim_TakenOverFromDeadProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -88,8 +88,8 @@ func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 }
 
 // A process that dies before it stores an offset leaves the writer of the first event that its
-// handler has seen. So an erasure is told, too, once, and only where there was one.
-func TestErasureIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
+// handler has seen. So an erasure is also reported then, once, and only if there was one.
+func TestPurge_ErasureAfterCrashBeforeFirstOffset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -127,8 +127,8 @@ func TestErasureIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
 	})
 }
 
-// A process that was wrongly taken for dead does not put the offset back.
-func TestOffsetWithoutTheClaimIsRefused(t *testing.T) {
+// A process that was wrongly taken for dead does not move the offset back.
+func TestClaim_OffsetWithoutClaimIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -152,8 +152,8 @@ func TestOffsetWithoutTheClaimIsRefused(t *testing.T) {
 	})
 }
 
-// A run whose offset was refused begins again: what it has handled is not stored by anybody.
-func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
+// A run whose offset was refused starts again: no other process stores what it has handled.
+func TestClaim_RunRestartsAfterRefusedOffset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -180,8 +180,8 @@ func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
 	})
 }
 
-// A trigger that comes while a run is under way, which has read before, is not done by that run.
-func TestTriggerDuringARunIsReadAfterIt(t *testing.T) {
+// A trigger that arrives during a run, after its read, is not done by that run.
+func TestTrigger_DuringRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
@@ -196,9 +196,9 @@ func TestTriggerDuringARunIsReadAfterIt(t *testing.T) {
 	want(t, "all", all.of("a"), "1 x", "2 y")
 }
 
-// When a group ends, the handler's context ends, what was handled is stored, and the claim is
-// released.
-func TestGroupEndsWithItsContext(t *testing.T) {
+// When a group stops, the handler's context ends, the offset of handled events is stored, and the
+// claim is released.
+func TestRun_EndsWithContext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x", "y")
@@ -220,7 +220,7 @@ func TestGroupEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A handler that takes longer than a third of the claim's time has failed.
+// A handler that takes longer than a third of Config.ClaimTimeout has failed.
 func TestHandlerHasADeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestHandlerHasADeadline(t *testing.T) {
 	})
 }
 
-func TestGroupRunsOnce(t *testing.T) {
+func TestRun_Twice(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
@@ -254,7 +254,7 @@ func TestGroupRunsOnce(t *testing.T) {
 	b.await("group/all", "a", 2)
 }
 
-func TestGroupEndsWithItsJournal(t *testing.T) {
+func TestRun_EndsWithJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")

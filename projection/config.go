@@ -13,100 +13,103 @@ import (
 // Config configures a group. Only Name is required.
 type Config struct {
 	// AllowReplicas lets the group run on a journal table with replicas in other Regions. Set it
-	// only if one Region alone writes the journal and runs its projections: the conditions of
-	// writes do not hold across Regions otherwise, and events can be lost, or handled in two
-	// Regions. They do hold if both the journal table and the projections table are strongly
-	// consistent in several Regions. But such tables have no transactions, so projections that are
-	// [Transactional], and those that begin [FromNow], fail: docs/guarantees.md has a section about
-	// global tables.
+	// only if a single Region writes the journal and runs its projections. Otherwise the conditions
+	// of writes do not hold across Regions, and events can be lost, or handled in two Regions. They
+	// do hold if both the journal table and the projections table have multi-Region strong
+	// consistency. But such tables have no transactions, so projections that are [Transactional] or
+	// use [FromNow] fail: docs/guarantees.md has a section about global tables.
 	//
-	// Defaults to false: that is [ErrReplicated]. If dynamodb:DescribeTable is denied, it is not
-	// checked.
+	// Defaults to false: a table with replicas makes the group fail with [ErrReplicated]. If
+	// dynamodb:DescribeTable is denied, replicas are not checked.
 	AllowReplicas bool
 
-	// Attempts is how often a handler is called for an event at least before the persistence id is
-	// stuck. StuckAfter is the time for which it must have failed.
+	// Attempts is the minimum number of times that a handler is called for an event before the
+	// persistence id becomes stuck. The handler must also have failed for StuckAfter.
 	//
 	// At least 1. Defaults to 5.
 	Attempts int
 
-	// BatchSize is how many events are read at once at most, and usually handled under one claim.
-	// Fewer need less memory; more cost fewer writes while a projection catches up.
+	// BatchSize is the maximum number of events that are read at once, and usually handled under
+	// one claim. Smaller batches need less memory; larger ones need fewer writes while a projection
+	// catches up.
 	//
 	// From 1 to 10,000. Defaults to 100.
 	BatchSize int
 
-	// ClaimTimeout is how long a claim must not move before its process counts as dead. A handler
-	// that runs in a process that was wrongly taken for dead overlaps with another one. A third of
-	// it bounds a call of a handler: the context of the call ends then. Raise it if handlers take
-	// longer; lower it to continue sooner after a crash. On AWS Lambda a claim also ends with its
-	// invocation.
+	// ClaimTimeout is the time without a change of a claim after which its process counts as dead.
+	// If the process is alive after all, its handler overlaps with another one. The context of a
+	// call of a handler ends after a third of ClaimTimeout. Raise it if handlers take longer; lower
+	// it to continue sooner after a crash. On AWS Lambda a claim also ends with its invocation.
 	//
 	// At least 100 milliseconds. Defaults to 1 minute.
 	ClaimTimeout time.Duration
 
-	// Concurrency is how many handlers run at the same time, each for another persistence id or
-	// projection. A handler that does not return long after its context has ended is not counted,
-	// so there can be twice as many. On AWS Lambda it is the number for each invocation.
+	// Concurrency is the maximum number of handlers that run at the same time, each for another
+	// persistence id or projection. A handler that has not returned long after its context ended is
+	// not counted, so there can be twice as many. On AWS Lambda the limit applies to each
+	// invocation.
 	//
 	// At least 1. Defaults to 16.
 	Concurrency int
 
-	// HoleWait is how long a missing sequence number before an event is waited for, in a journal
-	// that is shared with a JVM: a JVM writes several events at the same time, so the missing one
-	// may still come. Then it is passed, and an event that is stored there later is not handled.
-	// Set it to more than any write of the JVM takes, with its retries. It delays the events after
-	// numbers that the JVM has rejected, of the same persistence id only.
+	// HoleWait is how long a projection waits for a missing sequence number before an event, in a
+	// journal that is shared with a JVM: a JVM writes several events at the same time, so the
+	// missing one may still be written. After that the number is passed, and an event that is
+	// stored there later is not handled. Set it to more than any write of the JVM takes, including
+	// retries. A number that the JVM has rejected delays the later events of the same persistence
+	// id by HoleWait.
 	//
 	// Must not be negative. Defaults to 1 minute.
 	HoleWait time.Duration
 
 	// Logger receives the log records.
 	//
-	// Defaults to the journal's.
+	// Defaults to the journal's logger.
 	Logger *slog.Logger
 
-	// MaxWaiting is how many persistence ids of records of the stream wait in the memory of a
-	// process at most. Beyond that the process reads the next records when some are done.
-	// [Group.Trigger] leaves a persistence id to the source while as many wait for each projection,
-	// whatever has named them. If the projections table has the index of debts, what waits for more
-	// than some seconds is not in memory.
+	// MaxWaiting is the maximum number of persistence ids from stream records that wait in the
+	// memory of a process. At the limit the process reads more records only when some persistence
+	// ids are done. [Group.Trigger] leaves a persistence id to the source while MaxWaiting
+	// persistence ids wait for each projection, whatever triggered them. If the projections table
+	// has the index of debts, persistence ids that wait for more than some seconds are stored and
+	// not in memory.
 	//
 	// At least 2,000. Defaults to 8,000.
 	MaxWaiting int
 
-	// Name is the name of the group, the first part of the names of its projections: billing in
+	// Name is the name of the group, and the first part of the names of its projections: billing in
 	// billing/balances. Processes of the same name share their work.
 	//
 	// Up to 100 bytes of UTF-8, without slash and NUL.
 	Name string
 
-	// OnSweep is called with what a sweep has done, if it is set: about once a minute while
-	// persistence ids get done, and at its end. Sweeps are those of [Sweep], and those that other
-	// sources owe. It must not block, and may be called from several goroutines at once. The log
-	// has the same.
+	// OnSweep, if set, is called with the progress of a sweep: about once a minute while
+	// persistence ids get done, and at the end. It reports the sweeps of [Sweep], and the sweeps
+	// that other sources need. It must not block, and may be called from several goroutines at
+	// once. The same progress is logged.
 	OnSweep func(SweepCount)
 
 	// RetryLongest is the longest pause until a handler may be called again for the same event.
-	// After some seconds a process finds such events by looking at the projections table, which can
+	// After some seconds a process finds such events by polling the projections table, which can
 	// take 10 seconds more. On AWS Lambda awslambda.Maintain finds them.
 	//
 	// Defaults to 10 seconds, or to RetryShortest if that is longer.
 	RetryLongest time.Duration
 
-	// RetryShortest is the pause after the first failure. In the first seconds it doubles with each
-	// further failure, up to RetryLongest, and is up to half shorter at random. Later the pause is
-	// half of the time for which the persistence id has waited, from RetryShortest to RetryLongest.
+	// RetryShortest is the pause after the first failure. In the first seconds the pause doubles
+	// with each further failure, up to RetryLongest, and is shortened at random by up to half.
+	// Later the pause is half of the time for which the persistence id has waited, from
+	// RetryShortest to RetryLongest.
 	//
 	// Defaults to 100 milliseconds.
 	RetryShortest time.Duration
 
-	// StuckAfter is for how long a handler must have failed for an event before the persistence id
-	// is stuck, so that what passes by itself within this time makes nothing stuck. The handler is
-	// called again and again meanwhile, also more often than Attempts. Where the projections table
-	// has no index of debts, Attempts alone count.
+	// StuckAfter is how long a handler must have failed for an event before the persistence id
+	// becomes stuck. So a failure that passes by itself within this time makes nothing stuck.
+	// Meanwhile the handler is called again and again, even more often than Attempts. If the
+	// projections table has no index of debts, only Attempts counts.
 	//
-	// Negative: Attempts alone count. Defaults to 5 minutes.
+	// Negative means that only Attempts counts. Defaults to 5 minutes.
 	StuckAfter time.Duration
 
 	// Source finds the persistence ids that have events.
@@ -128,7 +131,7 @@ const (
 	defaultStuckAfter    = 5 * time.Minute
 )
 
-// minMaxWaiting is the least Config.MaxWaiting: a page of the stream has up to 1,000 persistence
+// minMaxWaiting is the smallest Config.MaxWaiting: a page of the stream has up to 1,000 persistence
 // ids.
 const minMaxWaiting = 2_000
 

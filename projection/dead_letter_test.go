@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// A message that is refused is stored, those after it are sent, and it is sent again on request.
-func TestRefusedMessageIsADeadLetter(t *testing.T) {
+// A refused message is stored, the messages after it are sent, and it is sent again on request.
+func TestDeadLetter_RefusedMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box := &postbox{}
@@ -44,7 +44,7 @@ func TestRefusedMessageIsADeadLetter(t *testing.T) {
 	})
 }
 
-func TestDeadLetterThatIsRefusedAgainStays(t *testing.T) {
+func TestDeadLetter_RefusedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box := &postbox{}
@@ -62,7 +62,7 @@ func TestDeadLetterThatIsRefusedAgainStays(t *testing.T) {
 }
 
 // While the target is down, a dead letter and its request stay.
-func TestDeadLetterWaitsForItsTarget(t *testing.T) {
+func TestDeadLetter_TargetDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box := &postbox{}
@@ -80,7 +80,7 @@ func TestDeadLetterWaitsForItsTarget(t *testing.T) {
 	})
 }
 
-func TestDeadLetterIsDiscarded(t *testing.T) {
+func TestDeadLetter_Discard(t *testing.T) {
 	t.Parallel()
 	box := &postbox{}
 	b, letter := outboxWithLetter(t, box)
@@ -94,7 +94,7 @@ func TestDeadLetterIsDiscarded(t *testing.T) {
 
 // The response of the write of a dead letter is lost, and then the process is killed before it
 // stores the offset.
-func TestLostWriteOfADeadLetter(t *testing.T) {
+func TestDeadLetter_WriteResponseLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -129,7 +129,7 @@ func TestLostWriteOfADeadLetter(t *testing.T) {
 }
 
 // A reset sends all messages again, and leaves the dead letters.
-func TestResetLeavesDeadLetters(t *testing.T) {
+func TestReset_KeepsDeadLetters(t *testing.T) {
 	t.Parallel()
 	box := &postbox{}
 	b, _ := outboxWithLetter(t, box)
@@ -144,7 +144,7 @@ func TestResetLeavesDeadLetters(t *testing.T) {
 	}
 }
 
-func TestRemovedOutboxLeavesNoDeadLetter(t *testing.T) {
+func TestRemove_DeletesDeadLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -160,12 +160,12 @@ func TestRemovedOutboxLeavesNoDeadLetter(t *testing.T) {
 		if _, err := b.remove("group/out"); err != nil {
 			t.Fatal(err)
 		}
-		want(t, "what is left", b.keys(), "journal\x00") // the registry
+		want(t, "remaining keys", b.keys(), "journal\x00") // the registry
 	})
 }
 
-// A dead letter that is damaged hides no other one.
-func TestDamagedDeadLetterIsAnError(t *testing.T) {
+// A damaged dead letter hides no other one.
+func TestDeadLetter_Damaged(t *testing.T) {
 	t.Parallel()
 	box := &postbox{}
 	b, letter := outboxWithLetter(t, box)
@@ -190,8 +190,8 @@ func TestDamagedDeadLetterIsAnError(t *testing.T) {
 	wantError(t, "it", outbox.Discard(t.Context(), b.journal, "group/out", id), nil)
 }
 
-// The requests of a group are bounded, as they are one item.
-func TestRequestsForDeadLettersAreBounded(t *testing.T) {
+// The number of requests of a group is limited, because they are one item.
+func TestDeadLetter_TooManyRequests(t *testing.T) {
 	t.Parallel()
 	b, letter := outboxWithLetter(t, &postbox{})
 	requests := make([]string, 500)
@@ -209,7 +209,7 @@ func TestRequestsForDeadLettersAreBounded(t *testing.T) {
 	wantError(t, "499 wait", again(), nil)
 }
 
-func TestDeadLettersNeedNames(t *testing.T) {
+func TestDeadLetter_InvalidArguments(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx, id, invalid := t.Context(), strings.Repeat("0", 64), dynajournal.ErrInvalidArgument

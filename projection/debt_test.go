@@ -24,7 +24,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// inSeconds is a configuration with pauses of seconds.
+// inSeconds returns a configuration with pauses of seconds.
 func inSeconds() projection.Config {
 	config := fast()
 	config.Source = projection.Sweep(projection.SweepOptions{Every: 1000 * time.Hour, PerSecond: -1})
@@ -32,7 +32,7 @@ func inSeconds() projection.Config {
 	return config
 }
 
-// readsStream is a configuration that reads the stream, with the defaults of time.
+// readsStream returns a configuration that reads the stream, with the default durations.
 func (b *bundle) readsStream() projection.Config {
 	config := fast()
 	config.RetryShortest, config.RetryLongest = 0, 0
@@ -44,7 +44,7 @@ func numbered(n int) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 }
 
-// delayedWhile returns a handler that can't reach what it needs while down is set.
+// delayedWhile returns a handler that returns Delayed while down is set.
 func delayedWhile(down *atomic.Bool) *recorder {
 	return &recorder{on: func(context.Context, dynajournal.Event) error {
 		if down.Load() {
@@ -54,7 +54,7 @@ func delayedWhile(down *atomic.Bool) *recorder {
 	}}
 }
 
-// debts returns how many persistence ids are in the index of debts.
+// debts returns the number of persistence ids in the index of debts.
 func (b *bundle) debts(name string) int {
 	b.Helper()
 	out, err := b.table.Query(b.Context(), &dynamodb.QueryInput{
@@ -67,7 +67,7 @@ func (b *bundle) debts(name string) int {
 	return len(out.Items)
 }
 
-// unindexed removes the index of debts, as a table has none that an earlier version has made.
+// unindexed removes the index of debts: a table that an earlier version has made has no index.
 func (b *bundle) unindexed() {
 	b.Helper()
 	_, err := b.table.UpdateTable(b.Context(), &dynamodb.UpdateTableInput{
@@ -83,7 +83,7 @@ func (b *bundle) unindexed() {
 // The target of an outbox is down. The read model of the same group has all events within seconds,
 // and the checkpoint of the stream moves. When the target can be reached, all messages are sent, by
 // another process than the one that has read the records.
-func TestOutageHoldsUpItsProjectionAlone(t *testing.T) {
+func TestDebt_OutageDelaysOnlyItsProjection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ids := testsize.Of(120, 700)
@@ -195,7 +195,7 @@ func TestTriggerDuringAPayment(t *testing.T) {
 }
 
 // A process dies at each request of a payment in turn. Another one pays.
-func TestProcessThatPaysDies(t *testing.T) {
+func TestDebt_PayingProcessDies(t *testing.T) {
 	t.Parallel()
 	for kind, of := range map[string]func(*bundle, *recorder) projection.Projection{
 		"at least once": func(_ *bundle, all *recorder) projection.Projection { return projection.AtLeastOnce("all", all) },
@@ -262,7 +262,7 @@ func atLeastOnce(_ *bundle, all *recorder) projection.Projection {
 	return projection.AtLeastOnce("all", all)
 }
 
-// The row counts the attempts of payments, whichever process makes them.
+// The row counts the attempts of payments by all processes.
 func TestAttemptsOfPaymentsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -291,8 +291,8 @@ func TestAttemptsOfPaymentsAreCounted(t *testing.T) {
 	})
 }
 
-// What passes by itself is no attempt of a payment, however often it is paid in vain.
-func TestOutageOfAPaymentIsNoAttempt(t *testing.T) {
+// A temporary failure is not an attempt of a payment, however often the payment is retried.
+func TestDebt_OutageIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -309,9 +309,9 @@ func TestOutageOfAPaymentIsNoAttempt(t *testing.T) {
 	})
 }
 
-// A payment moves the offset, and the response is lost. Then the journal can't be read. The row does
-// not take back an attempt that it no longer counts.
-func TestPaymentWhoseOffsetIsStoredUnknown(t *testing.T) {
+// A payment moves the offset, and the response is lost. Then the journal can't be read. The row
+// does not take back an attempt that it no longer counts.
+func TestDebt_PaymentResponseLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -337,8 +337,8 @@ func TestPaymentWhoseOffsetIsStoredUnknown(t *testing.T) {
 	})
 }
 
-// The event of a payment ends its process again and again. At last the persistence id is stuck.
-func TestEventThatKillsPayersIsStuck(t *testing.T) {
+// The event of a payment crashes its process again and again. At last the persistence id is stuck.
+func TestDebt_EventThatCrashesPayersIsStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -365,9 +365,9 @@ func TestEventThatKillsPayersIsStuck(t *testing.T) {
 	})
 }
 
-// A handler never returns. Its records are done, and so are those that come later. Another process
-// handles them.
-func TestHandlerThatNeverReturnsHoldsUpNoRecord(t *testing.T) {
+// A handler never returns. Its records are done, and so are later records. Another process handles
+// them.
+func TestDebt_HandlerNeverReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -407,7 +407,7 @@ func TestHandlerThatNeverReturnsHoldsUpNoRecord(t *testing.T) {
 	})
 }
 
-// A paused projection pays nothing before it is continued.
+// A paused projection pays no debt before it is continued.
 func TestPausedProjectionPaysNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -431,7 +431,7 @@ func TestPausedProjectionPaysNothing(t *testing.T) {
 	})
 }
 
-// Resume handles a persistence id at once that is owed a run.
+// Resume at once handles a persistence id that is owed a run.
 func TestResumePaysADebt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -456,8 +456,8 @@ func TestResumePaysADebt(t *testing.T) {
 	})
 }
 
-// Without the index of debts none is stored, and triggers wait. The run of a trigger pays what an
-// earlier process owes, when the index is lost, as by a restore without it.
+// Without the index of debts no debt is stored, and triggers wait. If the index is lost, for
+// example by a restore without it, the run of a trigger pays the debt of an earlier process.
 func TestGroupWithoutTheIndexOfDebts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -488,7 +488,7 @@ func TestGroupWithoutTheIndexOfDebts(t *testing.T) {
 }
 
 // While a debt can't be stored, the trigger is not done.
-func TestDebtThatCanNotBeStored(t *testing.T) {
+func TestDebt_CannotBeStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -500,7 +500,7 @@ func TestDebtThatCanNotBeStored(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- g.Run(ctx) }()
-		time.Sleep(time.Second) // it can't say that it is there
+		time.Sleep(time.Second) // it can't register
 		remove()
 		time.Sleep(11 * time.Second)
 		for i := range 5 {
@@ -526,7 +526,7 @@ func TestDebtThatCanNotBeStored(t *testing.T) {
 	})
 }
 
-// The calls of one projection never return in time. The others have a worker all the same.
+// The calls of one projection never return in time. Other projections still get a worker.
 func TestSlowTargetLeavesAWorkerToOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -561,8 +561,8 @@ func TestSlowTargetLeavesAWorkerToOthers(t *testing.T) {
 	})
 }
 
-// A projection that leaves out a persistence id since it was owed a run owes it nothing.
-func TestDebtOfAnIDThatIsLeftOut(t *testing.T) {
+// A projection that leaves out a persistence id after it was owed a run owes it nothing.
+func TestDebt_IDLeftOutByFilter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -577,9 +577,9 @@ func TestDebtOfAnIDThatIsLeftOut(t *testing.T) {
 	})
 }
 
-// A payment takes longer than its claim counts. It does not end the debt: another process has
-// claimed the row since, and an event has come that the payment does not know.
-func TestPaymentThatHasLostItsClaim(t *testing.T) {
+// A payment takes longer than its claim is valid. It does not end the debt: another process has
+// claimed the row since, and the payment has not read an event that has come.
+func TestDebt_PaymentLosesClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -638,7 +638,7 @@ func TestPaymentOfAnotherProcessIsWaitedFor(t *testing.T) {
 
 // A persistence id becomes stuck while a debt of it is stored: then it is stuck, and the trigger is
 // covered.
-func TestDebtOfAnIDThatBecomesStuck(t *testing.T) {
+func TestDebt_IDBecomesStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -661,7 +661,7 @@ func TestDebtOfAnIDThatBecomesStuck(t *testing.T) {
 	})
 }
 
-// The costs that docs/projections.md has of an outage.
+// docs/projections-operate.md states these costs of an outage.
 func TestCostsOfDebts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -675,7 +675,7 @@ func TestCostsOfDebts(t *testing.T) {
 		time.Sleep(time.Second)
 		spent.take()
 		time.Sleep(10 * time.Second)
-		// Whether the projection is paused, and the debts.
+		// The requests read whether the projection is paused, and the debts.
 		if got := spent.take(); got != (dynajournal.Cost{Requests: 2, ReadUnits: 1.5}) {
 			t.Errorf("10 seconds without events cost %+v", got)
 		}
@@ -710,7 +710,7 @@ func TestCostsOfDebts(t *testing.T) {
 		down.Store(false)
 		spent.take()
 		time.Sleep(10 * time.Second)
-		payment := dynajournal.Cost{Requests: 7, ReadUnits: 4.5, WriteUnits: 4} // with another look
+		payment := dynajournal.Cost{Requests: 7, ReadUnits: 4.5, WriteUnits: 4} // with another read
 		if got := spent.take().Sub(dynajournal.Cost{Requests: 2, ReadUnits: 1.5}); got != payment {
 			t.Errorf("a payment costs %+v, want %+v", got, payment)
 		}
@@ -718,8 +718,8 @@ func TestCostsOfDebts(t *testing.T) {
 }
 
 // A payment whose claim another process has taken over meanwhile claims the row again before it
-// reads on. Otherwise the trigger of an event that is appended after the reading would be done, as
-// the row has a debt and no claim, and the payment would end the debt.
+// continues to read. Otherwise the trigger of an event that is appended after the read would be
+// done, because the row has a debt and no claim, and then the payment would end the debt.
 func TestPaymentClaimsAgainBeforeItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -763,8 +763,8 @@ func TestPaymentClaimsAgainBeforeItReads(t *testing.T) {
 }
 
 // Two processes read the shards of one persistence id, and one of them can't read the index of
-// debts. It pays the debt that the other one has stored, and handles more than its own records
-// show.
+// debts. It pays the debt that the other one has stored, and handles more events than its own
+// records show.
 func TestDebtIsNotPaidFromRecords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -777,7 +777,7 @@ func TestDebtIsNotPaidFromRecords(t *testing.T) {
 		b.append(w, "z")
 		b.await("group/all", "a", 3)
 		stop()
-		// The offset is that of the first event. The debt is of the third.
+		// The offset is the first event's. The debt is the third event's.
 		row := b.row("group/all", "a")
 		row["seq"], row["debt"], row["again"] = numbered(1), textOf("journal\x00group/all"), numbered(1)
 		row["due"], row["since"] = numbered(0), numbered(0)
@@ -836,8 +836,8 @@ func TestOperatorListsDebts(t *testing.T) {
 	})
 }
 
-// A handler that fails for less than StuckAfter makes nothing stuck, however often it is called.
-// One that fails for longer does.
+// A handler that fails for less than StuckAfter makes nothing stuck, however often it is called. A
+// handler that fails for longer does.
 func TestHandlerFailsForStuckAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -869,7 +869,7 @@ func TestHandlerFailsForStuckAfter(t *testing.T) {
 }
 
 // The next event of a payment has its own time to fail.
-func TestStuckAfterIsThatOfAnEvent(t *testing.T) {
+func TestStuckAfter_CountsPerEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -896,8 +896,8 @@ func TestStuckAfterIsThatOfAnEvent(t *testing.T) {
 	})
 }
 
-// A payment takes longer than a claim counts, as there are many events. It is several payments, so
-// other processes do not take its claim for a dead one.
+// A payment with many events takes longer than a claim is valid. It is split into several payments,
+// so other processes do not take its claim for a dead one.
 func TestLongPaymentKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -977,8 +977,8 @@ func (b *bundle) handlerHangs() {
 	b.await("group/all", "a", 2)
 }
 
-// A handler hangs twice at a persistence id. Its triggers are done all the same.
-func TestHandlerThatHangsTwice(t *testing.T) {
+// A handler hangs twice at a persistence id. Its triggers are still done.
+func TestDebt_HandlerHangsTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -987,7 +987,7 @@ func TestHandlerThatHangsTwice(t *testing.T) {
 	})
 }
 
-// What some persistence ids need is down. The others of the projection are handled all the same.
+// A system that some persistence ids need is down. The others of the projection are still handled.
 func TestOutageOfSomeIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1018,7 +1018,7 @@ func TestOutageOfSomeIDs(t *testing.T) {
 	})
 }
 
-// An outage ends while sweeps look at persistence ids again and again. The debts are paid soon.
+// An outage ends while sweeps repeatedly read all persistence ids. The debts are paid soon.
 func TestOutageEndsWhileSweepsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1041,8 +1041,7 @@ func TestOutageEndsWhileSweepsRun(t *testing.T) {
 	})
 }
 
-// A handler fails after an outage that was long. It is not stuck before it has failed for
-// StuckAfter.
+// A handler fails after a long outage. It is not stuck before it has failed for StuckAfter.
 func TestFailuresAfterAnOutageCountFromThen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1074,9 +1073,9 @@ func TestFailuresAfterAnOutageCountFromThen(t *testing.T) {
 	})
 }
 
-// The handler of a payment hangs, and another process pays. An event that comes later is not handed
-// to the handler that hangs.
-func TestPaymentThatHangs(t *testing.T) {
+// The handler of a payment hangs, and another process pays. A later event is not passed to the
+// handler that hangs.
+func TestDebt_PaymentHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)

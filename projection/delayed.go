@@ -2,8 +2,8 @@ package projection
 
 import "github.com/dynajournal/dynajournal/projection/internal/engine"
 
-// Delayed returns an error with which a handler says that it could not do its work for a reason
-// that passes, such as an outage of what it writes to. The group calls it again with growing
-// pauses, as after any failure, but counts no attempt: the persistence id does not become stuck. It
-// wraps err, and is nil if err is.
+// Delayed returns an error that reports a temporary failure of a handler, such as an outage of the
+// system that it writes to. The group calls the handler again with growing pauses, as after any
+// failure, but does not count an attempt: the persistence id does not become stuck. The error wraps
+// err. Delayed returns nil if err is nil.
 func Delayed(err error) error { return engine.Delayed(err) }

@@ -11,22 +11,23 @@ import (
 )
 
 // DeleteTo deletes all events of a writer's persistence id up to a sequence number, as
-// [dynajournal.Writer.DeleteTo] does, but not before projections have handled them. The projections
-// are named as group/projection. Handlers are told of what is deleted before as a [Gap].
+// [dynajournal.Writer.DeleteTo] does, but only after projections have handled them. The projections
+// are named as group/projection. Handlers see events that are deleted too early only as a [Gap].
 //
-// It waits until they have, as [WaitFor] does, and then until each has stored an offset of this
-// life of the persistence id: after a purge the offset from before does not count. A projection
-// that leaves the persistence id out, by [OnlyIDs], is not waited for. Events that are appended
+// DeleteTo waits as [WaitFor] does, and then until each projection has stored an offset of this
+// life of the persistence id: after a purge, the offset from before does not count. It does not
+// wait for a projection that leaves the persistence id out by [OnlyIDs]. Events that are appended
 // while it waits are not deleted. End ctx to stop waiting; nothing is deleted then. A projection
-// that is reset meanwhile, or that begins later, does not get the events.
+// that is reset meanwhile, or that starts later, does not get the events.
 //
-// It costs 1 read unit for each projection, those of WaitFor, a reading of one event for each
-// projection, and the deletion.
+// It costs 1 read unit for each projection, the cost of WaitFor, a read of one event for each
+// projection, and the cost of the deletion.
 //
-// Errors, before anything is deleted: a *dynajournal.ArgumentError, [ErrNoProjection] for a
-// projection that has never run, [ErrOtherOffsets] for one of package sqlprojection (call
+// Errors before anything is deleted: a *dynajournal.ArgumentError, [ErrNoProjection] for a
+// projection that has never run, [ErrOtherOffsets] for a projection of package sqlprojection (call
 // sqlprojection.WaitFor and then Writer.DeleteTo), a *[StuckError] if the persistence id is stuck
-// before that number, the cause of ctx, and those of requests. And those of Writer.DeleteTo.
+// before that number, the cause of ctx, and errors of requests. The deletion can return the errors
+// of Writer.DeleteTo.
 func DeleteTo(
 	ctx context.Context, journal *dynajournal.Journal, writer *dynajournal.Writer, sequenceNumber int64,
 	projections ...string,
@@ -35,8 +36,8 @@ func DeleteTo(
 		return dynajournal.DeleteResult{}, engine.Argument("writer", nil, "it must be a writer of the journal")
 	}
 	pid := writer.PersistenceID()
-	// No offset comes to a number after the last visible event: it is sealed, or of an atomic
-	// write that failed.
+	// No offset reaches a number after the last visible event: such a number is sealed, or belongs
+	// to an atomic write that failed.
 	visible, err := writer.Last(ctx)
 	if err != nil {
 		return dynajournal.DeleteResult{}, fmt.Errorf("delete events of %q: %w", pid, err)
@@ -47,7 +48,7 @@ func DeleteTo(
 			return dynajournal.DeleteResult{}, fmt.Errorf("delete events of %q: %w", pid, err)
 		}
 	}
-	// Events that were appended meanwhile were not waited for.
+	// DeleteTo did not wait for events that were appended meanwhile.
 	return writer.DeleteTo(ctx, last)
 }
 
@@ -78,8 +79,8 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 	}
 }
 
-// handled reports whether a projection has handled the events up to a number in the life of a
-// persistence id that the journal has: see engine.Plan.
+// handled reports whether a projection has handled the events up to a number in the current life of
+// a persistence id: see engine.Plan.
 func handled(ctx context.Context, of *engine.Registered, pid string, number int64) (bool, error) {
 	state, err := of.Table.Row(ctx, engine.RowKey(of.Table.JournalName, of.Projection, pid))
 	if err != nil || state.Seq < number {

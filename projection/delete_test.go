@@ -37,7 +37,7 @@ func (d *deletion) after() bool {
 	return d.done
 }
 
-func TestDeletionWaitsForProjections(t *testing.T) {
+func TestDeleteTo_WaitsForProjections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -79,8 +79,8 @@ func TestDeletionWaitsForProjections(t *testing.T) {
 	})
 }
 
-// All events are to be deleted, and another one is appended while the deletion waits.
-func TestDeletionSparesWhatIsAppendedMeanwhile(t *testing.T) {
+// DeleteTo deletes all events, and another event is appended while it waits.
+func TestDeleteTo_KeepsEventsAppendedMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -104,8 +104,8 @@ func TestDeletionSparesWhatIsAppendedMeanwhile(t *testing.T) {
 	})
 }
 
-// The last number is sealed: it is no event, so no projection comes to it.
-func TestDeletionDoesNotWaitForASeal(t *testing.T) {
+// The last number is sealed: it has no event, so no projection reaches it.
+func TestDeleteTo_DoesNotWaitForSeal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -122,9 +122,9 @@ func TestDeletionDoesNotWaitForASeal(t *testing.T) {
 	})
 }
 
-// A purge and a new life of the persistence id: the offset of the old life is above what is to be
-// deleted, and says nothing.
-func TestDeletionWaitsForTheLifeThatIsDeleted(t *testing.T) {
+// A persistence id was purged and used again. The offset of the old life is above the number to be
+// deleted, but does not count.
+func TestDeleteTo_WaitsForCurrentLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -151,7 +151,7 @@ func TestDeletionWaitsForTheLifeThatIsDeleted(t *testing.T) {
 	})
 }
 
-func TestDeletionWaitsOnlyForWhatComes(t *testing.T) {
+func TestDeleteTo_ErrorsInsteadOfWaiting(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	broken := &recorder{on: func(context.Context, dynajournal.Event) error { return errWanted }}

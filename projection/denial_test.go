@@ -13,8 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// denials returns a journal, and a channel that gets the operation of each request of the journal
-// that is denied.
+// denials returns a journal, and a channel that receives the operation of each denied request.
 func (b *bundle) denials() (*dynajournal.Journal, <-chan string) {
 	denied := make(chan string, 1000)
 	return b.Journal(func(c *dynajournal.Config) {
@@ -32,7 +31,7 @@ func (b *bundle) denials() (*dynajournal.Journal, <-chan string) {
 
 // A policy is changed while a group runs, and changed back. The group continues, and no persistence
 // id is stuck.
-func TestGroupSurvivesADenial(t *testing.T) {
+func TestDenial_GroupContinues(t *testing.T) {
 	t.Parallel()
 	sources := map[string]func(*bundle) projection.Config{
 		"sweep": func(*bundle) projection.Config {
@@ -75,8 +74,8 @@ func TestGroupSurvivesADenial(t *testing.T) {
 	}
 }
 
-// A stream that may not be read for a while is read on.
-func TestGroupSurvivesADeniedStream(t *testing.T) {
+// A stream that a policy denies for a while is read again afterwards.
+func TestDenial_StreamContinues(t *testing.T) {
 	t.Parallel()
 	const denials = 3
 	for _, operation := range []string{"DescribeStream", "GetRecords"} {
@@ -104,8 +103,9 @@ func TestGroupSurvivesADeniedStream(t *testing.T) {
 	}
 }
 
-// What ends a group names the projection and the persistence id whose handler was denied.
-func TestHandlerThatIsDeniedFromTheStartEndsTheGroup(t *testing.T) {
+// The error that stops a group names the projection and the persistence id whose handler was
+// denied.
+func TestDenial_HandlerDeniedFromStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
@@ -119,12 +119,12 @@ func TestHandlerThatIsDeniedFromTheStartEndsTheGroup(t *testing.T) {
 	}
 }
 
-// A policy that was never right ends the group.
-func TestGroupThatIsDeniedFromTheStartEnds(t *testing.T) {
+// A policy that was never right stops the group.
+func TestDenial_GroupDeniedFromStart(t *testing.T) {
 	t.Parallel()
 	for _, operation := range []string{"UpdateItem", "GetItem", "Query", "DescribeStream"} {
 		b := streaming(t)
-		// Only a reading shows that an atomic write is whole.
+		// Only a read shows that an atomic write is complete.
 		if _, err := b.write("a").Append(t.Context(), "x", "y"); err != nil {
 			t.Fatal(err)
 		}
@@ -141,9 +141,9 @@ func TestGroupThatIsDeniedFromTheStartEnds(t *testing.T) {
 	}
 }
 
-// A handler that is denied a request of the journal waits until it is not, and no persistence id is
-// stuck: the table of the tags is another one than the journal's.
-func TestHandlerThatIsDeniedWaits(t *testing.T) {
+// A handler whose request to the journal is denied waits until it is allowed, and no persistence id
+// becomes stuck: the table of the tags is not the journal's table.
+func TestDenial_HandlerWaits(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
 	w := b.write("a", withTags("1", "red"))
@@ -183,8 +183,8 @@ func TestHandlerThatIsDeniedWaits(t *testing.T) {
 	}
 }
 
-// What a group that has just started finds is nothing new, and so shows no right policy.
-func TestGroupThatHasHandledNothingEndsWhenItIsDenied(t *testing.T) {
+// A group that has just started and finds nothing new has not shown that its policy is right.
+func TestDenial_BeforeFirstHandledEvent(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	w := b.write("a", "x")

@@ -7,13 +7,13 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Errors, for errors.Is. Those of the journal are returned as well, such as
+// Errors for errors.Is. Errors of the journal are also returned, such as
 // [dynajournal.ErrInvalidArgument] and [dynajournal.ErrThrottled].
 var (
 	// ErrInUse: processes run the projection. Stop them first.
 	ErrInUse = errors.New("the projection is in use")
 
-	// ErrNoProjection: no group of the journal has run a projection of that name.
+	// ErrNoProjection: no group of the journal has run a projection with that name.
 	ErrNoProjection = engine.ErrNoProjection
 
 	// ErrNoTable: the projections table does not exist, or has another key. Make it with
@@ -25,11 +25,11 @@ var (
 	// TableOptions.Stream, or `dynajournal tables create --stream`.
 	ErrNoStream = engine.ErrNoStream
 
-	// ErrOtherOffsets: the offsets of a projection are in another place: it was of another kind
-	// before, or is waited for with [WaitFor] although it is one of package sqlprojection.
+	// ErrOtherOffsets: the offsets of a projection are stored elsewhere. Either the projection was
+	// of another kind before, or [WaitFor] was called for a projection of package sqlprojection.
 	ErrOtherOffsets = engine.ErrOtherOffsets
 
-	// ErrPanic: a handler has panicked, or called runtime.Goexit. The error is a *PanicError.
+	// ErrPanic: a handler has panicked or called runtime.Goexit. The error is a *PanicError.
 	ErrPanic = engine.ErrPanic
 
 	// ErrReplicated: the journal table has replicas in other Regions. The conditions of writes do
@@ -37,18 +37,18 @@ var (
 	// Config.AllowReplicas.
 	ErrReplicated = engine.ErrReplicated
 
-	// ErrResetting: an operator.Operator.Reset or an operator.Operator.Remove of the projection was
+	// ErrResetting: operator.Operator.Reset or operator.Operator.Remove of the projection was
 	// interrupted. Call it again.
 	ErrResetting = engine.ErrResetting
 
-	// ErrRunning: the group runs already.
+	// ErrRunning: the group is already running.
 	ErrRunning = engine.ErrRunning
 
-	// ErrStuck: the persistence id is stuck, as its handler has failed too often. The error is a
-	// *StuckError. Correct the cause and call [Group.Resume].
+	// ErrStuck: the persistence id is stuck, because its handler has failed too often. The error is
+	// a *StuckError. Fix the cause and call [Group.Resume].
 	ErrStuck = errors.New("the persistence id is stuck")
 
-	// ErrUnsupported: the operation does not work on a projection of that kind.
+	// ErrUnsupported: the operation does not work on this kind of projection or journal.
 	ErrUnsupported = engine.ErrUnsupported
 
 	// ErrTooManyItems: a transactional handler has returned more items than fit into a transaction
@@ -56,7 +56,7 @@ var (
 	ErrTooManyItems = errors.New("too many items for one transaction")
 )
 
-// HandlerError is the failure of a handler, or of the reading of an event.
+// HandlerError reports that a handler failed, or that an event could not be read.
 type HandlerError struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection    string
@@ -71,7 +71,7 @@ func (e *HandlerError) Error() string { return (*engine.HandlerError)(e).Error()
 
 func (e *HandlerError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of a handler, or the end of its goroutine by runtime.Goexit. It is an
+// PanicError reports that a handler panicked, or ended its goroutine with runtime.Goexit. It is an
 // ErrPanic.
 type PanicError struct {
 	// Value is the value of the panic, or an error that names runtime.Goexit. Stack is the stack of
@@ -91,7 +91,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// StuckError names a persistence id that is stuck. It is an ErrStuck.
+// StuckError reports that a persistence id is stuck. It is an ErrStuck.
 type StuckError struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection    string
@@ -103,7 +103,7 @@ type StuckError struct {
 }
 
 func (e *StuckError) Error() string {
-	return fmt.Sprintf("projection %s of %q: %v behind %d: %s", e.Projection, e.PersistenceID, ErrStuck, e.Offset, e.Reason)
+	return fmt.Sprintf("projection %s of %q: %v at offset %d: %s", e.Projection, e.PersistenceID, ErrStuck, e.Offset, e.Reason)
 }
 
 // Is reports whether target is ErrStuck.

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// old writes persistence ids with histories of several lengths: around those of one page and two,
-// with a beginning that is deleted, and with nothing left.
+// old writes persistence ids with histories of different lengths: around one page and two pages,
+// with deleted first events, and with all events deleted.
 func old(b *bundle, ids int) {
 	b.Helper()
 	for i := range ids {
@@ -42,7 +42,7 @@ func old(b *bundle, ids int) {
 	}
 }
 
-// countSweep runs a group until its first sweep is done, and returns what it has used.
+// countSweep runs a group until its first sweep is done, and returns the count of the sweep.
 func countSweep(t *testing.T, b *bundle, config projection.Config, all ...projection.Projection) projection.SweepCount {
 	t.Helper()
 	over := make(chan projection.SweepCount, 1)
@@ -56,8 +56,8 @@ func countSweep(t *testing.T, b *bundle, config projection.Config, all ...projec
 	return comes(t, "the end of the sweep", over)
 }
 
-// An estimate that reads all persistence ids states exactly what the sweep then counts.
-func TestEstimateIsWhatASweepUses(t *testing.T) {
+// An estimate that reads all persistence ids is exactly the count of the sweep.
+func TestEstimateSweep_EqualsSweepCount(t *testing.T) {
 	t.Parallel()
 	const ids = 210
 	for name, of := range map[string]func(*effects) []projection.Projection{
@@ -102,11 +102,11 @@ func TestEstimateIsWhatASweepUses(t *testing.T) {
 	}
 }
 
-// An estimate by a sample states how far away the truth may be, and costs a part of the sweep.
-func TestEstimateBySampleHasMargins(t *testing.T) {
+// An estimate by a sample states its margin of error, and costs a part of the sweep.
+func TestEstimateSweep_SampleMargins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	// None has a large part of the events: margins know only of what is sampled.
+	// No persistence id has a large part of the events: margins account only for the sample.
 	for i := range 210 {
 		events := make([]any, 1+i%25)
 		for k := range events {
@@ -142,8 +142,8 @@ func TestEstimateBySampleHasMargins(t *testing.T) {
 	}
 }
 
-// A persistence id with very many events is read in part.
-func TestEstimateReadsABoundedPart(t *testing.T) {
+// Only a part of a persistence id with very many events is read.
+func TestEstimateSweep_ReadsBoundedPart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	events := make([]any, 90)
@@ -169,7 +169,7 @@ func TestEstimateReadsABoundedPart(t *testing.T) {
 	}
 }
 
-func TestEstimateOfNothing(t *testing.T) {
+func TestEstimateSweep_EmptyJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	config := fast()
@@ -194,9 +194,9 @@ func TestEstimateOfNothing(t *testing.T) {
 	wantError(t, "ended", err, context.Canceled)
 }
 
-// In a journal that is shared with a JVM an estimate is what a sweep uses, too, if no number is
-// missing.
-func TestEstimateOfASharedJournal(t *testing.T) {
+// In a journal that is shared with a JVM an estimate is also the count of the sweep, if no number
+// is missing.
+func TestEstimateSweep_SharedJournal(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
 	for i := range 5 {

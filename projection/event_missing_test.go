@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// An event of one persistence id is lost. It is stuck, the others are handled, and it continues
-// when the journal is repaired.
+// An event of one persistence id is lost. The persistence id becomes stuck, the others are handled,
+// and it continues after the journal is repaired.
 func TestMissingEventMakesItsIDStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

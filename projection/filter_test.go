@@ -25,7 +25,7 @@ func (typed) ToJournal(event any) (any, string, error) { return event, fmt.Sprin
 
 func (typed) FromJournal(stored any, _ string) ([]any, error) { return []any{stored}, nil }
 
-func TestFiltersLeaveOut(t *testing.T) {
+func TestFilter_LeavesOutEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.journal = b.Journal(func(c *dynajournal.Config) { c.Adapter = typed{} })
@@ -64,9 +64,10 @@ func TestFiltersLeaveOut(t *testing.T) {
 	}
 }
 
-// The first event is left out, and each is of another writer. A handler fails before an offset is
-// stored, and then the filter takes less. There was no purge.
-func TestNoPurgeIsToldWhereTheFirstEventIsLeftOut(t *testing.T) {
+// The first event is left out, and each event has another writer. A handler fails before an offset
+// is stored, and then the filter takes fewer events. HandlePurge reports nothing, because there was
+// no purge.
+func TestFilter_NoPurgeWhenFirstEventLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", tagged("x", "blue"))
@@ -89,8 +90,9 @@ func TestNoPurgeIsToldWhereTheFirstEventIsLeftOut(t *testing.T) {
 	want(t, "afterwards", second.of("a"), "3 z")
 }
 
-// The manifest of the serializer is a type as well, and what is left out is not decoded.
-func TestTypesAreTheStoredManifests(t *testing.T) {
+// The manifest of the serializer also counts as a type, and events that are left out are not
+// decoded.
+func TestFilter_TypesAreStoredManifests(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const unknown = 4711
@@ -108,9 +110,9 @@ func TestTypesAreTheStoredManifests(t *testing.T) {
 	want(t, "all", handled.of("a"), "1", "3")
 }
 
-// What a filter leaves out costs one write a page, none beside an event that is handled, and
-// nothing where the id is left out.
-func TestLeftOutEventsMoveTheOffset(t *testing.T) {
+// Events that a filter leaves out cost one write a page. They cost nothing together with a handled
+// event, or if the persistence id is left out.
+func TestFilter_LeftOutEventsMoveOffset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -118,7 +120,7 @@ func TestLeftOutEventsMoveTheOffset(t *testing.T) {
 		once.table()
 		for name, c := range map[string]struct {
 			of func(...projection.Option) projection.Projection
-			// left and some are the write units of 30 events of which none and 2 are handled.
+			// left and some are the write units of 30 events, of which 0 and 2 are handled.
 			left, some float64
 		}{
 			"least": {func(o ...projection.Option) projection.Projection {
@@ -174,8 +176,8 @@ func TestLeftOutEventsMoveTheOffset(t *testing.T) {
 	})
 }
 
-// Gaps and purges are told whatever the events were, and events after them are left out.
-func TestGapsAndPurgesAreToldWithAFilter(t *testing.T) {
+// Gaps and purges are reported whatever their events were, and events after them are left out.
+func TestFilter_GapsAndPurgesReported(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := b.write("a", "x", "y", "z", "u")
@@ -197,8 +199,8 @@ func TestGapsAndPurgesAreToldWithAFilter(t *testing.T) {
 	want(t, "all", all.of("a"), "gap 1-2", "purge at 4")
 }
 
-// A handler that fails is named with the number of its event, not of those left out after it.
-func TestFailureNamesTheEventBeforeThoseLeftOut(t *testing.T) {
+// A failure has the number of the event, not of the events left out after it.
+func TestFilter_FailureNamesHandledEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", tagged("x", "kept"), tagged("y", "left"), tagged("z", "left"))
@@ -212,7 +214,7 @@ func TestFailureNamesTheEventBeforeThoseLeftOut(t *testing.T) {
 }
 
 // A group with a stream sweeps for ids that its prefixes did not have before.
-func TestPrefixesMayChange(t *testing.T) {
+func TestFilter_PrefixesChange(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a|1", "x")

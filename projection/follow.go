@@ -19,43 +19,46 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/stream"
 )
 
-// FollowOptions are the options of Follow. The zero value has the defaults.
+// FollowOptions are the options of [Follow]. The zero value has the defaults.
 type FollowOptions struct {
-	// Poll is the pause after an answer without records.
+	// Poll is the pause after a response without records.
 	//
 	// Defaults to 250 milliseconds.
 	Poll time.Duration
 
-	// Started is called when events that are written from then on will be returned, if it is set:
-	// each shard of the stream was read once. The goroutine of the loop calls it. Events may be
+	// Started, if set, is called when each shard of the stream was read once: all events that are
+	// written from then on will be returned. The goroutine of the loop calls it. Events may be
 	// returned before.
 	Started func()
 }
 
 // Follow returns all events of a journal that are written from now on, until the context ends or
-// the loop is left: those of a persistence id in order, each once. It reads the stream of the
-// journal table. Writers pay nothing for it, and it sends nothing for persistence ids that are not
-// written to. For those that are, it reads the journal once for each page of records.
+// the loop is left. It returns each event once, and the events of a persistence id in order. It
+// reads the stream of the journal table. Writers pay nothing for it. It sends nothing for
+// persistence ids that are not written to. For the others it reads the journal once for each page
+// of records.
 //
-// It stores nothing: a program that begins again begins with what is written then. Use a [Group]
-// where no event may be missed. Throttling and outages only delay it, once the stream was described
-// and its open shards have iterators; before, they are errors. What was deleted or purged before it
-// is read is left out. It takes some memory for each persistence id that it has returned events of.
+// Follow stores nothing: a program that starts again continues with the events that are written
+// then. Use a [Group] where no event may be missed. Throttling and outages only delay it, once the
+// stream was described and its open shards have iterators; before that, they are errors. Events
+// that are deleted or purged before they are read are left out. Follow takes some memory for each
+// persistence id whose events it has returned.
 //
-// It describes the stream every 15 seconds, and more often after a shard has ended, as DynamoDB may
-// list new shards late. A shard that it could not read from its first record on for 12 hours counts
-// as trimmed. After an outage of 15 minutes at the beginning, and where a shard was listed late, it
-// may also return events of the minute before it began.
+// Follow describes the stream every 15 seconds, and more often after a shard has ended, because
+// DynamoDB may list new shards late. A shard counts as trimmed if none of its records was received
+// and it could not be read for 12 hours. After an outage of 15 minutes at the start, and where a
+// shard was listed late, Follow may also return events of the minute before it started.
 //
-// The first event of a persistence id may be left out if it is written while Follow begins, and the
-// next one is the first of a new partition of 100 numbers.
+// The first event of a persistence id may be left out if it is written while Follow starts, and the
+// next event is the first of a new partition of 100 numbers.
 //
-// DynamoDB allows two readers of a shard: it counts as one, the processes of a group as another.
+// DynamoDB allows two readers of a shard: Follow counts as one, the processes of a group as
+// another.
 //
-// Errors: a *dynajournal.ArgumentError, [ErrUnsupported] of a journal that is shared with a JVM,
-// [ErrNoStream] also if the stream is disabled, after its last event, or so new that DynamoDB does
-// not describe it yet, [ErrReplicated], and those of requests, such as that records were trimmed: a
-// *types.TrimmedDataAccessException. After an error the sequence ends.
+// Errors: a *dynajournal.ArgumentError; [ErrUnsupported] for a journal that is shared with a JVM;
+// [ErrNoStream], also after the last event of a disabled stream, and for a stream so new that
+// DynamoDB does not describe it yet; [ErrReplicated]; and errors of requests, such as a
+// *types.TrimmedDataAccessException if records were trimmed. After an error the sequence ends.
 func Follow(
 	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, opts FollowOptions,
 ) iter.Seq2[dynajournal.Event, error] {
@@ -112,8 +115,8 @@ func follow(
 	}
 }
 
-// emit returns the events that the records of a page are of, and what the journal has behind them.
-// It reports false if the loop was left.
+// emit yields the events of a page of records, and the events that follow them in the journal. It
+// reports false if the loop was left.
 func (f *follower) emit(ctx context.Context, records []types.Record, yield func(dynajournal.Event) bool) (bool, error) {
 	for _, id := range f.news(records) {
 		for {
@@ -138,15 +141,15 @@ func (f *follower) emit(ctx context.Context, records []types.Record, yield func(
 // errLeft reports that the loop was left.
 var errLeft = errors.New("the loop was left")
 
-// followed is a persistence id that records are of: start is the first number of the first atomic
+// followed is a persistence id that has records. start is the first number of the first atomic
 // write among them.
 type followed struct {
 	pid   string
 	start int64
 }
 
-// news returns the persistence ids of which a page has records that are not returned yet, in their
-// order. A record up to the last event that was returned, of its writer, is of the same life of the
+// news returns the persistence ids with records in a page that are not returned yet, in their
+// order. A record up to the last returned event, of the same writer, is of the same life of the
 // persistence id, and was returned.
 func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
@@ -174,8 +177,8 @@ func (f *follower) news(records []types.Record) []*followed {
 	return all
 }
 
-// numbersOf returns the number of the event that a record is of, the first number of its atomic
-// write, and its writer. Without an image the event counts as a write of its own.
+// numbersOf returns the number of the event of a record, the first number of its atomic write, and
+// its writer. Without an image the event counts as a write of its own.
 func numbersOf(record *types.Record) (seq, start int64, writer string) {
 	const ofPartition = 100
 	number := func(value types.AttributeValue) int64 {
@@ -196,7 +199,7 @@ func numbersOf(record *types.Record) (seq, start int64, writer string) {
 	return seq, max(seq-number(record.Dynamodb.NewImage["idx"]), 1), writer
 }
 
-// page returns the next events of a persistence id. It reports whether there may be more.
+// page yields the next events of a persistence id. It reports whether there may be more.
 func (f *follower) page(ctx context.Context, id *followed, yield func(dynajournal.Event) bool) (bool, error) {
 	const most = 100
 	last, known := f.last[id.pid]
@@ -230,7 +233,7 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 	return page.More || len(steps) > 0 && steps[0].Resets(last), nil
 }
 
-// deliver returns an event.
+// deliver yields an event.
 func (f *follower) deliver(
 	ctx context.Context, pid string, stored *core.StoredEvent, yield func(dynajournal.Event) bool,
 ) error {

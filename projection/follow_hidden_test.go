@@ -57,7 +57,7 @@ func (h *hiding) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// hideChildren hides the shards that have a parent now.
+// hideChildren hides the shards that now have a parent.
 func (h *hiding) hideChildren(b *bundle) {
 	b.Helper()
 	shards := b.shards()
@@ -70,9 +70,9 @@ func (h *hiding) hideChildren(b *bundle) {
 	}
 }
 
-// A shard is listed before its parent is: it waits for the parent, as that may have the first
-// events of a persistence id. After an hour the records of the parent count as trimmed.
-func TestFollowWaitsForAParentThatIsNotListed(t *testing.T) {
+// A shard is listed before its parent is. It waits for the parent, which may have the first events
+// of a persistence id. After an hour the records of the parent count as trimmed.
+func TestFollow_ParentNotListed(t *testing.T) {
 	t.Parallel()
 	for name, shown := range map[string]bool{"it is listed later": true, "it is never listed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFollowWaitsForAParentThatIsNotListed(t *testing.T) {
 				h.hideChildren(b)
 				w := b.write("new", "1") // in a shard that is not listed
 				b.split()
-				b.append(w, "2") // in its child, which is
+				b.append(w, "2") // in its child, which is listed
 				time.Sleep(30 * time.Minute)
 				want(t, "new", f.of("new"))
 				if !shown {

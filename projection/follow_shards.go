@@ -21,68 +21,70 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/stream"
 )
 
-// discoveries are the pauses between two descriptions of the stream. They start again with the
-// shortest when a shard has ended.
+// discoveries are the pauses between two descriptions of the stream. They restart with the shortest
+// one when a shard has ended.
 //
-// DescribeStream is not consistent with the reading of shards: the children of a shard that has
-// ended may be listed a minute later (awslabs/amazon-kinesis-client issue 164,
-// apache/flink-connector-aws pull request 252). An account may describe streams 10 times a second.
+// DescribeStream is not consistent with reading shards: the children of a shard that has ended may
+// be listed a minute later (awslabs/amazon-kinesis-client issue 164, apache/flink-connector-aws
+// pull request 252). An account may describe streams 10 times a second.
 var discoveries = backoff.Pauses{Shortest: 250 * time.Millisecond, Longest: 15 * time.Second}
 
-// clocksApart is how far the clock that dates the records of a stream may be from the clock of the
-// table's endpoint. A record that old is taken for new, because the opposite would lose an event.
+// clocksApart is the largest difference between the clock that dates stream records and the clock
+// of the table's endpoint. A record that is older by at most that much counts as new, because
+// otherwise an event could be lost.
 const clocksApart = time.Minute
 
-// parentAwaited is how long the parent of a listed shard may be missing from the list. Then it
-// counts as trimmed.
+// parentAwaited is how long the parent of a listed shard may be missing from the list. After that
+// the parent counts as trimmed.
 const parentAwaited = time.Hour
 
-// forgotten is how long ago a shard has ended that is not listed any more, and is forgotten.
+// forgotten is how long a shard that has ended and is not listed any more is remembered.
 const forgotten = 48 * time.Hour
 
-// follower reads all shards of a stream, and returns the events that their records are of.
+// follower reads all shards of a stream, and returns the events of their records.
 type follower struct {
 	*stream.Consumer
 
 	journal *dynajournal.Journal
 	clock   *clock.Clock
-	// since is a minute before Follow began, in the time of the service. Older records of a shard
-	// that is read from its oldest record on are not new. It is zero if that time is not known:
-	// then all records are new.
+	// since is a minute before Follow started, in the time of the service. In a shard that is read
+	// from its oldest record on, older records are not new. since is zero if that time is not
+	// known: then all records are new.
 	since time.Time
-	// pages are the records of shards, failed is the reason why the stream can't be read.
+	// pages receives records of shards. failed receives the reason why the stream can't be read.
 	pages  chan []types.Record
 	failed chan error
-	// started is closed when all shards that were open are read from now on.
+	// started is closed when all shards that were open at the start are being read.
 	started chan struct{}
-	// positioned is sent to by each of them, over by each shard that was read to its end.
+	// positioned receives a value from each of these shards when its first response has arrived.
+	// over receives each shard that was read to its end.
 	positioned chan struct{}
 	over       chan endOfShard
 	wait       sync.WaitGroup
-	// last is the last event of each persistence id that was returned.
+	// last is the last returned event of each persistence id.
 	last map[string]engine.Offset
 
-	// discover alone uses the fields below.
+	// Only discover uses the fields below.
 
 	// shards are the shards that are or were listed, nil before the first description.
 	shards map[string]*followedShard
-	// unpositioned counts the shards that were open at first and are not yet read.
+	// unpositioned counts the shards that were open at the start and have not been read yet.
 	unpositioned int
 }
 
 // followedShard is a shard that was listed.
 type followedShard struct {
 	listed clock.Moment
-	// begun reports whether it is or was read, over whether all its records were.
+	// begun reports whether reading has started. over reports whether all records were read.
 	begun, over bool
-	// end is when over was found out. Records of its children are not older.
+	// end is when over was set. Records of the shard's children are not older.
 	end clock.Moment
 }
 
-// finish notes that all records of the shard are read, or were written before Follow began.
+// finish records that the whole shard is read, or was written before Follow started.
 func (s *followedShard) finish(at clock.Moment) { s.begun, s.over, s.end = true, true, at }
 
-// endOfShard says that a shard was read to its end, by an answer to a request at a moment.
+// endOfShard reports that a shard was read to its end. The last request was sent at the moment at.
 type endOfShard struct {
 	name string
 	at   clock.Moment
@@ -114,8 +116,8 @@ func (f *follower) fail(ctx context.Context, err error) {
 	}
 }
 
-// discover finds the shards of the stream and begins to read them, until ctx ends. It repeats that
-// for as long as Follow runs, because a shard may be listed at any time after it was opened.
+// discover finds the shards of the stream and starts reading them, until ctx ends. It does this for
+// as long as Follow runs, because a shard may be listed at any time after it was opened.
 func (f *follower) discover(ctx context.Context) {
 	for n := 0; ; n++ {
 		first := f.shards == nil
@@ -147,7 +149,7 @@ func (f *follower) discover(ctx context.Context) {
 	}
 }
 
-// look describes the stream once, and begins to read the shards that can be read. The error is
+// look describes the stream once, and starts reading the shards that can be read. The error is
 // ErrNoStream if the stream was disabled and all its shards are read.
 func (f *follower) look(ctx context.Context) error {
 	now := f.clock.Now()
@@ -174,9 +176,9 @@ func (f *follower) look(ctx context.Context) error {
 	return ErrNoStream
 }
 
-// beginAll reads the shards that are open when Follow begins from their end on. What is in the
-// others was written before. A shard with a child is closed, also if its page of the description is
-// older than the child.
+// beginAll reads the shards that are open when Follow starts, from their end. The records of other
+// shards were written before. A shard with a child is closed, even if its page of the description
+// is older than the child.
 func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock.Moment) error {
 	f.shards = map[string]*followedShard{}
 	for _, shard := range shards {
@@ -207,8 +209,8 @@ func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock
 	return nil
 }
 
-// beginNew reads shards that were not read yet from their beginning, when their parents were read
-// to the end. So the records of a persistence id come in their order.
+// beginNew starts reading new shards from their beginning, once their parents were read to the end.
+// So the records of a persistence id arrive in order.
 func (f *follower) beginNew(ctx context.Context, shards []types.Shard, now clock.Moment) error {
 	listed := map[string]bool{}
 	for _, shard := range shards {
@@ -242,7 +244,7 @@ func (f *follower) beginNew(ctx context.Context, shards []types.Shard, now clock
 	return nil
 }
 
-// trimmed returns the error of records that the stream has lost.
+// trimmed returns an error that reports lost records of the stream.
 func trimmed(format string, args ...any) error {
 	return &types.TrimmedDataAccessException{Message: aws.String(fmt.Sprintf(format, args...))}
 }
@@ -263,14 +265,14 @@ type followedReader struct {
 	shard string
 	// iterator is nil if another one is needed.
 	iterator *string
-	// oldest is set once the shard is read from its oldest record on, which may be older than
-	// Follow.
+	// oldest is set once the shard is read from its oldest record on, which may be older than the
+	// start of Follow.
 	oldest bool
-	// received is the last record that was received, empty for none.
+	// received is the sequence number of the last received record. It is empty if there is none.
 	received string
-	// latest is set until the first answer about a shard that is read from its end on.
+	// latest is set until the first response for a shard that is read from its end.
 	latest bool
-	// fresh is a moment at which no record of the shard was written that is not received.
+	// fresh is a moment up to which all records of the shard were received.
 	fresh clock.Moment
 }
 
@@ -299,12 +301,12 @@ func (r *followedReader) run(ctx context.Context) error {
 	}
 }
 
-// handOn hands the records of an answer to the follower. If the shard is read from its end on, the
-// follower learns before that the first answer has come.
+// handOn passes the records of a response to the follower. For a shard that is read from its end,
+// it first reports to the follower that the first response has arrived.
 func (r *followedReader) handOn(ctx context.Context, records []types.Record) error {
 	if r.latest {
-		// LATEST may be determined by the first GetRecords: what the API reference says of
-		// GetShardIterator does not exclude it.
+		// LATEST may be determined by the first GetRecords: the API reference of GetShardIterator
+		// does not exclude it.
 		r.latest = false
 		if err := send(ctx, r.positioned, struct{}{}); err != nil {
 			return err
@@ -344,11 +346,11 @@ func (r *followedReader) page(ctx context.Context) (records []types.Record, over
 	return records, r.iterator == nil, nil
 }
 
-// next returns an iterator for the record after the last one that was received. If none was
-// received, the iterator is for the oldest record of the shard, and page leaves out records from
-// before Follow began. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but
-// the number may be trimmed, or missing from the description. The oldest record may not be the
-// first one that was not received: after 12 hours without an answer it counts as trimmed.
+// next returns an iterator for the record after the last received one. If none was received, the
+// iterator is for the oldest record of the shard, and page leaves out records from before Follow
+// started. AT_SEQUENCE_NUMBER of the first number of the shard would be the same, but the number
+// may be trimmed, or missing from the description. Records before the oldest one may have been
+// missed: after 12 hours without a response the shard counts as trimmed.
 func (r *followedReader) next(ctx context.Context) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.Arn, ShardId: &r.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
@@ -368,7 +370,7 @@ func (r *followedReader) next(ctx context.Context) (*string, error) {
 	return out.ShardIterator, nil
 }
 
-// send sends to a channel. The error is why ctx has ended.
+// send sends to a channel. The error is the cause of ctx.
 func send[T any](ctx context.Context, to chan<- T, v T) error {
 	select {
 	case to <- v:
@@ -378,7 +380,7 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 	}
 }
 
-// lasting reports whether a shard can't be read on without missing records.
+// lasting reports whether a shard can't be read any further without missing records.
 func lasting(err error) bool {
 	_, trimmed := errors.AsType[*types.TrimmedDataAccessException](err)
 	_, gone := errors.AsType[*types.ResourceNotFoundException](err)

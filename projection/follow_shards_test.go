@@ -38,7 +38,7 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 	return c.HTTPClient.Do(r)
 }
 
-// take returns how many requests of each operation there were since the last call.
+// take returns the number of requests of each operation since the last call.
 func (c *counted) take() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *bundle) countedStreams() (*dynamodbstreams.Client, *counted) {
 	return dynamodbstreams.NewFromConfig(cfg), c
 }
 
-// inject injects a fault, and returns what removes it.
+// inject injects a fault, and returns a function that removes it.
 func (b *bundle) inject(spec string) (remove func()) {
 	b.Helper()
 	f, err := embedded.ParseFault(spec)
@@ -85,12 +85,12 @@ func (b *bundle) disableStream() {
 	}
 }
 
-// slowly polls once a second: a test of hours in virtual time needs fewer requests.
+// slowly polls once a second, so that a test of hours in virtual time needs fewer requests.
 func slowly(o *projection.FollowOptions) { o.Poll = time.Second }
 
 // Every shard is split again and again while events are written, and the children are listed a
 // minute late: all at once, or some before others.
-func TestFollowReadsShardsThatAreListedLate(t *testing.T) {
+func TestFollow_ShardsListedLate(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]string{
 		"all": "late-shards,delay=1m", "some": "late-shards,some,delay=1m",
@@ -119,7 +119,7 @@ func TestFollowReadsShardsThatAreListedLate(t *testing.T) {
 				}
 				for _, pause := range []time.Duration{100 * time.Second, 15 * time.Second, 40 * time.Second} {
 					b.split()
-					for range 3 { // persistence ids that were never seen before, too
+					for range 3 { // also persistence ids that were never seen before
 						id := fmt.Sprint("late", n)
 						b.write(id, 1)
 						b.write(id, 2, 3)
@@ -148,7 +148,7 @@ func TestFollowReadsShardsThatAreListedLate(t *testing.T) {
 }
 
 // The only shard has ended, and its children are not listed for ten minutes. The stream is there.
-func TestFollowEndsOnlyIfTheStreamIsDisabled(t *testing.T) {
+func TestFollow_EndsOnlyIfStreamDisabled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -166,9 +166,9 @@ func TestFollowEndsOnlyIfTheStreamIsDisabled(t *testing.T) {
 	})
 }
 
-// No records can be read for 20 minutes, so that iterators expire before the first record: from the
-// very start, or from when Follow has begun.
-func TestFollowOutlivesAnOutageBeforeTheFirstRecord(t *testing.T) {
+// No records can be read for 20 minutes, so iterators expire before the first record. The outage
+// starts before Follow, or when Follow has started.
+func TestFollow_OutageBeforeFirstRecord(t *testing.T) {
 	t.Parallel()
 	for name, atOnce := range map[string]bool{"from the start": true, "later": false} {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestFollowOutlivesAnOutageBeforeTheFirstRecord(t *testing.T) {
 	}
 }
 
-// The first read of a shard is slow, and determines where LATEST is.
-func TestStartedMeansThatLaterEventsAreReturned(t *testing.T) {
+// The first read of a shard is slow, and determines the position of LATEST.
+func TestFollow_StartedBeforeSlowFirstRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t, embedded.WithStreamShards(3))
@@ -224,9 +224,9 @@ func TestStartedMeansThatLaterEventsAreReturned(t *testing.T) {
 	})
 }
 
-// Follow begins while the children of a shard that has ended are not listed. It returns what is
-// written to them from then on, and not what was written before.
-func TestFollowBeginsWhileShardsAreListedLate(t *testing.T) {
+// Follow starts while the children of a shard that has ended are not listed. It returns events that
+// are written to them from then on, and no events from before.
+func TestFollow_StartsWhileShardsListedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -243,10 +243,8 @@ func TestFollowBeginsWhileShardsAreListedLate(t *testing.T) {
 	})
 }
 
-// Requests of Follow to a stream with 3 shards that are closed and 4 that are open: none for the
-// closed ones, and 4 descriptions a minute.
 // The endpoint of the table may show another time than the clock that dates records.
-func TestFollow_TimeOfTheTableIsAheadOfTheStream(t *testing.T) {
+func TestFollow_TableClockAheadOfStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -261,7 +259,9 @@ func TestFollow_TimeOfTheTableIsAheadOfTheStream(t *testing.T) {
 	})
 }
 
-func TestRequestsOfFollowing(t *testing.T) {
+// Follow reads a stream with 3 closed and 4 open shards. It sends no requests for the closed ones,
+// and 4 descriptions a minute.
+func TestFollow_RequestsForShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -285,8 +285,9 @@ func TestRequestsOfFollowing(t *testing.T) {
 	})
 }
 
-// No record of a shard can be read for 13 hours, so that some may be trimmed. Follow says so.
-func TestFollowEndsIfRecordsMayBeTrimmed(t *testing.T) {
+// No record of a shard can be read for 13 hours, so that some may be trimmed. Follow returns an
+// error.
+func TestFollow_EndsIfRecordsMayBeTrimmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)

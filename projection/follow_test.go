@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// followed notes what Follow returns.
+// followed records the events that Follow returns.
 type followed struct {
 	recorder
 
@@ -27,7 +27,7 @@ type followed struct {
 	ended chan error
 }
 
-// follow follows a journal, and returns when it has begun.
+// follow starts Follow for a journal, and returns when it has started.
 func (b *bundle) follow(change ...func(*projection.FollowOptions)) *followed {
 	b.Helper()
 	f, began := b.begin(func(o *projection.FollowOptions) {
@@ -43,8 +43,8 @@ func (b *bundle) follow(change ...func(*projection.FollowOptions)) *followed {
 	return f
 }
 
-// begin begins to follow a journal, with a client of its own or a client of the test. began is
-// closed when Follow says that it has started.
+// begin starts Follow for a journal, with a client of its own or a client of the test. It closes
+// began when Follow has called Started.
 func (b *bundle) begin(change func(*projection.FollowOptions), client ...*dynamodbstreams.Client) (f *followed, began chan struct{}) {
 	b.Helper()
 	if len(client) == 0 {
@@ -76,7 +76,7 @@ func (b *bundle) append(w *dynajournal.Writer, events ...any) {
 	}
 }
 
-func TestFollowReturnsWhatIsWritten(t *testing.T) {
+func TestFollow_ReturnsNewEvents(t *testing.T) {
 	t.Parallel()
 	b := streaming(t, embedded.WithStreamShards(3))
 	old := b.write("old", "before")
@@ -112,8 +112,8 @@ func TestFollowReturnsWhatIsWritten(t *testing.T) {
 
 func (b *bundle) journalTable() string { return dynajournal.DefaultJournalTable }
 
-// Many writers at once, while shards are split.
-func TestFollowKeepsTheOrderOfEachID(t *testing.T) {
+// Many writers write concurrently while shards are split.
+func TestFollow_OrderPerID(t *testing.T) {
 	t.Parallel()
 	b := streaming(t, embedded.WithStreamShards(4))
 	f := b.follow()
@@ -143,9 +143,9 @@ func TestFollowKeepsTheOrderOfEachID(t *testing.T) {
 	}
 }
 
-// What following costs: 2 requests for a page of records of one persistence id, and nothing while
-// nothing is written.
-func TestCostsOfFollowing(t *testing.T) {
+// Follow costs 2 requests for a page of records of one persistence id, and nothing while nothing is
+// written.
+func TestFollow_Costs(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	w := b.write("a", "x")
@@ -165,7 +165,7 @@ func TestCostsOfFollowing(t *testing.T) {
 	}
 }
 
-func TestFollowNeedsAStream(t *testing.T) {
+func TestFollow_NoStream(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	client := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig())

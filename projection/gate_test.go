@@ -19,12 +19,12 @@ import (
 
 const projectionsTable = dynajournal.DefaultJournalTable + "-projections"
 
-// rowKey is the key of the row of a projection and an id.
+// rowKey returns the key of the row of a projection and a persistence id.
 func rowKey(name, pid string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: "journal\x00" + name + "\x00" + pid}}
 }
 
-// row returns the row of a projection and an id.
+// row returns the row of a projection and a persistence id.
 func (b *bundle) row(name, pid string) map[string]types.AttributeValue {
 	b.Helper()
 	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
@@ -61,7 +61,8 @@ func numberOf(b *bundle, v types.AttributeValue) int64 {
 	return n
 }
 
-// sweepPosition returns the id up to which a sweep is done, empty if none is stored.
+// sweepPosition returns the persistence id up to which a sweep is done. It is empty if none is
+// stored.
 func (b *bundle) sweepPosition() string {
 	b.Helper()
 	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
@@ -77,7 +78,7 @@ func (b *bundle) sweepPosition() string {
 	return ""
 }
 
-// gate holds the first request of a journal whose body contains a text.
+// gate blocks the first request of a journal whose body contains a text.
 type gate struct {
 	text    string
 	inner   aws.HTTPClient
@@ -85,9 +86,10 @@ type gate struct {
 	passed  chan struct{}
 	once    sync.Once
 	open    sync.Once
-	// dead makes all requests fail, as those of a process that was killed.
+	// dead makes all requests fail, as in a process that was killed.
 	dead atomic.Bool
-	// operation, if set, kills the process before the request of that operation after left ones.
+	// operation, if set, kills the process at a request of that operation, after left such
+	// requests.
 	operation string
 	left      int
 	killing   sync.Mutex
@@ -111,7 +113,7 @@ func (g *gate) kills(r *http.Request) bool {
 	return g.left < 0
 }
 
-// gate makes a gate, which is open when the test ends.
+// gate makes a gate. The end of the test opens it.
 func (b *bundle) gate(text string) *gate {
 	g := &gate{text: text, arrived: make(chan struct{}), passed: make(chan struct{})}
 	b.Cleanup(g.release)
@@ -120,7 +122,7 @@ func (b *bundle) gate(text string) *gate {
 
 func (g *gate) release() { g.open.Do(func() { close(g.passed) }) }
 
-// install returns the change of a configuration that leads its requests through the gate.
+// install changes a configuration so that its requests pass through the gate.
 func (g *gate) install(c *dynajournal.Config) {
 	g.inner = c.AWS.HTTPClient
 	c.AWS.HTTPClient = &http.Client{Transport: g}

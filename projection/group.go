@@ -14,7 +14,7 @@ type Group struct{ inGroup }
 
 type inGroup = engine.GroupHandle
 
-// New returns a group of projections. The journal stays open until the group has ended.
+// New returns a group of projections. The journal must stay open until the group has ended.
 //
 // Errors: a *dynajournal.ArgumentError for a wrong argument.
 func New(journal *dynajournal.Journal, config Config, projections ...Projection) (*Group, error) {
@@ -36,99 +36,104 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 	return &Group{engine.NewGroupHandle(g)}, nil
 }
 
-// Start prepares the projections that have never run, and returns. [Group.Run] does it too, if it
-// was not done.
+// Start prepares projections that have never run, and returns. [Group.Run] also does this, if Start
+// was not called.
 //
-// For a projection with [FromNow] it stores for each persistence id how far its events are decided.
-// An event that is committed after Start has returned is handled; one that was committed before may
-// be: where an earlier number was still undecided, and where the persistence id is so new that its
-// index does not list it yet. It reads at most Config.Source's PerSecond ids a second. An id with
-// few events costs 6 read units and 2 write units. It continues where it was interrupted, in
-// any process, and no handler is called before it is done.
+// For a projection with [FromNow], Start stores an offset for each persistence id: its last event
+// before which every number is decided. An event that is committed after Start has returned is
+// handled. An event that was committed before may also be handled: if an earlier number was still
+// undecided, or if the persistence id is so new that its index does not list it yet. Start reads at
+// most as many persistence ids a second as PerSecond of Config.Source allows. A persistence id with
+// few events costs 6 read units and 2 write units. If Start is interrupted, any process can
+// continue it, and no handler is called before it is done.
 //
-// Errors: [ErrNoTable], [ErrReplicated], those of a listing, and those of requests.
+// Errors: [ErrNoTable], [ErrReplicated], errors of a listing, and errors of requests.
 func (g *Group) Start(ctx context.Context) error { return public(engine.GroupOf(g).Begins(ctx)) }
 
-// Run runs the projections until ctx ends, and then returns nil: the handlers have returned, and
-// their claims are released. It may be called again.
+// Run runs the projections until ctx ends. It returns nil when the handlers have returned and their
+// claims are released. It may be called again.
 //
-// Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. So is a denial, once the group has handled something: a policy that is
-// changed while the group runs can be changed back. Errors: a *dynajournal.ArgumentError for a
-// group on AWS Lambda, [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated], [ErrResetting],
-// for projections of SQL sqlprojection.ErrNoOffsetsTable and [ErrOtherOffsets], and of the journal
-// [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
-// listing that can't succeed.
+// Failures of handlers, throttling and outages do not stop it: they are logged and retried. So is a
+// denied request, once the group has handled something: a policy that is changed while the group
+// runs can be changed back.
+//
+// Errors: a *dynajournal.ArgumentError for a group on AWS Lambda, [ErrRunning], [ErrNoTable],
+// [ErrNoStream], [ErrReplicated], [ErrResetting], for projections of SQL
+// sqlprojection.ErrNoOffsetsTable and [ErrOtherOffsets], of the journal [dynajournal.ErrClosed],
+// [dynajournal.ErrDenied] and [dynajournal.ErrTableNotFound], and errors of a listing that can't
+// succeed.
 func (g *Group) Run(ctx context.Context) error { return public(engine.GroupOf(g).Run(ctx)) }
 
-// Trigger says that a persistence id may have new events, which are then handled at once. Call it
-// after an append of the same process. It never waits. It does nothing while the group does not
-// run, or if Config.MaxWaiting persistence ids wait: the source of the group finds the events. A
+// Trigger reports that a persistence id may have new events, which are then handled at once. Call
+// it after an append in the same process. It never blocks. It does nothing while the group does not
+// run, or while Config.MaxWaiting persistence ids wait: the source of the group finds the events. A
 // [Sweep] finds a purge when the persistence id is used again.
 func (g *Group) Trigger(persistenceID string) { engine.GroupOf(g).Trigger(persistenceID) }
 
-// Resume handles a persistence id of a projection of this group, given by its own name, that is
-// stuck or is owed a run: it calls the handler in this process, also if the run is not due yet or
-// the projection is paused, and returns when all events are handled. While another process has the
-// claim, it waits. It does nothing if no run is owed.
+// Resume handles a persistence id that is stuck or is owed a run. The projection is one of this
+// group, given by its own name. Resume calls the handler in this process, even if the run is not
+// due yet or the projection is paused, and returns when all events are handled. While another
+// process has the claim, Resume waits. It does nothing if no run is owed.
 //
-// Errors: a *dynajournal.ArgumentError if there is no such projection, a *[HandlerError] if the
-// handler fails again: a persistence id that was stuck stays stuck. Requests can also fail.
+// Errors: a *dynajournal.ArgumentError if the group has no such projection, a *[HandlerError] if
+// the handler fails again (a persistence id that was stuck stays stuck), and errors of requests.
 func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
 	return public(engine.GroupOf(g).Resume(ctx, projection, persistenceID))
 }
 
-// Lag is how far a projection is behind the triggers that this process has received.
+// Lag is the backlog of a projection, as this process knows it.
 type Lag struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
-	// IDs is how many persistence ids are waiting or being handled.
+	// IDs counts persistence ids that wait or are being handled.
 	IDs int
-	// Failing is how many of them wait because their handler has failed.
+	// Failing counts the waiting persistence ids whose handler has failed.
 	Failing int
-	// Delayed is how many of them wait because something that they need could not be reached: the
-	// target of an outbox, the SQL database, a table, or what a handler means with [Delayed].
+	// Delayed counts the persistence ids that wait because something they need can't be reached:
+	// the target of an outbox, the SQL database, a table, or whatever makes a handler return
+	// [Delayed].
 	Delayed int
-	// Debts is how many persistence ids are owed a run: they could not be handled for some seconds,
-	// and any process of the group handles them later. It is what the last look at the projections
-	// table has shown, at most 100. A process looks six times in Config.ClaimTimeout, at least
-	// every 10 seconds. operator.Operator.Debts lists them. OldestDebt is the age of the oldest of
-	// them.
+	// Debts counts persistence ids that are owed a run: they could not be handled for some seconds,
+	// and any process of the group handles them later. It is at most 100, and as of the last poll
+	// of the projections table. A process polls six times in Config.ClaimTimeout, at least every 10
+	// seconds. operator.Operator.Debts lists the debts. OldestDebt is the age of the oldest one.
 	Debts      int
 	OldestDebt time.Duration
-	// Stuck is how many persistence ids have become stuck in this process since New. Each is
-	// logged. operator.Operator.Stuck lists those that are stuck now.
+	// Stuck counts persistence ids that have become stuck in this process since New. Each is
+	// logged. operator.Operator.Stuck lists the persistence ids that are stuck now.
 	Stuck int64
-	// Paused reports whether it is paused: see operator.Operator.Pause. Triggers wait until that is
-	// read again.
+	// Paused reports whether the projection is paused: see operator.Operator.Pause. Triggers wait
+	// until this process reads that the projection was continued.
 	Paused bool
-	// Overdue is how many calls of its handler have not returned although their context ended more
-	// than a third of Config.ClaimTimeout ago. Each is logged. It keeps its persistence id from
-	// being handled by this process, and [Group.Run] waits for it; others continue, until there are
-	// more such calls than Config.Concurrency. Another process takes the persistence id over when
-	// the claim is as old as Config.ClaimTimeout: then both may handle the same event.
+	// Overdue counts the calls of the handler that have not returned although their context ended
+	// more than a third of Config.ClaimTimeout ago. Each is logged. Such a call blocks its
+	// persistence id in this process, and [Group.Run] waits for it. Other persistence ids continue,
+	// until there are more overdue calls than Config.Concurrency. Another process takes the
+	// persistence id over when the claim is as old as Config.ClaimTimeout: then both may handle the
+	// same event.
 	Overdue int
-	// Oldest is the age of the oldest trigger that is not done, or of the oldest run that is owed,
-	// 0 if there is none.
+	// Oldest is the age of the oldest trigger that is not done, or of the oldest debt. It is 0 if
+	// there is neither.
 	Oldest time.Duration
-	// StreamDelay is how far the reading of the stream is behind, with [Streams]: the time up to
-	// which the records of a shard were received is so long ago. It is that of the shard of this
-	// process that is the farthest behind, and grows while the stream can't be read. If all is well
-	// it is about StreamsOptions.Poll.
+	// StreamDelay is the delay of reading the stream, with [Streams]: the time since the moment up
+	// to which the records of a shard were received. It is the longest delay of all shards that
+	// this process reads, and grows while the stream can't be read. Normally it is about
+	// StreamsOptions.Poll.
 	StreamDelay time.Duration
-	// Trimmed is how often since New records of a shard were trimmed before this process had read
-	// them, or may have been. Each is logged, and makes the group look at all persistence ids.
+	// Trimmed counts how often since New records of a shard were trimmed before this process had
+	// read them, or may have been. Each time is logged, and makes the group sweep all persistence
+	// ids.
 	Trimmed int64
-	// Missing is how many persistence ids wait for a sequence number that a JVM may still be
+	// Missing counts persistence ids that wait for a sequence number that a JVM may still be
 	// writing.
 	Missing int
-	// Passed is how many sequence numbers were passed since New, because nothing was stored there
-	// for Config.HoleWait. Late is at how many passed ones an event was stored later: that event is
-	// not handled. Both are logged, too.
+	// Passed counts sequence numbers that were passed since New because nothing was stored there
+	// for Config.HoleWait. Late counts passed numbers at which an event was stored later: that
+	// event is not handled. Both are logged.
 	Passed, Late int64
 }
 
-// Lag returns the lag of each projection. It sends nothing.
+// Lag returns the lag of each projection. It sends no requests.
 func (g *Group) Lag() []Lag {
 	lags := engine.GroupOf(g).Lag()
 	all := make([]Lag, len(lags))

@@ -9,15 +9,15 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Handler handles events, each at least once. It gets the events of one persistence id one after
-// the other, in their order; those of different ids at the same time. It must return when ctx ends,
-// which is a third of Config.ClaimTimeout after the call at the latest. An error or a panic makes
-// the group call it again later with the same event, and with those after it.
+// Handler handles events, each at least once. It gets the events of one persistence id one at a
+// time and in order, and events of different persistence ids concurrently. It must return when ctx
+// ends, which is at the latest a third of Config.ClaimTimeout after the call. After an error or a
+// panic, the group calls it again later with the same event, and with the events after it.
 //
-// It can also be a [BatchHandler], a [GapHandler] and a [PurgeHandler].
+// A Handler may also implement [BatchHandler], [GapHandler] and [PurgeHandler].
 type Handler interface {
-	// Handle handles an event. If the journal's adapter makes several events of a stored one, they
-	// are repeated together. See [Delayed] for failures that pass.
+	// Handle handles an event. Events that the journal's adapter makes of one stored event are
+	// retried together. Return [Delayed] for temporary failures.
 	Handle(ctx context.Context, event dynajournal.Event) error
 }
 
@@ -27,53 +27,58 @@ type HandlerFunc func(ctx context.Context, event dynajournal.Event) error
 // Handle calls the function.
 func (f HandlerFunc) Handle(ctx context.Context, event dynajournal.Event) error { return f(ctx, event) }
 
-// Gap is a range of sequence numbers that were deleted before the projection had read them. Some of
+// Gap is a range of sequence numbers that were deleted before the projection read them. Some of
 // them may never have had an event.
 type Gap struct {
 	PersistenceID string
-	// First and Last are the first and the last number.
+	// First and Last are the first and the last number of the range.
 	First, Last int64
 }
 
-// GapHandler is implemented by handlers that want to know of gaps. The others continue without.
+// GapHandler is implemented by handlers that need to know about gaps. Other handlers continue after
+// a gap without a call.
 type GapHandler interface {
-	// HandleGap is called in the order of the events, and repeated like Handle.
+	// HandleGap is called in the order of the events, and retried like Handle.
 	HandleGap(ctx context.Context, gap Gap) error
 }
 
-// Purge is the end of what a persistence id has had: it was purged, and may be used again. A
-// journal that was restored from a backup that is older than the projection looks the same.
+// Purge reports that a persistence id was purged. It may be used again. A journal that was restored
+// from a backup older than the projection is also reported as a Purge.
 type Purge struct {
 	PersistenceID string
 	// Offset is the number up to which events had been handled.
 	Offset int64
-	// Last is the highest number that the purge has taken: the purge covers all events up to Last,
-	// and the next event has a higher number.
+	// Last is the highest number that the purge covers: all events up to Last are purged, and the
+	// next event has a higher number.
 	//
-	// It is below Offset, or both are 0, where numbers are used again: everything was erased with
+	// Last is below Offset, or both are 0, if numbers are used again: everything was erased with
 	// dynajournal.PurgeOptions.Now or in a journal that is shared with a JVM, or an older journal
 	// was restored. The next event then has the number Last+1 or a higher one.
 	Last int64
 }
 
-// PurgeHandler is implemented by handlers that want to know of purges. The others continue without.
+// PurgeHandler is implemented by handlers that need to know about purges. Other handlers continue
+// after a purge without a call.
 type PurgeHandler interface {
-	// HandlePurge is called in the order of the events, and repeated like Handle. A process that
-	// stands still for longer than Config.ClaimTimeout may call it when another one has handled
-	// events after the purge: a transactional handler can't. So keep the number of each event, and
-	// remove only what is of events up to purge.Last, or up to purge.Offset if that is higher.
+	// HandlePurge is called in the order of the events, and retried like Handle. A process that is
+	// suspended for longer than Config.ClaimTimeout may call it after another process has handled
+	// events after the purge. A transactional handler does not have this problem. So store the
+	// sequence number with each event's effects, and remove only the effects of events up to
+	// purge.Last, or up to purge.Offset if that is higher.
 	HandlePurge(ctx context.Context, purge Purge) error
 }
 
-// TransactionalHandler makes items of events. The group writes the items of an event and the offset
-// in one transaction of DynamoDB, so each event has its effect once. It may be called several times
-// for an event: it must have no effects of its own. If a condition of an item fails, that is a
-// failure of the handler.
+// TransactionalHandler returns DynamoDB items for events. The group writes the items of an event
+// and the offset in one transaction, so each event has its effect once. The handler may be called
+// several times for an event, so it must have no effects of its own. A failed condition of an item
+// counts as a failure of the handler.
 //
-// It can also have the methods of [TransactionalGapHandler] and [TransactionalPurgeHandler].
+// A TransactionalHandler may also implement [TransactionalGapHandler] and
+// [TransactionalPurgeHandler].
 type TransactionalHandler interface {
-	// Handle returns the items for an event: at most 99 and 4 MB, no two of the same key. If the
-	// journal's adapter makes several events of a stored one, this holds for all together.
+	// Handle returns the items for an event: at most 99 items and 4 MB, each item with another key.
+	// If the journal's adapter makes several events of a stored one, the limits apply to all of
+	// them together.
 	Handle(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error)
 }
 
@@ -103,16 +108,17 @@ type Projection struct{ inSpec } //nolint:unused // its methods are promoted
 type inSpec = engine.SpecHandle //nolint:unused // its methods are promoted
 
 // AtLeastOnce returns a projection whose handler gets each event at least once: again after a crash
-// or a failure. The name is unique in its group, as Config.Name is written, and must never change:
-// under another name the projection begins with the first event.
+// or a failure. The name must be unique in its group, follows the rules of Config.Name, and must
+// never change: under another name the projection starts with the first event.
 //
-// If h also is a [GapHandler] or a [PurgeHandler], it is told of gaps and purges.
+// If h also implements [GapHandler] or [PurgeHandler], it is called for gaps or purges.
 func AtLeastOnce(name string, h Handler, opts ...Option) Projection {
 	return engine.Define[Projection](name, &atLeastOnce{h}, opts)
 }
 
-// Transactional returns a projection whose effects are items of DynamoDB tables, each once. Name is
-// that of AtLeastOnce. Each event costs 2 write units for the row beside the items.
+// Transactional returns a projection whose effects are items of DynamoDB tables, each written once.
+// The name is as for [AtLeastOnce]. Each event costs 2 write units for the row, in addition to the
+// items.
 func Transactional(name string, h TransactionalHandler, opts ...Option) Projection {
 	return engine.Define[Projection](name, &transactional{h}, opts)
 }

@@ -29,7 +29,7 @@ func TestSweepFindsAllEvents(t *testing.T) {
 	want(t, "b", all.of("b"), "1 z")
 }
 
-func TestTriggerHandlesWhatIsWritten(t *testing.T) {
+func TestTrigger_HandlesNewEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	all := &recorder{}
@@ -70,7 +70,7 @@ func TestLongJournalsAreHandledInOrder(t *testing.T) {
 	want(t, "a", all.of("a"), texts...)
 }
 
-func TestRestartGoesOnAtTheOffset(t *testing.T) {
+func TestRun_RestartContinuesAtOffset(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x", "y")
@@ -84,8 +84,8 @@ func TestRestartGoesOnAtTheOffset(t *testing.T) {
 	want(t, "the second", second.of("a"), "3 z")
 }
 
-// DeletedEventsAreToldAsAGap: those that were handled are not told.
-func TestDeletedEventsAreToldAsAGap(t *testing.T) {
+// Deleted events are reported as a gap, except events that were already handled.
+func TestGap_DeletedEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := b.write("a", "x", "y", "z")
@@ -111,8 +111,8 @@ func TestDeletedEventsAreToldAsAGap(t *testing.T) {
 	want(t, "effects", effects.of("a"), "gap 1-5", "6 w")
 }
 
-// All events are deleted: the gap is the last that is told.
-func TestGapAtTheEnd(t *testing.T) {
+// All events are deleted. The gap is reported last.
+func TestGap_AllEventsDeleted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := b.write("a", "x", "y")
@@ -132,7 +132,7 @@ func TestGapAtTheEnd(t *testing.T) {
 }
 
 // Everything was erased, so the numbers are used again.
-func TestErasedIDBeginsAnew(t *testing.T) {
+func TestPurge_ErasedIDStartsAgain(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string][]any{"shorter": {"u"}, "as long": {"u", "v"}, "longer": {"u", "v", "w"}} {
 		t.Run(name, func(t *testing.T) {
@@ -165,12 +165,12 @@ func TestErasedIDBeginsAnew(t *testing.T) {
 	}
 }
 
-// effects is a transactional handler that puts an item for each event, which must not exist.
+// effects is a transactional handler that puts an item for each event. The item must not exist.
 type effects struct {
 	recorder
 
 	bundle *bundle
-	// fail is how often it fails.
+	// fail is the number of calls that fail.
 	fail atomic.Int64
 }
 
@@ -219,7 +219,7 @@ func (e *effects) HandlePurge(ctx context.Context, purge projection.Purge) ([]ty
 	return nil, e.recorder.HandlePurge(ctx, purge)
 }
 
-// count returns how many effects an id has had.
+// count returns the number of effects of a persistence id.
 func (e *effects) count(pid string) string {
 	out, err := e.bundle.table.GetItem(e.bundle.Context(), &dynamodb.GetItemInput{
 		TableName: aws.String(effectsTable), ConsistentRead: aws.Bool(true),

@@ -38,7 +38,7 @@ type bundle struct {
 
 	table   *dynamodb.Client
 	journal *dynajournal.Journal
-	// records is held for reading during each request for records: see withhold.
+	// records is locked for reading during each request for records: see withhold.
 	records sync.RWMutex
 }
 
@@ -51,7 +51,7 @@ func setup(t testing.TB, options ...embedded.Option) *bundle {
 	return b
 }
 
-// comes waits for what a test can't continue without, and returns it.
+// comes waits for a value that a test needs to continue, and returns it.
 func comes[T any](t testing.TB, what string, ch <-chan T) T {
 	t.Helper()
 	select {
@@ -71,11 +71,11 @@ func (b *bundle) write(pid string, events ...any) *dynajournal.Writer {
 	return w
 }
 
-// recorder is a handler that notes what it is called with, one text for each call.
+// recorder is a handler that records its calls, as one text each.
 type recorder struct {
 	mu    sync.Mutex
 	calls map[string][]string
-	// on is called before an event is noted, if set. Its error is the handler's.
+	// on, if set, is called before an event is recorded. Its error becomes the handler's.
 	on func(ctx context.Context, e dynajournal.Event) error
 }
 
@@ -122,7 +122,7 @@ func (r *recorder) HandlePurge(_ context.Context, p projection.Purge) error {
 	return nil
 }
 
-// fast is a configuration with short pauses, whose source does nothing before the test ends.
+// fast returns a configuration with short pauses, whose source does nothing before the test ends.
 func fast() projection.Config {
 	return projection.Config{
 		Name: "group", Source: projection.Sweep(projection.SweepOptions{Every: time.Hour, PerSecond: -1}),
@@ -156,8 +156,8 @@ func start(t testing.TB, g *projection.Group) (stop func()) {
 	return stop
 }
 
-// patience is how long a test waits for what must happen, on a busy machine too. With a safeguard
-// taken out the test is to fail, and waits less long for it.
+// patience is how long a test waits for an expected event, even on a busy machine. Without a
+// safeguard the test is expected to fail, so it waits less.
 var patience = func() time.Duration {
 	if os.Getenv("DYNAJOURNAL_WITHOUT") != "" {
 		return 10 * time.Second
@@ -165,7 +165,7 @@ var patience = func() time.Duration {
 	return time.Minute
 }()
 
-// await waits until a projection has handled a number.
+// await waits until a projection has handled events up to a number.
 func (b *bundle) await(name, pid string, seq int64) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
@@ -175,7 +175,7 @@ func (b *bundle) await(name, pid string, seq int64) {
 	}
 }
 
-// until waits until a condition holds, which something else makes hold.
+// until waits until a condition holds.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); {

@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// Persistence ids with what separates the parts of keys, and of every length.
-func TestOddPersistenceIDs(t *testing.T) {
+// Persistence ids contain the separators of keys, and have all lengths.
+func TestPersistenceIDs_Odd(t *testing.T) {
 	t.Parallel()
 	pids := []string{
 		"a-7", "a", "a-7-", "-", "--0", "journal-P-a-0", "a/b", "a\x00b", "\x00", "\u00e4\u2028|\x01", "\U0010ffff",
@@ -46,8 +46,8 @@ func TestOddPersistenceIDs(t *testing.T) {
 	}
 }
 
-// Journals whose names and persistence ids contain each other, in the same tables, with groups of
-// the same name.
+// Several journals are in the same tables, with groups of the same name. Their names and
+// persistence ids contain each other.
 func TestJournalsInTheSameTables(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -80,8 +80,9 @@ func TestJournalsInTheSameTables(t *testing.T) {
 	}
 }
 
-// Under another name a projection begins with the first event. The old name continues where it was.
-func TestRenamedProjectionBeginsAnew(t *testing.T) {
+// Under another name a projection starts with the first event. The old name continues at its
+// offset.
+func TestProjection_RenamedStartsAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x", "y")

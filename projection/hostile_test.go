@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// ahead is the change of a configuration that makes the clock of a process be ahead of the service.
+// ahead changes a configuration so that the process's clock is ahead of the service.
 func ahead(service func() time.Time, by time.Duration) func(*dynajournal.Config) {
 	began := time.Now()
 	return func(c *dynajournal.Config) {
@@ -28,8 +28,8 @@ func ahead(service func() time.Time, by time.Duration) func(*dynajournal.Config)
 	}
 }
 
-// A process whose clock is 20 hours ahead reads a shard without records. What is written later is
-// trimmed before another process comes: it must sweep.
+// A process whose clock is 20 hours ahead reads a shard without records. Later records are trimmed
+// before another process starts, which must sweep.
 func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
 	t.Parallel()
 	var later atomic.Int64
@@ -50,8 +50,8 @@ func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
 	b.await("group/all", "a", 1)
 }
 
-// The clock of a process is wrong by 20 hours. It counts while it runs, and not long after it was
-// killed, for processes with a right clock and with a wrong one.
+// The clock of a process is wrong by 20 hours. The process is counted while it runs, and not long
+// after it was killed, by processes with a right clock and with a wrong one.
 func TestWrongClockHidesNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{-20 * time.Hour, 20 * time.Hour} {
@@ -114,7 +114,8 @@ func TestStreamReplacedWhileItIsRead(t *testing.T) {
 		start(t, group(t, b.Journal(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 		b.await("group/all", "a", 1)
 		b.settled()
-		// Both come between two looks of the group, so that it sees no table without a stream.
+		// Both changes happen between two polls of the group, so that it never sees a table without
+		// a stream.
 		synctest.Wait()
 		b.setStream(false)
 		b.write("a", "y")
@@ -125,7 +126,8 @@ func TestStreamReplacedWhileItIsRead(t *testing.T) {
 	})
 }
 
-// The stream is disabled while a group reads it. Its Run ends, as nothing would be found any more.
+// The stream is disabled while a group reads it. Its Run ends, because nothing could be found any
+// more.
 func TestStreamDisabledWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,8 +174,8 @@ func TestTableDeletedWhileAGroupRuns(t *testing.T) {
 	}
 }
 
-// The stream can't be read at all: each answer says that records were trimmed. The sweeps that are
-// owed find everything.
+// The stream can't be read at all: each response reports trimmed records. The sweeps that are owed
+// find everything.
 func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -187,7 +189,7 @@ func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 	}
 }
 
-// A sweep is owed again while one is under way, for an id that this one has not listed.
+// A sweep is owed again during a sweep, for a persistence id that this sweep has not listed.
 func TestSweepOwedDuringASweep(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -200,7 +202,7 @@ func TestSweepOwedDuringASweep(t *testing.T) {
 	comes(t, "the first event", first.arrived)
 	b.write("b", "y")
 	key := b.items("owed")[0]["par"]
-	// As a process does that meets trimmed records.
+	// A process that finds trimmed records does this.
 	if _, err := b.table.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName: aws.String(projectionsTable), Key: map[string]types.AttributeValue{"par": key},
 		UpdateExpression:          aws.String("ADD owed :one"),
@@ -212,7 +214,7 @@ func TestSweepOwedDuringASweep(t *testing.T) {
 	b.await("group/all", "b", 1)
 }
 
-// The journal is restored from a backup: the last events are gone, and nothing tells why.
+// The journal is restored from a backup: the last events are missing, and no deletion explains it.
 func TestJournalRestoredFromABackup(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

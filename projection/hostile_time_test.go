@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// A table is throttled for ten minutes, from before the group begins. No persistence id gets stuck,
-// and everything is handled afterwards.
+// A table is throttled for ten minutes, from before the group starts. No persistence id becomes
+// stuck, and everything is handled afterwards.
 func TestTableThrottledForMinutes(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{projectionsTable, dynajournal.DefaultJournalTable}[:testsize.Of(1, 2)] {
@@ -45,8 +45,8 @@ func TestTableThrottledForMinutes(t *testing.T) {
 	}
 }
 
-// A handler takes three times the claim's timeout, and does not look at its context. Another
-// process takes the claim over: both handle the events, and none is missed.
+// A handler takes three times the claim's timeout, and ignores its context. Another process takes
+// the claim over: both handle the events, and no event is missed.
 func TestHandlerSlowerThanItsClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestHandlerWritesItsOwnRow(t *testing.T) {
 	}
 }
 
-// A handler that does not look at its context holds up its own persistence id, and no other, even
-// if it has the only place. There is an end to that: as many again as there are places.
+// A handler that ignores its context blocks its own persistence id and no other, even if it has the
+// only worker. The number of additional workers is limited to Config.Concurrency.
 func TestHandlerThatDoesNotReturnHoldsUpNoOtherID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,13 +121,13 @@ func TestHandlerThatDoesNotReturnHoldsUpNoOtherID(t *testing.T) {
 		}
 		time.Sleep(config.ClaimTimeout*2/3 - time.Second)
 		overdue(0)
-		want(t, "behind a handler in time", all.of("b"))
+		want(t, "while a handler is in time", all.of("b"))
 		time.Sleep(2 * time.Second)
 		overdue(1)
-		want(t, "behind a handler that hangs", all.of("b"), "1 x")
+		want(t, "while a handler hangs", all.of("b"), "1 x")
 		time.Sleep(config.ClaimTimeout)
 		overdue(2)
-		want(t, "behind as many as there are places", all.of("d"))
+		want(t, "while all workers hang", all.of("d"))
 		close(hanging)
 		for _, pid := range []string{"a", "b", "c", "d"} {
 			b.await("group/all", pid, 1)

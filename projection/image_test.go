@@ -22,7 +22,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// viewed makes a journal whose table has a stream of a view.
+// viewed makes a journal whose table has a stream with a view type.
 func viewed(t testing.TB, view types.StreamViewType, options ...embedded.Option) *bundle {
 	t.Helper()
 	b := setup(t, options...)
@@ -36,8 +36,8 @@ func viewed(t testing.TB, view types.StreamViewType, options ...embedded.Option)
 	return b
 }
 
-// withhold lets no request for records begin until the result is called, and returns when those
-// that had begun have their responses: what is written meanwhile comes in one page.
+// withhold blocks new requests for records until resume is called. It returns when earlier requests
+// have their responses, so that everything written meanwhile comes in one page.
 func (b *bundle) withhold() (resume func()) {
 	b.Helper()
 	b.records.Lock()
@@ -46,7 +46,7 @@ func (b *bundle) withhold() (resume func()) {
 	return resume
 }
 
-// recordsClient counts the requests for records of a bundle, and is held up by withhold.
+// recordsClient counts the requests for records of a bundle. withhold blocks it.
 type recordsClient struct {
 	*bundle
 
@@ -71,7 +71,8 @@ func (b *bundle) streams() (*dynamodbstreams.Client, *recordsClient) {
 	return dynamodbstreams.NewFromConfig(settings), records
 }
 
-// quiet is a configuration that reads the stream, and whose leases need no request during a test.
+// quiet returns a configuration that reads the stream, and whose leases need no request during a
+// test.
 func (b *bundle) quiet() (projection.Config, *recordsClient) {
 	config := fast()
 	client, records := b.streams()
@@ -81,7 +82,7 @@ func (b *bundle) quiet() (projection.Config, *recordsClient) {
 	return config, records
 }
 
-// The costs that docs/projections.md has of events that a stream shows.
+// docs/projections-operate.md states these costs of events from a stream.
 func TestCostsOfAStream(t *testing.T) {
 	t.Parallel()
 	type cost = dynajournal.Cost
@@ -145,7 +146,8 @@ func TestCostsOfAStream(t *testing.T) {
 	}
 }
 
-// All views lead to the same events, also those that are read: of new writers and atomic writes.
+// All view types lead to the same events, including events that must be read: of new writers and
+// atomic writes.
 func TestEachViewShowsTheSameEvents(t *testing.T) {
 	t.Parallel()
 	for _, view := range types.StreamViewType("").Values() {
@@ -177,8 +179,8 @@ func TestEachViewShowsTheSameEvents(t *testing.T) {
 	}
 }
 
-// A process dies in the middle of an atomic write. The image of the member that is stored is of the
-// row's writer, and the next number.
+// A process dies in the middle of an atomic write. The image of the stored member has the row's
+// writer, and the next number.
 func TestIncompleteWriteIsNotHandledFromItsImages(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -224,8 +226,8 @@ func (b *bundle) event(pid string, seq int64) map[string]types.AttributeValue {
 	return out.Item
 }
 
-// Writers of several processes alternate. Each has read the event of another one, and says so: no
-// event is read. The first event of a persistence id is not read either.
+// Writers of several processes alternate. Each has read the other's last event and records that in
+// its own, so no event is read. The first event of a persistence id is not read either.
 func TestImagesOfSeveralWriters(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]func(e *effects) projection.Projection{
@@ -261,8 +263,8 @@ func TestImagesOfSeveralWriters(t *testing.T) {
 	}
 }
 
-// A persistence id was erased and used again. The record of its first event is lost, and the next
-// one is of another writer, and has the number that follows the row.
+// A persistence id was erased and used again. The record of its first event is lost. The next event
+// has another writer, and the number after the row's offset.
 func TestImageAfterALostOneOfAnotherLife(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -285,7 +287,7 @@ func TestImageAfterALostOneOfAnotherLife(t *testing.T) {
 }
 
 // A journal is restored from a copy that has only a part of an atomic write, which the projection
-// has handled as a whole. The next event does not count as one that comes after that write.
+// has handled completely. The next event does not count as the one after that write.
 func TestImageAfterAPartOfAWrite(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -306,8 +308,8 @@ func TestImageAfterAPartOfAWrite(t *testing.T) {
 	want(t, "all", all.of("a"), "1 x", "2 c", "3 d", "purge at 3", "1 x", "4 e")
 }
 
-// The record of the first event of a persistence id comes after the start of a projection that
-// begins from now. The event was there before the start, and is erased.
+// The record of the first event of a persistence id arrives after the start of a projection with
+// FromNow. The event existed before the start, and is erased.
 func TestFirstImageFromNow(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -345,7 +347,8 @@ func TestFirstImageOfAnotherLife(t *testing.T) {
 	want(t, "a", all.of("a"), "purge at 0", "1 y")
 }
 
-// A purged id is used again: its first events have numbers that the row knows of the life before.
+// A purged persistence id is used again: its first events have numbers that the row has from the
+// life before.
 func TestImageOfAnotherLifeIsRead(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -366,8 +369,8 @@ func TestImageOfAnotherLifeIsRead(t *testing.T) {
 	want(t, "all", all.of("a"), "1 x", "2 x", "purge at 2", "1 y", "2 y", "3 y")
 }
 
-// Another process handles an event after this one has kept the row.
-func TestKeptRowThatAnotherProcessHasChanged(t *testing.T) {
+// Another process handles an event after this one has cached the row.
+func TestRowCache_ChangedByOtherProcess(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]func(*recorder, *effects) projection.Projection{
 		"at least once": func(r *recorder, _ *effects) projection.Projection { return projection.AtLeastOnce("all", r) },
@@ -415,9 +418,9 @@ func TestKeptRowThatAnotherProcessHasChanged(t *testing.T) {
 	}
 }
 
-// An id becomes stuck in another process after this one has kept its row: it leaves it alone, and
-// notes the trigger.
-func TestKeptRowThatHasBecomeStuck(t *testing.T) {
+// A persistence id becomes stuck in another process after this one has cached its row. This process
+// does not handle it, and records the trigger.
+func TestRowCache_BecameStuckElsewhere(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	all := &recorder{}

@@ -19,8 +19,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// What is logged as an alarm is a number of Lag, too.
-func TestLagCountsOutagesAndWhatIsStuck(t *testing.T) {
+// Everything that is logged as an alarm is also a number of Lag.
+func TestLag_OutagesAndStuckIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -52,7 +52,7 @@ func TestLagCountsOutagesAndWhatIsStuck(t *testing.T) {
 		box.answer(nil)
 		b.await("group/out", "a", 1)
 		b.await("group/out", "b", 1)
-		time.Sleep(10 * time.Second) // the next look
+		time.Sleep(10 * time.Second) // until the next poll
 		if out := g.Lag()[0]; out.Debts != 0 || out.IDs != 0 {
 			t.Errorf("after the outage: %+v", out)
 		}
@@ -71,7 +71,7 @@ func (b *bundle) polledEvery(poll time.Duration) (projection.Config, *dynamodbst
 }
 
 // While a stream can't be read there are no triggers, so the other numbers are 0.
-func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
+func TestLag_UnreadableStream(t *testing.T) {
 	t.Parallel()
 	operations := []string{"GetRecords", "BatchGetItem"} // of the shard, and of the leases
 	for _, operation := range operations[:testsize.Of(1, 2)] {
@@ -105,8 +105,8 @@ func TestLagOfAStreamThatCanNotBeRead(t *testing.T) {
 	}
 }
 
-// The projections of a group share the leases. The one that is late is told from the others.
-func TestPositionsNameTheProjectionThatIsLate(t *testing.T) {
+// The projections of a group share the leases. Positions distinguish the projection that is late.
+func TestPositions_LateProjection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)

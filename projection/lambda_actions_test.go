@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// actions notes the operations that are sent, by table.
+// actions records the operations that are sent, by table.
 type actions struct {
 	inner aws.HTTPClient
 
@@ -57,8 +57,8 @@ func (a *actions) Do(r *http.Request) (*http.Response, error) {
 	return a.inner.Do(r)
 }
 
-// The permissions that docs/projections.md has for a function.
-func TestActionsOnLambda(t *testing.T) {
+// docs/aws.md lists these permissions of a function.
+func TestLambda_Actions(t *testing.T) {
 	t.Parallel()
 	b := viewed(t, "KEYS_ONLY")
 	w := b.write("a", "x", "y", "z")

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
-// Each attempt is made by another process. The last one makes the id stuck, and only then its
-// record is done.
+// Each attempt is made by another process. The last one makes the persistence id stuck, and only
+// then is its record done.
 func TestInvocationsCountAttempts(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(*effects) projection.Projection{
@@ -120,8 +120,8 @@ func TestAttemptsAreOfOneOffset(t *testing.T) {
 	})
 }
 
-// A process is killed in each attempt, by the event that it handles. It is stuck in the end.
-// Without a claim that is counted when the records are an hour old.
+// The event that a process handles kills it at each attempt, and finally becomes stuck. Attempts
+// without a claim are counted when the records are an hour old.
 func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(*effects) projection.Projection{

@@ -11,8 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// The claim of a process that had no deadline stands still. Processes that live for less than
-// ClaimTimeout find it in turn: the row has since when, and the last of them takes it over.
+// The claim of a process without a deadline does not change. Processes that live for less than
+// ClaimTimeout find it one after the other. The row stores since when it has not changed, and the
+// last of them takes it over.
 func TestInvocationsWatchAClaimTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +30,7 @@ func TestInvocationsWatchAClaimTogether(t *testing.T) {
 		config.ClaimTimeout, config.RetryLongest = 25*time.Second, time.Second
 		g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
 		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != "" {
-			t.Errorf("behind the claim of another process the records fail at %q", failed)
+			t.Errorf("under the claim of another process: lowest failure %q", failed)
 		}
 		calls := 0
 		for ; len(all.of("a")) == 0 && calls < 10; calls++ {

@@ -13,9 +13,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
-// A process on Lambda has met an outage. When that is over, its invocations handle records again,
-// without a call of Maintain.
-func TestInvocationsFindOutThatAnOutageIsOver(t *testing.T) {
+// A process on Lambda has met an outage. When the outage is over, its invocations handle records
+// again, without a call of Maintain.
+func TestInvocation_AfterOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -78,7 +78,8 @@ func TestMaintainPaysAllProjections(t *testing.T) {
 	})
 }
 
-// Nobody calls Maintain. The next record of a persistence id pays what is due for long.
+// No process calls Maintain. The next record of a persistence id pays a debt that has been due for
+// long.
 func TestDebtOnLambdaWithoutMaintain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

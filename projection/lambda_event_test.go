@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// badEvent is a record of an event of the journal table. The tests break it.
+// badEvent has a record of the journal table. The tests break it.
 const badEvent = `{"Records":[{"eventID":"c4ca4238a0b923820dcc509a6f75849b","eventName":"INSERT",
 "eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"us-east-1","dynamodb":{
 "ApproximateCreationDateTime":1479499740,"Keys":{"par":{"S":"journal-P-a-0"},"num":{"N":"1"}},
@@ -68,8 +68,8 @@ func TestInvalidEventIsAnError(t *testing.T) {
 	}
 }
 
-// The event in the documentation of AWS, for the key of a journal. Its item is not there: nothing
-// is handled, and that is done.
+// The event is from the AWS documentation, with the key of a journal. Its item does not exist:
+// nothing is handled, and the record is done.
 func TestRecordedEvent(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -114,13 +114,14 @@ func TestInvocationWithoutItsTable(t *testing.T) {
 	wantError(t, "Handler", err, projection.ErrNoTable)
 }
 
-// The costs that docs/projections.md has of an invocation, beside those of a process.
+// docs/projections-operate.md states these costs of an invocation, in addition to the costs of a
+// process.
 func TestCostsOfAnInvocation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		open func(t testing.TB) *bundle
-		// one is the cost of 1 event, many that of 20 of a persistence id, ids that of 20 of
-		// persistence ids of their own.
+		// one is the cost of 1 event. many is the cost of 20 events of a persistence id. ids is the
+		// cost of 20 events of different persistence ids.
 		one, many, ids dynajournal.Cost
 	}{
 		"images": {

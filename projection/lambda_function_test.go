@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
-// function is a function of Lambda. Its processes are killed, and their answers are lost.
+// function is a Lambda function. Its processes are killed, and its responses are lost.
 type function struct {
 	*bundle
 
@@ -37,7 +37,7 @@ type instance struct {
 	group *projection.Group
 }
 
-// one reports whether something happens that happens once in n times, while something fails.
+// one reports whether a fault occurs that occurs once in n times, while there are faults.
 func (f *function) one(n int, counter *int) bool {
 	if f.calm.Load() || chance.IntN(n) > 0 {
 		return false
@@ -48,7 +48,8 @@ func (f *function) one(n int, counter *int) bool {
 	return true
 }
 
-// fails fails, panics, needs more time than it has, or ignores that, once in some calls.
+// fails makes some calls of a handler fail, panic, take more time than there is, or ignore the
+// context.
 func (f *function) fails(ctx context.Context, e dynajournal.Event, of *instance) error {
 	poison := e.PersistenceID == "id0" && e.SequenceNumber%20 == 3
 	switch {
@@ -62,7 +63,7 @@ func (f *function) fails(ctx context.Context, e dynajournal.Event, of *instance)
 		<-ctx.Done()
 		return ctx.Err()
 	case f.one(300, &f.failed):
-		time.Sleep(time.Minute) // it does not look at its context
+		time.Sleep(time.Minute) // it ignores its context
 	}
 	if of.gate.dead.Load() {
 		return errKilled
@@ -101,7 +102,7 @@ func (h *lambdaLedger) Handle(ctx context.Context, e dynajournal.Event) ([]types
 	return h.put(e.PersistenceID, fmt.Sprintf("%s %d %d", life, e.SequenceNumber, e.SequenceNumber)), err
 }
 
-// launch begins a process. It fails while the store is down.
+// launch starts a process. It fails while the store is down.
 func (f *function) launch() (*instance, error) {
 	i := &instance{gate: f.gate("")}
 	settings := f.Config
@@ -121,7 +122,7 @@ func (f *function) launch() (*instance, error) {
 	return i, err
 }
 
-// take takes a process that is free, or begins one.
+// take returns a free process, or starts one.
 func (f *function) take() (*instance, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,7 +134,7 @@ func (f *function) take() (*instance, error) {
 	return f.launch()
 }
 
-// invoke sends an event to the function, at times twice, and loses its response at times.
+// invoke sends an event to the function, sometimes twice, and sometimes loses its response.
 func (f *function) invoke(event json.RawMessage) (json.RawMessage, error) {
 	var other sync.WaitGroup
 	if f.one(20, &f.twice) {
@@ -181,7 +182,7 @@ func (f *function) once(event json.RawMessage) (json.RawMessage, error) {
 	})
 	select {
 	case r := <-over:
-		if f.one(50, &f.killed) { // after its answer
+		if f.one(50, &f.killed) { // after its response
 			i.gate.dead.Store(true)
 		} else {
 			f.mu.Lock()

@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
-// onLambda is a configuration of a group on Lambda.
+// onLambda returns a configuration of a group on Lambda.
 func onLambda() projection.Config {
 	config := fast()
 	config.Source = awslambda.Source(awslambda.Options{PerSecond: -1})
@@ -114,7 +114,7 @@ func (b *bundle) shards() []types.Shard {
 	return out.StreamDescription.Shards
 }
 
-// streamRecords reads all records that the stream of one shard has.
+// streamRecords reads all records of the stream, which has one shard.
 func (b *bundle) streamRecords() []types.Record {
 	b.Helper()
 	client, arn := dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), b.streamARN()
@@ -144,7 +144,7 @@ func (b *bundle) streamRecords() []types.Record {
 	return all
 }
 
-// events returns an event with all records from one on.
+// events returns an event with all records from an index on.
 func (b *bundle) events(from int) json.RawMessage {
 	b.Helper()
 	return lambdaEvent(b, b.streamARN(), b.streamRecords()[from:]...)
@@ -168,7 +168,7 @@ func (b *bundle) invoke(g *projection.Group, event json.RawMessage, within time.
 	return response.BatchItemFailures[0].ItemIdentifier
 }
 
-// firstOf returns the sequence number of the first record of an id.
+// firstOf returns the sequence number of the first record of a persistence id.
 func firstOf(records []types.Record, pid string) string {
 	i := slices.IndexFunc(records, func(r types.Record) bool {
 		par := r.Dynamodb.Keys["par"].(*types.AttributeValueMemberS).Value

@@ -51,7 +51,7 @@ func (b *bundle) paid(g *projection.Group, name, pid string) {
 	b.Errorf("after an hour the row of %s is %v", pid, b.row(name, pid))
 }
 
-// What the stream no longer has is found by Maintain. It does nothing when it is called again.
+// Maintain finds events that the stream no longer has. It does nothing when it is called again.
 func TestProjectionOnLambdaOwesASweep(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -79,8 +79,9 @@ func TestProjectionOnLambdaOwesASweep(t *testing.T) {
 	}
 }
 
-// A sweep whose time is over continues where it was. What is owed meanwhile is swept, too.
-func TestMaintenanceGoesOn(t *testing.T) {
+// A sweep whose time is over continues at its position. A sweep that is owed meanwhile is also
+// done.
+func TestMaintain_ContinuesInterruptedSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -121,7 +122,7 @@ func TestMaintenanceGoesOn(t *testing.T) {
 func idOf(i int) string { return string(rune('a'+i%26)) + time.Duration(i).String() }
 
 // An older version of the function, without a projection that was added, handles events after the
-// projection has looked at all persistence ids.
+// projection has swept all persistence ids.
 func TestInvocationOwesASweepToOtherProjections(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -167,7 +168,8 @@ func TestOldRecordsOweASweep(t *testing.T) {
 	})
 }
 
-// A paused projection leaves records aside. What came meanwhile is found when it continues.
+// A paused projection does not handle records. When it continues, it finds the events that came
+// meanwhile.
 func TestPausedProjectionOnLambda(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -192,7 +194,7 @@ func TestPausedProjectionOnLambda(t *testing.T) {
 	want(t, "continued", all.of("a"), "1 x", "2 y")
 }
 
-// A request of an operator is carried out by Maintain, and a reset by a sweep.
+// Maintain carries out a request of an operator, and a sweep completes a reset.
 func TestOperatorsOnLambda(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)

@@ -24,8 +24,8 @@ import (
 var lambdaEvents = flag.Int("projection.lambda.events", testsize.Of(60, 8_000),
 	"how many events TestLambdaHistories has at least")
 
-// TestLambdaHistories lets a mapping send what writers write and delete to a function, while
-// handlers fail, processes are killed, answers are lost, events come twice and the store is down.
+// TestLambdaHistories lets a mapping send records of writes and deletions to a function, while
+// handlers fail, processes are killed, responses are lost, events come twice and the store is down.
 func TestLambdaHistories(t *testing.T) {
 	t.Parallel()
 	t.Logf("to repeat: -projection.seed=%d", *seed)
@@ -60,7 +60,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 	var reading sync.WaitGroup
 	reading.Go(func() { source.run(ctx) })
 	reading.Go(func() { f.maintain(ctx) })
-	defer time.Sleep(2 * time.Minute) // for handlers that do not look at their context
+	defer time.Sleep(2 * time.Minute) // for handlers that ignore their context
 	defer f.running.Wait()
 	defer reading.Wait()
 	defer cancel()
@@ -132,7 +132,8 @@ func (f *function) maintain(ctx context.Context) {
 	}
 }
 
-// arrives waits until a projection has handled a number. It resumes a stuck id.
+// arrives waits until a projection has handled events up to a number. It resumes a stuck
+// persistence id.
 func (f *function) arrives(name, pid string, seq int64) {
 	f.Helper()
 	for range 2 {

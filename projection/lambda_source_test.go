@@ -17,26 +17,27 @@ import (
 )
 
 // eventSource is an event source mapping of Lambda: it reads a stream, and invokes a function with
-// its records, by the rules that AWS documents. Each shard is read from its oldest record, when its
-// parent is done. Its records are in as many batches at the same time as lanes says: those of a
-// partition key are in order in one of them. A batch is repeated from the lowest failure on; as a
-// whole if the function fails, or names something else than a record. Bisecting is off.
+// its records, by the rules that AWS documents. Each shard is read from its oldest record, after
+// its parent is done. The number of concurrent batches of a shard is lanes. The records of a
+// partition key are in order in one of them. A batch is repeated from the lowest failure on, or as
+// a whole if the function fails, or names something other than a record. Bisecting is off.
 type eventSource struct {
 	testing.TB
 
 	client *dynamodbstreams.Client
 	arn    string
-	// invoke calls the function: the response is what it returns, the error its failure.
+	// invoke calls the function. It returns the function's response or error.
 	invoke func(event json.RawMessage) (json.RawMessage, error)
-	// batchSize and window are those of batches, lanes is the parallelization factor.
+	// batchSize and window are the settings of batches. lanes is the parallelization factor.
 	batchSize, lanes int
 	window           time.Duration
-	// attempts is MaximumRetryAttempts + 1, and age MaximumRecordAge: 0 is without end.
+	// attempts is MaximumRetryAttempts + 1. age is MaximumRecordAge. 0 means no limit.
 	attempts int
 	age      time.Duration
 
 	mu sync.Mutex
-	// open is how many records were received and are not done, dropped how many were given up.
+	// open counts records that were received and are not done. dropped counts records that were
+	// given up.
 	open, dropped int
 	begun, over   map[string]bool
 	work          sync.WaitGroup
@@ -119,7 +120,7 @@ func (s *eventSource) read(ctx context.Context, shard string) {
 			iterator = s.iterator(ctx, shard, received)
 		}
 		out, err := s.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
-		if err != nil { // an iterator that has expired, too
+		if err != nil { // possibly an expired iterator
 			iterator = nil
 			pause(ctx, 100*time.Millisecond)
 			continue

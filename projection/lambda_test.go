@@ -97,7 +97,8 @@ func TestInvocationReportsTheLowestFailure(t *testing.T) {
 	})
 }
 
-// Nobody needs to watch the claim of an invocation that was killed: it ends with its deadline.
+// No process needs to watch the claim of a killed invocation: it ends with the deadline of the
+// invocation.
 func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 		}
 		next := group(t, b.journal, config, projection.AtLeastOnce("all", all))
 		if failed := b.invoke(next, b.events(0), 6*time.Second); failed != "" {
-			t.Errorf("behind the claim of another invocation the records fail at %q", failed)
+			t.Errorf("under the claim of another invocation: lowest failure %q", failed)
 		}
 		b.paid(next, "group/all", "a")
 		want(t, "a", all.of("a"), "1 x")
@@ -130,8 +131,8 @@ func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 	})
 }
 
-// A handler does not look at its context. The answer comes before the deadline all the same.
-func TestInvocationAnswersInTime(t *testing.T) {
+// A handler ignores its context. The response still comes before the deadline.
+func TestInvocation_RespondsBeforeDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
@@ -155,9 +156,9 @@ func TestInvocationAnswersInTime(t *testing.T) {
 	})
 }
 
-// An event of a JVM is behind a missing number: it is not handled before that is decided, whatever
-// process looks at it. Its record is done.
-func TestInvocationBehindAMissingNumber(t *testing.T) {
+// An event of a JVM comes after a missing number. No process handles it before that number is
+// decided. Its record is done.
+func TestInvocation_MissingNumberBeforeEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := setupShared(t)
@@ -167,7 +168,7 @@ func TestInvocationBehindAMissingNumber(t *testing.T) {
 		config := onLambda()
 		config.HoleWait, config.RetryLongest = time.Minute, 10*time.Second
 		if failed := s.invoke(group(t, s.Journal(), config, projection.AtLeastOnce("all", all)), s.events(0), 20*time.Second); failed != "" {
-			t.Errorf("behind a missing number the records fail at %q", failed)
+			t.Errorf("after a missing number: lowest failure %q", failed)
 		}
 		for range 5 {
 			want(t, "a", all.of("a"), "1 e1")
@@ -183,7 +184,8 @@ func TestInvocationBehindAMissingNumber(t *testing.T) {
 	})
 }
 
-// Blocks of an id have other keys, so that Lambda sends them to several processes at once.
+// Blocks of a persistence id have different keys, so Lambda sends them to several processes at
+// once.
 func TestBlocksOfAnIDAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +222,7 @@ func TestBlocksOfAnIDAtTheSameTime(t *testing.T) {
 	})
 }
 
-// The store is down for longer than an invocation. Nothing is stuck, and nothing is lost.
+// The store is down for longer than an invocation. Nothing becomes stuck, and nothing is lost.
 func TestInvocationWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{projectionsTable, dynajournal.DefaultJournalTable}[:testsize.Of(1, 2)] {

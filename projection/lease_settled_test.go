@@ -20,10 +20,10 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// handledWithin is the time after which a patient group has handled what was written.
+// handledWithin is the time within which a patient group handles new events.
 const handledWithin = 25 * time.Minute
 
-// patient is a configuration that reads the stream with so few requests that a test of days in
+// patient returns a configuration that reads the stream with so few requests that a test of days in
 // virtual time is fast.
 func (b *bundle) patient() projection.Config {
 	config := fast()
@@ -35,7 +35,7 @@ func (b *bundle) patient() projection.Config {
 	return config
 }
 
-// passes lets hours pass, in which the shards of the stream are replaced every four hours.
+// passes lets hours pass. The shards of the stream are replaced every four hours.
 func (b *bundle) passes(hours int) {
 	b.Helper()
 	for range hours / 4 {
@@ -47,7 +47,7 @@ func (b *bundle) passes(hours int) {
 	time.Sleep(handledWithin)
 }
 
-// wantOwed compares how many sweeps were owed so far.
+// wantOwed checks the number of sweeps that were owed so far.
 func (b *bundle) wantOwed(want int64) {
 	b.Helper()
 	if got := numberOf(b, b.items("owed")[0]["owed"]); got != want {
@@ -55,11 +55,11 @@ func (b *bundle) wantOwed(want int64) {
 	}
 }
 
-// The stream has one shard at a time. After a day and a half there are the leases of it, of those
-// of the last day, and of the sweeps.
+// The stream has one shard at a time. After a day and a half there are leases of this shard, of the
+// shards of the last day, and of the sweeps.
 func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 	t.Parallel()
-	testsize.NeedsLong(t, "it lets days pass, and TestFollowEndsIfRecordsMayBeTrimmed lets half a day pass")
+	testsize.NeedsLong(t, "it lets days pass, and TestFollow_EndsIfRecordsMayBeTrimmed lets half a day pass")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		start(t, group(t, b.Journal(), b.patient(), projection.AtLeastOnce("all", &recorder{})))
@@ -70,14 +70,14 @@ func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 		b.write("a", "x")
 		time.Sleep(handledWithin)
 		b.await("group/all", "a", 1)
-		b.wantOwed(1) // by the beginning of the group
+		b.wantOwed(1) // by the start of the group
 	})
 }
 
-// The leases stay, and the log says so once.
+// The leases stay, and that is logged once.
 func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 	t.Parallel()
-	testsize.NeedsLong(t, "it lets days pass, and TestFollowEndsIfRecordsMayBeTrimmed lets half a day pass")
+	testsize.NeedsLong(t, "it lets days pass, and TestFollow_EndsIfRecordsMayBeTrimmed lets half a day pass")
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		b.inject("access-denied,operation=DeleteItem")
@@ -97,11 +97,11 @@ func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 	})
 }
 
-// A handler does not finish for so long that its shard is trimmed, and its process is killed. After
-// 32 hours the child of the shard is still listed, after 40 hours it is not.
+// A handler takes so long that its shard is trimmed, and its process is killed. After 32 hours the
+// child of the shard is still listed, after 40 hours it is not.
 func TestShardTrimmedDuringACall(t *testing.T) {
 	t.Parallel()
-	testsize.NeedsLong(t, "it lets days pass, and TestFollowEndsIfRecordsMayBeTrimmed lets half a day pass")
+	testsize.NeedsLong(t, "it lets days pass, and TestFollow_EndsIfRecordsMayBeTrimmed lets half a day pass")
 	for hours, childListed := range map[int]bool{32: true, 40: false} {
 		t.Run(fmt.Sprint(hours), func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestShardTrimmedDuringACall(t *testing.T) {
 }
 
 // Two processes read a stream whose shards are split again and again, and listed a minute late.
-// Everything is handled, and no sweep has found it.
+// Everything is handled without a sweep.
 func TestGroupReadsShardsThatAreListedLate(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "two processes share shards in TestShardsAreSharedAndSplit, too")

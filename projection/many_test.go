@@ -23,7 +23,7 @@ var (
 	manyEvents = flag.Int("projection.events", testsize.Of(4_000, 100_000), "the number of events that a read model handles while an outbox is down")
 )
 
-// tally is a handler that checks that each persistence id has its events in order and once.
+// tally is a handler that checks that it gets the events of each persistence id in order and once.
 type tally struct {
 	mu    sync.Mutex
 	last  map[string]int64
@@ -46,7 +46,7 @@ func (h *tally) Handle(_ context.Context, e dynajournal.Event) error {
 	return nil
 }
 
-// appendMany appends events to persistence ids, of several writers at the same time.
+// appendMany appends events to persistence ids, with several concurrent writers.
 func (b *bundle) appendMany(ids, events int) {
 	b.Helper()
 	writing, ctx := errgroup.WithContext(b.Context())
@@ -65,9 +65,9 @@ func (b *bundle) appendMany(ids, events int) {
 	}
 }
 
-// The target of an outbox never takes the message of one persistence id. All others are sent within
-// seconds, those after it as well as those before, and the one that can't be sent is tried less and
-// less often.
+// The target of an outbox never accepts the message of one persistence id. All other messages are
+// sent within seconds, later ones as well as earlier ones. The pauses between retries of that
+// message grow.
 func TestMessageThatIsNeverTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,18 +20,18 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// attentive is a configuration whose group looks for requests every 100 ms.
+// attentive changes a configuration so that its group polls for requests every 100 ms.
 func attentive(config projection.Config) projection.Config {
 	config.Attempts, config.ClaimTimeout = 1, 600*time.Millisecond
 	return config
 }
 
-// sources are the configurations of both sources.
+// sources returns the configurations of both sources.
 func sources(b *bundle) map[string]projection.Config {
 	return map[string]projection.Config{"sweep": attentive(fast()), "streams": attentive(b.streamed())}
 }
 
-// poisoned is a handler that fails at the second event of each id until it is cured.
+// poisoned is a handler that fails at the second event of each persistence id until it is cured.
 type poisoned struct {
 	recorder
 
@@ -109,7 +109,7 @@ func TestListShowsWhatRuns(t *testing.T) {
 	}
 }
 
-// What the registry costs: docs/projections.md has it.
+// docs/projections-operate.md states these costs of the registry.
 func TestCostsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 			want(t, "stuck", b.stuckIDs("group/all"), "group/all a 1 2", "group/all b 1 2")
 			want(t, "stuck in any", b.stuckIDs(""), "group/all a 1 2", "group/all b 1 2")
 
-			// It fails again: it is stuck again.
+			// It fails again and is stuck again.
 			failures := p.failures.Load()
 			if err := operator.New(b.journal, "group/all").Retry(t.Context(), "a"); err != nil {
 				t.Fatal(err)
@@ -172,7 +172,7 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 	}
 }
 
-// The process that carries a request out ends in the middle of it: another one does it.
+// The process that carries out a request stops in the middle of it. Another process carries it out.
 func TestRequestSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestRequestSurvivesItsProcess(t *testing.T) {
 	})
 }
 
-func TestSkipPassesOverWhatFails(t *testing.T) {
+func TestSkip_FailingEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -240,7 +240,7 @@ type deaf struct{ recorder }
 func (*deaf) HandleGap(context.Context, projection.Gap) error     { return errWanted }
 func (*deaf) HandlePurge(context.Context, projection.Purge) error { return errWanted }
 
-func TestSkipPassesOverGapsAndPurges(t *testing.T) {
+func TestSkip_GapsAndPurges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -286,8 +286,8 @@ func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 	})
 }
 
-// While an event is being skipped, the id is handled further by another process.
-func TestSkipOfARowThatMovesIsRefused(t *testing.T) {
+// While an event is being skipped, another process handles more events of the persistence id.
+func TestSkip_RowMoves(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x", "poison", "y", "bad")
@@ -349,7 +349,7 @@ func TestResetBeginsAnew(t *testing.T) {
 			opts := operator.ResetOptions{Progress: func(rows int64) { told = rows }}
 			opts.ReadUnitsPerSecond = 1e6
 			if rows, err := operator.New(b.journal, "group/all").Reset(t.Context(), opts); err != nil || rows != 30 || told != 30 {
-				t.Fatalf("%d rows, told %d: %v", rows, told, err)
+				t.Fatalf("%d rows, Progress reported %d: %v", rows, told, err)
 			}
 			all, other := &recorder{}, &recorder{}
 			run(all, other)
@@ -363,7 +363,7 @@ func TestResetBeginsAnew(t *testing.T) {
 }
 
 // A reset that is refused because a process runs the projection stores nothing: a process that
-// begins at the same time would find the reset, and end.
+// starts at the same time would find the reset, and stop.
 func TestRefusedResetStoresNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -385,8 +385,8 @@ func TestRefusedResetStoresNothing(t *testing.T) {
 	}
 }
 
-// A reset that is killed before any of its requests: the projection does not run before a reset was
-// done, and then it handles everything.
+// A reset is killed before each of its requests in turn. The projection does not run before a reset
+// is done, and then it handles everything.
 func TestInterruptedResetIsFinished(t *testing.T) {
 	t.Parallel()
 	for _, operation := range []string{"BatchWriteItem", "DeleteItem", "UpdateItem"} {
@@ -404,7 +404,7 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			stop()
 			gate := b.gate("")
 			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
-			after := map[string]int{"UpdateItem": 1}[operation] // the first one says that it begins
+			after := map[string]int{"UpdateItem": 1}[operation] // the first one marks the reset
 			gate.killAfter(operation, after)
 			if _, err := operator.New(killed, "group/all").Reset(t.Context(), operator.ResetOptions{}); err == nil {
 				t.Fatal("it was not killed")
@@ -429,8 +429,8 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 	}
 }
 
-// A reset that is told so resets also what runs.
-func TestResetOfWhatRuns(t *testing.T) {
+// A reset with Running also resets a projection that runs.
+func TestReset_Running(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")
@@ -441,11 +441,11 @@ func TestResetOfWhatRuns(t *testing.T) {
 	if _, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it begins anew", func() bool { return len(all.of("a")) == 2 })
+	until(t, "the projection starts again", func() bool { return len(all.of("a")) == 2 })
 	want(t, "a", all.of("a"), "1 x", "1 x")
 }
 
-func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
+func TestOperator_Errors(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx, j := t.Context(), b.journal
@@ -490,7 +490,7 @@ func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
 	wantError(t, "Skip of a number", err, dynajournal.ErrInvalidArgument)
 }
 
-// A row that can't be read does not hide the others that are stuck.
+// A row that can't be read does not hide other stuck persistence ids.
 func TestDamagedRowIsListedAsStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -511,8 +511,8 @@ func TestDamagedRowIsListedAsStuck(t *testing.T) {
 	want(t, "stuck", b.stuckIDs(""), "group/all a 0 0", "group/all b 7 0")
 }
 
-// The offsets of a projection of SQL are in its database: what would change or compare them is
-// refused.
+// The offsets of a projection of SQL are in its database: operations that would change or compare
+// them are refused.
 func TestOffsetsInSQLAreNotTouched(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -542,7 +542,7 @@ func TestOffsetsInSQLAreNotTouched(t *testing.T) {
 	}
 }
 
-// processes returns how many processes run the only projection, as operators see it.
+// processes returns the number of processes that run the only projection, as operators see it.
 func (b *bundle) processes() int {
 	b.Helper()
 	all, err := operator.List(b.Context(), b.journal)
@@ -555,7 +555,7 @@ func (b *bundle) processes() int {
 	return all[0].Processes
 }
 
-// rememberedProcesses returns how many processes the item of the only projection has.
+// rememberedProcesses returns the number of processes in the item of the only projection.
 func (b *bundle) rememberedProcesses() int {
 	b.Helper()
 	n := 0
@@ -569,8 +569,8 @@ func (b *bundle) rememberedProcesses() int {
 	return n
 }
 
-// Each process counts by itself, also of several that start at once when another one has crashed. A
-// process that begins forgets those that no longer count.
+// Each process is counted, even if several start at once after another one has crashed. A process
+// that starts removes those that no longer count.
 func TestProcessesThatStartAtOnceAreAllCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -610,7 +610,7 @@ func TestProcessesThatStartAtOnceAreAllCounted(t *testing.T) {
 	})
 }
 
-// A process of version 0.1.0 counts, too: it has said so in another form.
+// A process of version 0.1.0 also counts. It registers in another form.
 func TestProcessesOfVersion010AreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -626,8 +626,8 @@ func TestProcessesOfVersion010AreCounted(t *testing.T) {
 	}
 }
 
-// Of a projection that so many processes run, a further one does not say that it is there, but
-// once. The others that count no longer are forgotten, some at a time.
+// A projection is run by so many processes that a further one registers only once. Processes that
+// no longer count are removed, some at a time.
 func TestCrowdedProjection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,15 +2,15 @@ package projection
 
 import "github.com/dynajournal/dynajournal/projection/internal/engine"
 
-// Option is an option of a projection, for [AtLeastOnce], [Transactional] and the like.
+// Option is an option of a projection, for [AtLeastOnce], [Transactional] and similar functions.
 type Option func(*Projection)
 
-// OnlyIDs is an option with which a projection takes only the persistence ids that begin with one
-// of the prefixes. Of the others it reads and writes nothing, and [WaitFor] never comes to an end.
+// OnlyIDs limits a projection to persistence ids that begin with one of the prefixes. For other
+// persistence ids it reads and writes nothing, and [WaitFor] never returns.
 //
-// The prefixes may be changed. Persistence ids that come in begin with their first event, those
-// that come back where they were left. A group that runs with other prefixes looks at all
-// persistence ids once.
+// The prefixes may be changed. A persistence id that becomes included starts with its first event,
+// or continues at its offset if it was included before. A group that runs with other prefixes
+// sweeps all persistence ids once.
 func OnlyIDs(prefixes ...string) Option {
 	return func(p *Projection) {
 		only := &engine.SpecOf(p).Only
@@ -18,12 +18,12 @@ func OnlyIDs(prefixes ...string) Option {
 	}
 }
 
-// OnlyTags is an option with which a projection takes only events that have one of the tags. The
-// others are read, as the journal has no order by tag. They move the offset, so WaitFor works for
-// them too. Gaps and purges are told whatever the tags of their events were.
+// OnlyTags limits a projection to events that have one of the tags. Other events are still read,
+// because the journal has no order by tag. They move the offset, so [WaitFor] works for them. Gaps
+// and purges are reported whatever the tags of their events were.
 //
-// The offsets tell what was handled with the tags of that time. With other tags give the projection
-// another name, so that it begins with the first event. This holds for OnlyTypes too.
+// The offsets cover only the tags of their time. To use other tags, give the projection another
+// name, so that it starts with the first event. The same applies to OnlyTypes.
 func OnlyTags(tags ...string) Option {
 	return func(p *Projection) {
 		only := &engine.SpecOf(p).Only
@@ -31,9 +31,10 @@ func OnlyTags(tags ...string) Option {
 	}
 }
 
-// OnlyTypes is an option with which a projection takes only events that are stored with one of the
-// manifests: dynajournal.Event.SerializerManifest, or Manifest if Config.Adapter gives one. The
-// others are not decoded. What else it means is that of [OnlyTags]; with both, an event needs both.
+// OnlyTypes limits a projection to events that are stored with one of the manifests:
+// dynajournal.Event.SerializerManifest, or Manifest if Config.Adapter gives one. Other events are
+// not decoded. Otherwise OnlyTypes works like [OnlyTags]. With both options, an event must match
+// both.
 func OnlyTypes(manifests ...string) Option {
 	return func(p *Projection) {
 		only := &engine.SpecOf(p).Only
@@ -41,6 +42,6 @@ func OnlyTypes(manifests ...string) Option {
 	}
 }
 
-// FromNow is an option with which a projection that has never run begins after the events that
-// there are. See [Group.Start]. To a projection that has run before it means nothing.
+// FromNow makes a projection that has never run start after the existing events. See [Group.Start].
+// It has no effect on a projection that has run before.
 func FromNow() Option { return func(p *Projection) { engine.SpecOf(p).FromNow = true } }

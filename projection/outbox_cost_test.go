@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// The costs that docs/projections.md has of an outbox.
+// docs/projections.md states these costs of an outbox.
 func TestCostsOfAnOutbox(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

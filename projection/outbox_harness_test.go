@@ -13,11 +13,11 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// postbox is a target in memory. It notes what it is sent, also what it does not take.
+// postbox is a target in memory. It records all messages, even those it does not accept.
 type postbox struct {
 	mu   sync.Mutex
 	sent []outbox.Message
-	// on answers a message, if it is set.
+	// on, if set, answers a message.
 	on func(m outbox.Message) error
 }
 
@@ -37,7 +37,7 @@ func (p *postbox) all() []outbox.Message {
 	return slices.Clone(p.sent)
 }
 
-// bodies returns the bodies of what was sent of a persistence id.
+// bodies returns the bodies of the messages of a persistence id.
 func (p *postbox) bodies(pid string) []string {
 	var all []string
 	for _, m := range p.all() {
@@ -48,14 +48,14 @@ func (p *postbox) bodies(pid string) []string {
 	return all
 }
 
-// answer changes the answers.
+// answer replaces on.
 func (p *postbox) answer(on func(m outbox.Message) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.on = on
 }
 
-// refuse answers that some bodies are refused.
+// refuse returns an answer that refuses some bodies.
 func refuse(bodies ...string) func(outbox.Message) error {
 	return func(m outbox.Message) error {
 		if slices.Contains(bodies, string(m.Body)) {
@@ -65,13 +65,13 @@ func refuse(bodies ...string) func(outbox.Message) error {
 	}
 }
 
-// oneEach makes a message of an event, whose body is its value.
+// oneEach makes one message for each event, with its value as the body.
 func oneEach(_ context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 	value, err := e.Payload(context.Background())
 	return []outbox.Message{{Body: fmt.Append(nil, value)}}, err
 }
 
-// counting makes two messages of an event, whose bodies are others at each call.
+// counting makes two messages for an event, with different bodies at each call.
 func counting() outbox.MessageFunc {
 	var mu sync.Mutex
 	calls := 0
@@ -83,7 +83,7 @@ func counting() outbox.MessageFunc {
 	}
 }
 
-// wantOneContent checks that all messages of an id have the same body.
+// wantOneContent checks that all messages with the same id have the same body.
 func wantOneContent(t testing.TB, boxes ...*postbox) {
 	t.Helper()
 	bodies := map[string]string{}
@@ -124,7 +124,7 @@ func outboxWithLetter(t *testing.T, box *postbox) (*bundle, outbox.DeadLetter) {
 	return b, letters[0]
 }
 
-// runOutbox runs an outbox that looks for requests often.
+// runOutbox runs an outbox that often polls for requests.
 func (b *bundle) runOutbox(target outbox.Target) (stop func()) {
 	b.Helper()
 	config := fast()

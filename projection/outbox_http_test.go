@@ -24,7 +24,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answering is a client that gets a response.
+// answering returns a client that always gets the same response.
 func answering(status int, header http.Header, body io.Reader) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(body), Request: r}, nil
@@ -40,7 +40,7 @@ func httpTarget(t testing.TB, to string, opts outbox.HTTPOptions) *outbox.HTTPTa
 	return target
 }
 
-func TestStatusSaysWhatBecomesOfAMessage(t *testing.T) {
+func TestHTTPTarget_Status(t *testing.T) {
 	t.Parallel()
 	const sent, refused, again = "sent", "refused", "again"
 	for status := 200; status < 600; status++ {
@@ -68,8 +68,8 @@ func TestStatusSaysWhatBecomesOfAMessage(t *testing.T) {
 	}
 }
 
-// Of a response a bounded part is read.
-func TestEndlessResponseIsNotRead(t *testing.T) {
+// Only a bounded part of a response is read.
+func TestHTTPTarget_EndlessResponse(t *testing.T) {
 	t.Parallel()
 	var read atomic.Int64
 	body := readFunc(func(p []byte) (int, error) {
@@ -108,8 +108,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// A target that asks to wait is left alone for that time, at most a minute.
-func TestRetryAfterIsHonoured(t *testing.T) {
+// A target that asks to wait gets no request for that time, at most a minute.
+func TestHTTPTarget_RetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
@@ -147,8 +147,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-// No text of a journal or of a message ends a header and begins another one.
-func TestHostileTextsAreEncodedInHeaders(t *testing.T) {
+// No text of a journal or of a message ends a header and starts another one.
+func TestHTTPTarget_EncodesHeaders(t *testing.T) {
 	t.Parallel()
 	const hostile = "a\r\nAuthorization: b\x00\x7f 100% ü "
 	var got http.Header
@@ -178,7 +178,7 @@ func TestHostileTextsAreEncodedInHeaders(t *testing.T) {
 }
 
 // Neither an error nor the reason of a dead letter has the URL, which may have a secret.
-func TestErrorsHaveNoURL(t *testing.T) {
+func TestHTTPTarget_ErrorsWithoutURL(t *testing.T) {
 	t.Parallel()
 	client := &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errDown })}
 	target := httpTarget(t, "http://user:secret@x/?key=secret", outbox.HTTPOptions{Client: client})
@@ -192,7 +192,7 @@ func TestErrorsHaveNoURL(t *testing.T) {
 	}
 }
 
-func TestTargetThatDoesNotAnswerIsLeft(t *testing.T) {
+func TestHTTPTarget_Timeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
@@ -207,7 +207,7 @@ func TestTargetThatDoesNotAnswerIsLeft(t *testing.T) {
 	})
 }
 
-func TestHTTPTargetNeedsAURL(t *testing.T) {
+func TestHTTPTarget_InvalidURL(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"", "x", "/x", "ftp://x", "http://", "://", "http:x"} {
 		_, err := outbox.NewHTTPTarget(to, outbox.HTTPOptions{})
@@ -217,7 +217,8 @@ func TestHTTPTargetNeedsAURL(t *testing.T) {
 	wantError(t, "a negative time-out", err, dynajournal.ErrInvalidArgument)
 }
 
-// receiver is a service that does once what it is asked for with a key, and loses answers.
+// receiver is a service that carries out a request with an idempotency key once, and loses
+// responses.
 type receiver struct {
 	mu       sync.Mutex
 	requests int
@@ -238,8 +239,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// A service that knows the keys does what each message asks for once, in order, although most
-// answers are lost and two processes send.
+// A service that knows the idempotency keys carries out each message once, in order, although most
+// responses are lost and two processes send.
 func TestServiceDoesEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,13 +18,13 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// once is an outbox whose messages are made once.
+// once returns an outbox whose messages are made once.
 func once(box *postbox, messages outbox.MessageFunc) projection.Projection {
 	return outbox.New("out", box, messages, outbox.MakeOnce())
 }
 
-// A process is killed when it has sent the first of two messages. The next one sends what that has
-// made, although its function would make something else.
+// A process is killed when it has sent the first of two messages. The next process sends the
+// messages that the first one has made, although its function would make others.
 func TestMessagesAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,8 @@ func TestMessagesAreMadeOnce(t *testing.T) {
 	})
 }
 
-// A process is killed when it has sent the messages of an event, and has stored those of the next.
+// A process is killed when it has sent the messages of an event, and has stored the messages of the
+// next one.
 func TestOffsetMovesWithTheNextMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,14 +104,14 @@ func TestMessagesAreStoredUnderTheClaim(t *testing.T) {
 		start(t, group(t, b.Journal(), config, once(second, messages)))
 		b.await("group/out", "a", 1)
 		close(passed)
-		until(t, "the slow process goes on", func() bool { return g.Lag()[0].IDs == 0 })
+		until(t, "the slow process continues", func() bool { return g.Lag()[0].IDs == 0 })
 		want(t, "the second process", second.bodies("a"), "1/0", "1/1")
 		want(t, "the slow process", first.bodies("a"))
 	})
 }
 
-// A process has read the row, and stands still before it claims. Another one makes messages, sends
-// one, and gives its claim back as the target is down.
+// A process has read the row, and is suspended before it claims. Another process makes messages,
+// sends one, and releases its claim because the target is down.
 func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -134,7 +135,7 @@ func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 	wantOneContent(t, first, second)
 }
 
-// What is stored of an event that was skipped is not sent as that of another one.
+// Stored messages of a skipped event are not sent as messages of another event.
 func TestStoredMessagesOfASkippedEventAreNotSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestDamagedMessagesMakeAnIDStuck(t *testing.T) {
 	}
 }
 
-// Processes send, are killed and begin again, while responses are lost and the target fails.
+// Processes send, are killed and start again, while responses are lost and the target fails.
 func TestMessagesOfProcessesThatAreKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

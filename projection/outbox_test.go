@@ -97,7 +97,7 @@ func TestMessagesOfTheNextLifeHaveOtherIDs(t *testing.T) {
 	})
 }
 
-// While the target is down, persistence ids wait, and continue when it is there again.
+// While the target is down, persistence ids wait. They continue when it is up again.
 func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestOutageOfATargetMakesNothingStuck(t *testing.T) {
 	})
 }
 
-// What the function does wrong makes the persistence id stuck, and sends nothing.
+// Invalid messages of the function make the persistence id stuck, and nothing is sent.
 func TestWrongMessagesMakeAnIDStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

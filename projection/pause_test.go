@@ -12,13 +12,14 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// pausing looks every 50 ms whether projections are paused.
+// pausing makes a process read every 50 ms whether projections are paused.
 func pausing(config projection.Config) projection.Config {
 	config.ClaimTimeout = 300 * time.Millisecond
 	return config
 }
 
-// paused waits until a process knows whether a projection is paused, and none of its triggers wait.
+// paused waits until a process has read whether a projection is paused, and none of its triggers
+// wait.
 func paused(t *testing.T, g *projection.Group, place int, is bool) {
 	t.Helper()
 	until(t, "the pause is noticed", func() bool {
@@ -41,8 +42,8 @@ func (b *bundle) continues(name string) {
 	}
 }
 
-// A paused projection stays so across restarts, the other one continues, and when it is continued
-// it gets everything, though the checkpoints have passed the records.
+// A paused projection stays paused across restarts, and the other one continues. When it is
+// continued, it gets everything, although the checkpoints have passed the records.
 func TestContinuedProjectionMissesNothing(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(*bundle) projection.Config{
@@ -96,8 +97,8 @@ func TestContinuedProjectionMissesNothing(t *testing.T) {
 	}
 }
 
-// A projection is paused and continued while a long journal is handled: between two pages it ends,
-// and then continues there.
+// A projection is paused and continued while a long journal is handled. It stops between two pages,
+// and continues there.
 func TestPauseEndsBetweenTwoPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +116,7 @@ func TestPauseEndsBetweenTwoPages(t *testing.T) {
 		b.await("group/all", "a", 2)
 		paused(t, g, 0, true)
 		if got := b.rowNumber("group/all", "a", "seq"); got != 2 {
-			t.Errorf("it goes on to %d", got)
+			t.Errorf("the paused projection continued to %d", got)
 		}
 		b.continues("group/all")
 		b.await("group/all", "a", 6)
@@ -140,7 +141,7 @@ func TestWrongPausesAreRefused(t *testing.T) {
 	}
 }
 
-// A stuck id of a paused projection can be resumed: that is asked for by name.
+// A stuck persistence id of a paused projection can be resumed, because that is requested by name.
 func TestResumeWorksWhilePaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

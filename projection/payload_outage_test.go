@@ -27,8 +27,8 @@ func (s *switchedStore) Get(ctx context.Context, key string, limit int) ([]byte,
 	return s.Memory.Get(ctx, key, limit)
 }
 
-// The store of large payloads is down for an hour. The events whose payloads are there wait, others
-// are handled, and no attempt is counted.
+// The store of large payloads is down for an hour. Events whose payloads are there wait, other
+// events are handled, and no attempt is counted.
 func TestOutageOfAStoreOfPayloadsMakesNothingStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,8 +27,8 @@ func (b *bundle) purge(pid string) {
 	}
 }
 
-// values returns the values of the events that the journal has of a persistence id: the state of
-// its entity.
+// values returns the values of the events of a persistence id in the journal: the state of its
+// entity.
 func (b *bundle) values(pid string) []string {
 	b.Helper()
 	var all []string
@@ -50,8 +50,8 @@ func mustPayload(b *bundle, e dynajournal.Event) any {
 	return value
 }
 
-// readModel is a handler that keeps the events of a persistence id, and the number of the last one.
-// So what it is told again, or too late, changes nothing.
+// readModel is a handler that stores the events of a persistence id, and the number of the last
+// one. So a repeated or late call changes nothing.
 type readModel struct {
 	mu     sync.Mutex
 	last   map[string]int64
@@ -89,7 +89,7 @@ func (m *readModel) of(pid string) []string {
 	return slices.Clone(m.events[pid])
 }
 
-// transactionalModel is a readModel without effects of its own, to be called in transactions.
+// transactionalModel is a readModel without effects of its own, for use in transactions.
 type transactionalModel struct{ *readModel }
 
 func (m transactionalModel) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
@@ -100,11 +100,11 @@ func (m transactionalModel) HandlePurge(ctx context.Context, p projection.Purge)
 	return nil, m.readModel.HandlePurge(ctx, p)
 }
 
-// A read model is what the entity is, whether the persistence id is used again or not.
+// A read model equals the entity, whether the persistence id is used again or not.
 func TestPurge_EndsReadModel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		purges [][]any // what is written after each purge
+		purges [][]any // the events written after each purge
 		offset int64
 	}{
 		"not used again":         {[][]any{nil}, 3},
@@ -136,8 +136,8 @@ func TestPurge_EndsReadModel(t *testing.T) {
 	}
 }
 
-// The record of the low mark triggers its persistence id, with any images.
-func TestPurge_ToldByStream(t *testing.T) {
+// The record of the low mark triggers its persistence id, with any view type.
+func TestPurge_ReportedByStream(t *testing.T) {
 	t.Parallel()
 	for _, view := range types.StreamViewType("").Values() {
 		t.Run(string(view), func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestPurge_ToldByStream(t *testing.T) {
 	}
 }
 
-// Records that come again tell a purge once.
-func TestPurge_ToldByLambda(t *testing.T) {
+// Repeated records report a purge once.
+func TestPurge_ReportedByLambda(t *testing.T) {
 	t.Parallel()
 	for _, view := range types.StreamViewType("").Values() {
 		t.Run(string(view), func(t *testing.T) {
@@ -190,9 +190,9 @@ func TestPurge_ToldByLambda(t *testing.T) {
 	}
 }
 
-// The record of the fence triggers a reading, too, which may come before the low mark is raised.
-// The record of the low mark tells the purge without it.
-func TestPurge_ToldByTheLowMark(t *testing.T) {
+// The record of the fence also triggers a read, which may come before the low mark is raised. The
+// record of the low mark reports the purge without it.
+func TestPurge_ReportedByLowMark(t *testing.T) {
 	t.Parallel()
 	b := viewed(t, types.StreamViewTypeNewImage)
 	b.write("a", "x")
@@ -213,7 +213,7 @@ func TestPurge_ToldByTheLowMark(t *testing.T) {
 }
 
 // A sweep finds a purge when the persistence id is listed again.
-func TestPurge_ToldBySweep(t *testing.T) {
+func TestPurge_ReportedBySweep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x", "y")
@@ -255,7 +255,7 @@ func TestPurge_RowWithoutOffset(t *testing.T) {
 		config.ClaimTimeout = 100 * time.Millisecond
 		g := group(t, b.Journal(), config, projection.AtLeastOnce("all", second))
 		start(t, g)
-		until(t, "the purge is told", func() bool {
+		until(t, "the purge is reported", func() bool {
 			g.Trigger("a")
 			return b.rowNumber("group/all", "a", "seq") == 3
 		})
@@ -263,7 +263,7 @@ func TestPurge_RowWithoutOffset(t *testing.T) {
 	})
 }
 
-// A projection that begins later has nothing of what was purged, and no gap there.
+// A projection that starts later gets none of the purged events, and no gap in their place.
 func TestPurge_NewProjection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -293,7 +293,7 @@ func TestPurge_NewProjection(t *testing.T) {
 	want(t, "after a deletion", later.of("a"), "gap 4-4", "5 u")
 }
 
-// What is deleted after the purge is a gap of its own.
+// Events that are deleted after the purge are a gap of their own.
 func TestPurge_ThenGap(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -312,7 +312,8 @@ func TestPurge_ThenGap(t *testing.T) {
 	want(t, "all", all.of("a"), "1 x", "2 y", "purge at 2 up to 3", "gap 4-5", "6 v")
 }
 
-// An event that was purged while its target was down is not sent, and its stored messages go.
+// An event that was purged while the target was down is not sent, and its stored messages are
+// removed.
 func TestPurge_MessagesOfOutbox(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -337,7 +338,7 @@ func TestPurge_MessagesOfOutbox(t *testing.T) {
 	}
 }
 
-// Purged numbers are no events that a projection lacks.
+// An audit does not report purged numbers as missing events.
 func TestPurge_Audit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -359,7 +360,7 @@ func TestPurge_Audit(t *testing.T) {
 	want(t, "after", b.audit("", now))
 }
 
-// A deletion waits for what its life has, and not for what was purged.
+// DeleteTo waits for events of the current life, and not for purged events.
 func TestPurge_DeletionAfterIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -372,7 +373,7 @@ func TestPurge_DeletionAfterIt(t *testing.T) {
 	w := b.Recover(b.journal, "a")
 	within, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	// No trigger comes, so the purge is not told yet.
+	// No trigger comes, so the purge is not reported yet.
 	if _, err := projection.DeleteTo(within, b.journal, w, 2, "group/all"); err != nil {
 		t.Errorf("a deletion of nothing: %v", err)
 	}
@@ -384,7 +385,7 @@ func TestPurge_DeletionAfterIt(t *testing.T) {
 	want(t, "all", all.of("a")[:4], "1 x", "2 y", "purge at 2 up to 3", "4 z")
 }
 
-// The record of a low mark is no event that was written.
+// Follow does not return the record of a low mark as an event.
 func TestPurge_NotFollowed(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)

@@ -23,8 +23,8 @@ type worker struct {
 	stop func()
 }
 
-// TestRandomHistories lets three processes handle what writers write, delete and purge, while
-// requests fail, responses are lost, processes are killed and claims are taken over.
+// TestRandomHistories lets three processes handle writes, deletions and purges, while requests
+// fail, responses are lost, processes are killed and claims are taken over.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	t.Logf("to repeat: -projection.seed=%d", *seed)
@@ -108,7 +108,7 @@ func randomHistory(t *testing.T, view types.StreamViewType, source func(*bundle)
 			b.await("group/all", pid, state[pid].last)
 			b.await("group/ledger", pid, state[pid].last)
 			// The offset of the life before a purge may be the higher one.
-			until(t, "the events behind a purge are told", func() bool {
+			until(t, "the events after a purge are handled", func() bool {
 				return state[pid].toldBy(all.of(pid)) && state[pid].toldBy(ledger{}.entries(b, pid))
 			})
 		}
@@ -148,7 +148,7 @@ func launchWithoutFaults(faults []func(), launch func() *worker) *worker {
 	return launch()
 }
 
-// writeSome appends singles and atomic writes, deletes, and purges.
+// writeSome appends single events and atomic writes, deletes, and purges.
 func writeSome(b *bundle, pid string, now *committed, ops []int) {
 	w, err := b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	for _, op := range ops {

@@ -16,7 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// A deletion comes after the marks were read and before the events are: they are told as a gap.
+// A deletion happens after the marks were read and before the events are. They are reported as a
+// gap.
 func TestDeletionBetweenMarksAndEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -31,8 +32,8 @@ func TestDeletionBetweenMarksAndEvents(t *testing.T) {
 	want(t, "all", all.of("a"), "gap 1-2", "3 z")
 }
 
-// A deletion of the event at the offset, in the same moment, does not look like a purge, although
-// what it leaves of the event has expired. So it is for a process that sleeps between the two.
+// A deletion of the event at the offset in the same moment is not taken for a purge, although its
+// tombstone has expired. This happens to a process that is suspended between the two reads.
 func TestDeletionUpToTheOffsetIsNoPurge(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -72,8 +73,8 @@ func (b *bundle) removeItem(pid string, seq int64) {
 	}
 }
 
-// whileItReads starts a group, and calls a function when the group has read the marks of an id and
-// not yet its events.
+// whileItReads starts a group, and calls a function after the group has read the marks of a
+// persistence id and before it reads the events.
 func (b *bundle) whileItReads(h projection.Handler, do func()) *projection.Group {
 	b.Helper()
 	gate := b.gate("BETWEEN")
@@ -94,7 +95,7 @@ func (b *bundle) whileItReads(h projection.Handler, do func()) *projection.Group
 	return g
 }
 
-// Parts of an atomic write that was never completed, and the seals of a recovery, are no events.
+// Parts of an atomic write that was never completed, and seals of a recovery, are not events.
 func TestIncompleteWritesAreNotHandled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -128,7 +129,7 @@ func TestIncompleteWritesAreNotHandled(t *testing.T) {
 	want(t, "all", all.of("a"), "1 x", fmt.Sprintf("%d y", last))
 }
 
-// adapter makes none, one or two events of a stored one.
+// adapter makes 0, 1 or 2 events of a stored one.
 type adapter struct{}
 
 func (adapter) ToJournal(event any) (any, string, error) { return event, "", nil }
@@ -166,7 +167,7 @@ func TestAdaptedEventsMoveTheOffsetTogether(t *testing.T) {
 	b.await("group/effects", "b", 1)
 }
 
-// costs are the units of what a group sends.
+// costs adds up the units of the requests of a group.
 type costs struct {
 	mu  sync.Mutex
 	sum dynajournal.Cost
@@ -188,7 +189,7 @@ func (c *costs) take() dynajournal.Cost {
 	return sum
 }
 
-// ofTrigger triggers an id, waits until that is done, and compares what was spent.
+// ofTrigger triggers a persistence id, waits until the trigger is done, and checks the cost.
 func (c *costs) ofTrigger(t *testing.T, g *projection.Group, what string, want dynajournal.Cost) {
 	t.Helper()
 	g.Trigger("a")
@@ -198,12 +199,13 @@ func (c *costs) ofTrigger(t *testing.T, g *projection.Group, what string, want d
 	}
 }
 
-// The costs that docs/projections.md has.
+// docs/projections-operate.md states these costs.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		of func(*effects) projection.Projection
-		// one and many are the costs of 1 and of 99 new events, idle those of a trigger without.
+		// one and many are the costs of 1 and of 99 new events. idle is the cost of a trigger
+		// without new events.
 		one, many, idle dynajournal.Cost
 	}{
 		"at least once": {

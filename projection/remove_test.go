@@ -75,7 +75,7 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 			opts.ReadUnitsPerSecond = 1e6
 			items, err := operator.New(b.journal, "group/all").Remove(t.Context(), opts)
 			if gone := len(before) - len(b.keys()); err != nil || items < ids+1 || told != items || int64(gone) != items+1 {
-				t.Fatalf("%d items, told %d, %d are gone: %v", items, told, gone, err)
+				t.Fatalf("%d items, Progress reported %d, %d are gone: %v", items, told, gone, err)
 			}
 			for _, key := range b.keys() {
 				if strings.HasSuffix(key, "/all") || strings.Contains(key, "/all\x00") || strings.HasSuffix(key, "\x00all") {
@@ -99,8 +99,8 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 	}
 }
 
-// A removal that is killed before any of its requests: the projection does not run before it is
-// done, and nothing is left then.
+// A removal is killed before each of its requests in turn. The projection does not run before the
+// removal is done, and then none of its items remains.
 func TestInterruptedRemovalIsFinished(t *testing.T) {
 	t.Parallel()
 	for operation, after := range map[string]int{"Scan": 0, "BatchWriteItem": 1, "GetItem": 1, "UpdateItem": 1, "DeleteItem": 0} {
@@ -151,7 +151,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 		return over
 	}
 
-	// The process is there, and has not looked yet.
+	// The process has registered, and has not checked for a reset yet.
 	scan, naming := b.gate("begins_with"), b.gate("ADD known_projections")
 	over := removing(scan)
 	comes(b, "the request", scan.arrived)
@@ -169,7 +169,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 		return
 	}
 
-	// It has come and gone after the last look of the removal.
+	// The process starts and stops after the last check of the removal.
 	last := b.gate("seen_at = :seen")
 	over = removing(last)
 	comes(b, "the request", last.arrived)
@@ -186,7 +186,7 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	b.await("group/all", "a", 1)
 }
 
-// What a removal costs: docs/projections.md has it.
+// docs/projections-operate.md states these costs of a removal.
 func TestCostsOfARemoval(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

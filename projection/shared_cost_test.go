@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// The costs of a shared journal that docs/projections.md has: each reading takes 20 marks and then
-// 10 low marks more than one of a native journal with its 2.
+// docs/projections-operate.md states these costs of a shared journal. Each read takes 20 marks and
+// then 10 low marks, compared with 2 marks in a native journal.
 func TestSharedCosts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -39,13 +39,13 @@ func setupShared(t testing.TB, options ...embedded.Option) *shared {
 
 const sharedTable = "shared"
 
-// put puts an event of a JVM by itself, as one of the requests of a JVM that lands.
+// put puts a single event of a JVM, as one of the JVM's requests.
 func (s *shared) put(pid string, seq int64, writer string) {
 	s.Helper()
 	s.member(pid, seq, writer, 0, 0)
 }
 
-// member puts a member of an atomic write of last-first+1 events by itself.
+// member puts a single member of an atomic write of last-first+1 events.
 func (s *shared) member(pid string, seq int64, writer string, first, last int64) {
 	s.Helper()
 	item := s.key(pid, seq)
@@ -78,7 +78,7 @@ func numberAs(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// row returns the row of a projection and an id.
+// row returns the row of a projection and a persistence id.
 func (s *shared) row(name, pid string) map[string]types.AttributeValue {
 	s.Helper()
 	out, err := s.table.GetItem(s.Context(), &dynamodb.GetItemInput{
@@ -90,20 +90,20 @@ func (s *shared) row(name, pid string) map[string]types.AttributeValue {
 	return out.Item
 }
 
-// waits waits until a projection waits for a missing number of an id.
+// waits waits until a projection waits for a missing number of a persistence id.
 func (s *shared) waits(name, pid string) {
 	s.Helper()
 	until(s, "it waits for a missing number", func() bool { return s.row(name, pid)["holes"] != nil })
 }
 
-// waiting is a configuration that reads the stream, and waits for missing numbers.
+// waiting returns a configuration that reads the stream, and waits for missing numbers.
 func (s *shared) waiting(wait time.Duration) projection.Config {
 	config := s.streamed()
 	config.HoleWait = wait
 	return config
 }
 
-// both starts a projection of each kind, and returns what they are called with.
+// both starts a projection of each kind, and returns their handlers.
 func (s *shared) both(config projection.Config) (*projection.Group, *recorder, *effects) {
 	s.Helper()
 	all, e := &recorder{}, &effects{bundle: s.bundle}
@@ -113,7 +113,8 @@ func (s *shared) both(config projection.Config) (*projection.Group, *recorder, *
 	return g, all, e
 }
 
-// handled waits until both have handled a number, and compares what they were called with.
+// handled waits until both projections have handled events up to a number, and compares their
+// calls.
 func (s *shared) handled(pid string, seq int64, all *recorder, e *effects, calls ...string) {
 	s.Helper()
 	s.await("group/all", pid, seq)
@@ -122,7 +123,7 @@ func (s *shared) handled(pid string, seq int64, all *recorder, e *effects, calls
 	want(s, "transactional", e.of(pid), calls...)
 }
 
-// events returns the calls for events.
+// events returns the calls for a range of events.
 func events(first, last int64) []string {
 	var calls []string
 	for seq := first; seq <= last; seq++ {
@@ -131,7 +132,7 @@ func events(first, last int64) []string {
 	return calls
 }
 
-// aged makes the stored time of the missing numbers longer, as if a process had waited.
+// aged makes the stored wait for the missing numbers longer, as if a process had waited.
 func (s *shared) aged(name, pid string, age time.Duration) {
 	s.Helper()
 	row := s.row(name, pid)
@@ -144,7 +145,7 @@ func (s *shared) aged(name, pid string, age time.Duration) {
 	}
 }
 
-// behind returns the stored writer of the event behind the first missing number.
+// behind returns the stored writer of the event after the first missing number.
 func (s *shared) behind(name, pid string) string {
 	s.Helper()
 	holes, ok := s.row(name, pid)["holes"].(*types.AttributeValueMemberL)

@@ -34,7 +34,7 @@ func TestEventBehindAMissingNumberWaits(t *testing.T) {
 	}
 }
 
-// Members of atomic writes come in any order, and one of them is missing before another event.
+// Members of atomic writes arrive in any order, and one of them is missing before another event.
 func TestIncompleteAtomicWriteOfAJVMWaits(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
@@ -43,7 +43,7 @@ func TestIncompleteAtomicWriteOfAJVMWaits(t *testing.T) {
 	s.member("a", 4, "w", 2, 4)
 	s.member("a", 2, "w", 2, 4)
 	s.handled("a", 1, all, e, events(1, 1)...)
-	until(t, "nothing is visible behind the write", func() bool { return g.Lag()[0].IDs+g.Lag()[1].IDs == 0 })
+	until(t, "nothing is visible after the write", func() bool { return g.Lag()[0].IDs+g.Lag()[1].IDs == 0 })
 	s.put("a", 5, "w")
 	s.waits("group/all", "a")
 	s.waits("group/effects", "a")
@@ -51,8 +51,9 @@ func TestIncompleteAtomicWriteOfAJVMWaits(t *testing.T) {
 	s.handled("a", 5, all, e, events(1, 5)...)
 }
 
-// A rejected event leaves its number empty for ever. An event that comes after all is told.
-func TestMissingNumberIsPassedAndALateEventTold(t *testing.T) {
+// A rejected event leaves its number empty forever. An event that is stored there later is
+// reported.
+func TestMissingNumber_PassedThenLateEvent(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
 	g, all, e := s.both(s.waiting(30 * time.Millisecond))
@@ -62,7 +63,7 @@ func TestMissingNumberIsPassedAndALateEventTold(t *testing.T) {
 	s.handled("a", 3, all, e, "1 e1", "3 e3")
 	s.put("a", 2, "w")
 	for i, lag := range g.Lag() {
-		until(t, "the late event is told", func() bool { return g.Lag()[i].Late == 1 })
+		until(t, "the late event is reported", func() bool { return g.Lag()[i].Late == 1 })
 		if lag.Passed != 1 {
 			t.Errorf("%s: %d passed", lag.Projection, lag.Passed)
 		}
@@ -76,9 +77,9 @@ func TestMissingNumberIsPassedAndALateEventTold(t *testing.T) {
 	}
 }
 
-// The process that has waited ends. The next one continues with the time that is stored in the row,
-// if the event after the hole is of the same life of the persistence id.
-func TestTimeOfAMissingNumberIsThatOfALife(t *testing.T) {
+// The waiting process stops. The next process continues with the time that is stored in the row, if
+// the event after the hole is of the same life of the persistence id.
+func TestMissingNumber_TimeCountsPerLife(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
 	for _, pid := range []string{"same", "other"} {
@@ -105,8 +106,8 @@ func TestTimeOfAMissingNumberIsThatOfALife(t *testing.T) {
 	want(t, "other", all.of("other"), "2 e2", "3 e3")
 }
 
-// More numbers than a JVM has under way were stored after a missing one.
-func TestMissingNumberFarBehindIsPassedAtOnce(t *testing.T) {
+// After a missing number, more numbers are stored than a JVM can have under way.
+func TestMissingNumber_OutsideLiveWindow(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
 	s.put("a", 1, "w")
@@ -151,8 +152,8 @@ func TestOverwrittenItemIsRead(t *testing.T) {
 	s.handled("a", 2, all, e, events(1, 2)...)
 }
 
-// The JVM deletes while the projection reads, and the late put of a writer that has crashed lands
-// below the low mark: it is no event.
+// The JVM deletes while the projection reads. The late put of a crashed writer is stored below the
+// low mark, and does not count as an event.
 func TestLowMarkOfAJVMIsReadLast(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
@@ -213,7 +214,7 @@ func TestDeletionInASharedJournal(t *testing.T) {
 	}
 }
 
-// A JVM purges and uses the id again: what follows begins at 1.
+// A JVM purges a persistence id and uses it again: the new events start at 1.
 func TestPurgeByAJVM(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
@@ -233,8 +234,8 @@ func TestPurgeByAJVM(t *testing.T) {
 	want(t, "transactional", e.of("a"), calls...)
 }
 
-// The requests of a JVM land in any order, with atomic writes and over partitions, while both kinds
-// of projections run.
+// The requests of a JVM are carried out in any order, with atomic writes and over partitions, while
+// both kinds of projections run.
 func TestPutsOfAJVMInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const last, window = 130, 12
@@ -254,7 +255,7 @@ func TestPutsOfAJVMInAnyOrder(t *testing.T) {
 				}
 				first = end + 1
 			}
-			for len(puts) > 0 { // one of the first few that have not landed
+			for len(puts) > 0 { // one of the first few that were not stored yet
 				n := random.IntN(min(window, len(puts)))
 				s.member(pid, puts[n].seq, "w", puts[n].first, puts[n].last)
 				puts = slices.Delete(puts, n, n+1)
@@ -267,8 +268,8 @@ func TestPutsOfAJVMInAnyOrder(t *testing.T) {
 	}
 }
 
-// One persistence id waits for a missing number. The shard is read on for the others.
-func TestOtherIDsGoOnWhileOneWaits(t *testing.T) {
+// One persistence id waits for a missing number. The shard is read further for the others.
+func TestMissingNumber_OtherIDsContinue(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)
 	_, all, e := s.both(s.waiting(time.Hour))

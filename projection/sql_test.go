@@ -14,7 +14,7 @@ import (
 
 // The rest is tested with real databases in the module sqltest below this folder.
 
-// connector is a database to which no connection can be had.
+// connector is a database that refuses all connections.
 type connector struct{ err error }
 
 func (c connector) Connect(context.Context) (driver.Conn, error) { return nil, c.err }
@@ -79,7 +79,7 @@ func TestDatabaseThatIsDownIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A server that refuses the group for good ends it.
+// A server that refuses the group permanently stops it.
 func TestDatabaseThatRefusesEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -93,7 +93,8 @@ func TestDatabaseThatRefusesEndsTheGroup(t *testing.T) {
 	}
 }
 
-// A projection whose offsets were in DynamoDB is not one of SQL, whichever it was at first.
+// A projection keeps its kind: a projection whose offsets were in DynamoDB can't become one of SQL,
+// and the reverse.
 func TestProjectionKeepsItsKind(t *testing.T) {
 	t.Parallel()
 	db := sql.OpenDB(connector{errWanted})

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-func TestFromNowHandlesWhatFollows(t *testing.T) {
+func TestFromNow_HandlesLaterEvents(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "old", "old")
@@ -68,9 +68,9 @@ func TestFromNowHandlesWhatFollows(t *testing.T) {
 	want(t, "all", all.of("a"), "1 old", "2 old", "3 new")
 }
 
-// A beginning from now is interrupted. Another process continues with it, and no handler is called
-// before.
-func TestBeginningFromNowGoesOn(t *testing.T) {
+// A start with FromNow is interrupted. Another process continues it, and no handler is called
+// before it is done.
+func TestFromNow_InterruptedStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, last := many(b)
@@ -94,18 +94,18 @@ func TestBeginningFromNowGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if spent := looked.take(); spent.WriteUnits >= 300*2 {
-		t.Errorf("it begins anew: %v", spent)
+		t.Errorf("the start was repeated from the beginning: %v", spent)
 	}
 	b.write(last, "z")
 	start(t, g)
 	b.await("group/all", first, 2)
 	b.await("group/all", last, 3)
-	want(t, "first", now.of(first), "2 y") // behind its row
+	want(t, "first", now.of(first), "2 y") // after the offset of its row
 	want(t, "last", now.of(last), "3 z")
 }
 
-// A process lists the ids only when another one has finished the beginning from now, and handlers
-// are called: it puts no row that would hide an event.
+// A process lists the persistence ids only after another one has finished the start with FromNow,
+// and handlers are called. It puts no row that would hide an event.
 func TestNoRowIsPutAfterTheStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -135,8 +135,8 @@ func TestNoRowIsPutAfterTheStart(t *testing.T) {
 	want(t, "a", all.of("a"))
 }
 
-// A projection that has run is not moved, whatever its option is now.
-func TestFromNowMeansNothingToAProjectionThatHasRun(t *testing.T) {
+// A projection that has run keeps its offsets, whatever its option is now.
+func TestFromNow_ProjectionHasRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
@@ -150,8 +150,8 @@ func TestFromNowMeansNothingToAProjectionThatHasRun(t *testing.T) {
 	want(t, "b", all.of("b"), "1 x")
 }
 
-// What docs/projections.md says of the costs.
-func TestCostsOfABeginningFromNow(t *testing.T) {
+// docs/projections.md states these costs.
+func TestFromNow_Costs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const ids = 50
@@ -176,7 +176,7 @@ func TestCostsOfABeginningFromNow(t *testing.T) {
 	}
 }
 
-// Start tries again what passes only as long as its caller does; Run tries again itself.
+// Start retries temporary failures only as long as its caller does; Run retries by itself.
 func TestStartReportsAnOutage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -31,7 +31,7 @@ func streaming(t testing.TB, options ...embedded.Option) *bundle {
 	return b
 }
 
-// streamed is a configuration that reads the stream.
+// streamed returns a configuration that reads the stream.
 func (b *bundle) streamed() projection.Config {
 	config := fast()
 	client, _ := b.streams()
@@ -67,7 +67,7 @@ func (b *bundle) settled() {
 	})
 }
 
-// checkpoints returns the checkpoints of the leases, of those that have one.
+// checkpoints returns the checkpoints of the leases that have one.
 func (b *bundle) checkpoints() []string {
 	b.Helper()
 	var all []string
@@ -98,7 +98,7 @@ func TestStreamFindsAllEvents(t *testing.T) {
 	until(t, "the checkpoints", func() bool { return len(b.checkpoints()) > 0 })
 }
 
-// Shards are split while two processes read, of which one ends and one is killed.
+// Shards are split while two processes read. One of them stops, and one is killed.
 func TestShardsAreSharedAndSplit(t *testing.T) {
 	t.Parallel()
 	b := streaming(t, embedded.WithStreamShards(4))
@@ -151,13 +151,13 @@ func TestShardsAreSharedAndSplit(t *testing.T) {
 }
 
 // A process is killed while it handles a record. The checkpoint has not passed it.
-func TestCheckpointWaitsForTheDeed(t *testing.T) {
+func TestCheckpoint_WaitsForHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
 		b.write("a", "x")
 		first := block()
-		close(first.passed) // but for what is written later
+		close(first.passed) // only later events block
 		gate := b.gate("")
 		stop := start(t, group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
 		b.await("group/all", "a", 1)
@@ -184,7 +184,7 @@ func TestCheckpointWaitsForTheDeed(t *testing.T) {
 	})
 }
 
-// Nobody reads for longer than the stream keeps records.
+// No process reads for longer than the stream retains records.
 func TestTrimmedRecordsAreSwept(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -215,8 +215,8 @@ func TestTrimmedRecordsAreSwept(t *testing.T) {
 	b.await("group/all", "a", 3)
 }
 
-// The shard can't be read for 25 hours, from before its first record on, while the process can say
-// that it is there.
+// The shard can't be read for 25 hours, from before its first record on, while the process can
+// still renew its registration.
 func TestRecordsTrimmedBeforeTheFirstOneWasRead(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
@@ -243,7 +243,7 @@ func TestRecordsTrimmedBeforeTheFirstOneWasRead(t *testing.T) {
 	b.await("group/all", "a", 1)
 }
 
-// The table gets a new stream while nobody reads.
+// The table gets a new stream while no process reads.
 func TestReplacedStreamIsSwept(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -265,7 +265,7 @@ func TestReplacedStreamIsSwept(t *testing.T) {
 	b.await("group/all", "a", 2)
 }
 
-// A projection that joins gets what was written before, also what the others have read long ago.
+// A projection that joins gets earlier events, even those that the others have read long ago.
 func TestJoiningProjectionMissesNothing(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -283,7 +283,8 @@ func TestJoiningProjectionMissesNothing(t *testing.T) {
 	want(t, "joined", joined.of("a"), "1 x", "2 y")
 }
 
-// The table is described as it was before it had a stream: a group waits, Follow says so.
+// The table is described as it was before it had a stream: a group waits, and Follow returns an
+// error.
 func TestNewStreamIsAwaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -346,9 +347,9 @@ func (s *slowRecords) Do(r *http.Request) (*http.Response, error) {
 	return s.HTTPClient.Do(r)
 }
 
-// A shard is looked at once in StreamsOptions.Poll, whatever a look takes. One that takes longer is
-// followed by a pause.
-func TestPollsKeepTheirBeat(t *testing.T) {
+// A shard is read once in StreamsOptions.Poll, however long a read takes. A read that takes longer
+// is followed by a pause.
+func TestStream_PollInterval(t *testing.T) {
 	t.Parallel()
 	for takes, polls := range map[time.Duration]int64{100 * time.Millisecond: 240, 400 * time.Millisecond: 92} {
 		synctest.Test(t, func(t *testing.T) {

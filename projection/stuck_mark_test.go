@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// marked stores two events of a, and a row as version 0.1.0 leaves it when a is stuck at the
-// second.
+// marked stores two events of a, and a row as version 0.1.0 leaves it when a is stuck at the second
+// event.
 func marked(t *testing.T) (*bundle, *projection.Group, *poisoned) {
 	t.Helper()
 	b := setup(t)
@@ -49,7 +49,7 @@ func TestTriggerOfAnIDThatIsMarkedAsStuck(t *testing.T) {
 	}
 }
 
-// Operators and programs treat such a persistence id as any other that is stuck.
+// Operators and programs treat such a persistence id like any other stuck one.
 func TestOperatorOfAnIDThatIsMarkedAsStuck(t *testing.T) {
 	t.Parallel()
 	for name, operate := range map[string]func(b *bundle, g *projection.Group) error{

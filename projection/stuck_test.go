@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// stuckness waits until an id is stuck, and returns the error.
+// stuckness waits until a persistence id is stuck, and returns the error.
 func stuckness(b *bundle, name, pid string) *projection.StuckError {
 	b.Helper()
 	const never = 1 << 40
@@ -72,7 +72,7 @@ func TestFailingHandlerMakesItsIDStuck(t *testing.T) {
 	b.await("group/all", "a", 5)
 }
 
-// Each event fails once, and succeeds when it is tried again: none has failed as often as Attempts.
+// Each event fails once, and succeeds when it is retried. No event fails as often as Attempts.
 func TestEachEventHasItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -98,7 +98,8 @@ func TestEachEventHasItsOwnAttempts(t *testing.T) {
 	want(t, "a", all.of("a"), "1 1", "2 2", "3 3", "4 4", "5 5", "6 6")
 }
 
-// A trigger that comes while a stuck id is resumed, after its events were read, is not lost.
+// A trigger that arrives while a stuck persistence id is resumed, after its events were read, is
+// not lost.
 func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -158,7 +159,7 @@ func TestPanicIsAFailure(t *testing.T) {
 	}
 }
 
-// A handler that ends its goroutine fails as one that panics, and the only worker of the group
+// A handler that ends its goroutine fails like one that panics, and the only worker of the group
 // continues with other persistence ids.
 func TestGoexitIsAFailure(t *testing.T) {
 	t.Parallel()
@@ -210,7 +211,7 @@ func (h *exitingBatch) HandleBatch(_ context.Context, events []dynajournal.Event
 	return nil
 }
 
-// Of a batch whose handler ends its goroutine, the events before the one that is the cause count as
+// A handler ends its goroutine in a batch. The events before the one that causes it count as
 // handled.
 func TestGoexitInABatchMakesOneEventStuck(t *testing.T) {
 	t.Parallel()
@@ -277,8 +278,8 @@ func TestCostsOfAStuckID(t *testing.T) {
 	})
 }
 
-// The attempts of a persistence id that is retried begin anew.
-func TestRetryBeginsAttemptsAnew(t *testing.T) {
+// The attempts of a retried persistence id are counted from 0 again.
+func TestRetry_RestartsAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
@@ -313,7 +314,7 @@ func TestRetryBeginsAttemptsAnew(t *testing.T) {
 	})
 }
 
-// Without the index of debts no process would find what is retried.
+// Without the index of debts no process would find a retry.
 func TestRetryNeedsTheIndexOfDebts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -345,7 +346,7 @@ func TestRetryNeedsTheIndexOfDebts(t *testing.T) {
 	want(t, "a", all.of("a"), "1 x")
 }
 
-// Who asks for a persistence id that is owed nothing need not wait for the run of a trigger.
+// Resume of a persistence id that is not owed a run does not wait for the run of a trigger.
 func TestResumeWhileATriggerIsHandled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -359,7 +360,7 @@ func TestResumeWhileATriggerIsHandled(t *testing.T) {
 	}
 }
 
-// A persistence id that waits after many attempts is retried: they count no more.
+// A persistence id that waits after many attempts is retried: its earlier attempts no longer count.
 func TestRetryOfAnIDThatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -383,8 +384,8 @@ func TestRetryOfAnIDThatWaits(t *testing.T) {
 	})
 }
 
-// A payment that somebody has asked for fails, once by the handler and once because of an outage: a
-// persistence id that was stuck stays stuck.
+// A payment that was requested by Resume fails, once in the handler and once because of an outage:
+// a persistence id that was stuck stays stuck.
 func TestResumeThatFailsLeavesTheIDStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -409,7 +410,7 @@ func TestResumeThatFailsLeavesTheIDStuck(t *testing.T) {
 	}
 }
 
-// The event after one that was passed over has attempts of its own.
+// The event after a skipped one has attempts of its own.
 func TestSkippedEventLeavesNoAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 )
 
 // The environment variables that make the test program a process of
-// TestNewProjectionOnAnOldJournal: the engine's address, the file of a sweptFile, after how many
-// events it handles no more, and how many persistence ids there are.
+// TestNewProjectionOnAnOldJournal: the engine's address, the file of a sweptFile, the number of
+// events after which it handles no more, and the number of persistence ids.
 const (
 	sweepURL  = "SWEEP_URL"
 	sweepFile = "SWEEP_FILE"
@@ -34,7 +34,7 @@ const (
 	sweepIDs  = "SWEEP_IDS"
 )
 
-// sweeping is the configuration of the process, but for what it is told.
+// sweeping returns the configuration of the process, except values from the environment.
 func sweeping() projection.Config {
 	return projection.Config{
 		Name: "group", ClaimTimeout: time.Second,
@@ -80,7 +80,7 @@ func sweepOnce(url string) error {
 			over = c
 			go func() {
 				defer cancel()
-				for owes(ctx, j) { // what the killed process had claimed
+				for owes(ctx, j) { // runs that the killed process had claimed
 					time.Sleep(100 * time.Millisecond)
 				}
 			}()
@@ -93,7 +93,7 @@ func sweepOnce(url string) error {
 	err = errors.Join(group.Run(ctx), f.failed())
 	_ = j.Close()
 	if err == nil && over.After == "" {
-		err = errors.New("the sweep began anew, and did not go on")
+		err = errors.New("the sweep started again instead of continuing")
 	}
 	return err
 }
@@ -106,10 +106,10 @@ func owes(ctx context.Context, j *dynajournal.Journal) bool {
 	return false
 }
 
-// sweptFile counts in a file what processes do, so that it is there after they are killed. It has
-// 5 numbers of 8 bytes: the events, the requests, 1,000 times the read and write units, and the
-// most memory that the last process has taken, in bytes, 0 if the system does not say it. Then
-// comes for each persistence id the last number that was handled, in 4 bytes.
+// sweptFile counts the work of processes in a file, so that the counts remain after they are
+// killed. It has 5 numbers of 8 bytes: the events, the requests, 1,000 times the read and write
+// units, and the maximum memory of the last process in bytes, 0 if the system does not report it.
+// After these follows the last handled number of each persistence id, in 4 bytes.
 type sweptFile struct {
 	file *os.File
 	most int64
@@ -117,7 +117,7 @@ type sweptFile struct {
 	mu     sync.Mutex
 	spent  dynajournal.Cost
 	calls  int   // of spend, in this process
-	memory int64 // what mostMemory said last
+	memory int64 // the last result of mostMemory
 	events atomic.Int64
 	of     []int32
 	err    error
@@ -125,7 +125,7 @@ type sweptFile struct {
 
 const sweptHead = 40
 
-// swept is what a sweptFile has.
+// sweptState is the content of a sweptFile.
 type sweptState struct {
 	events int64
 	cost   dynajournal.Cost
@@ -209,8 +209,8 @@ func (f *sweptFile) spend(c dynajournal.Cost) {
 	}
 }
 
-// mostMemory returns the most memory that the process has taken. What the system says of a process
-// that has ended is at least what its parent took when it was started.
+// mostMemory returns the maximum memory of the process. For a process that has ended, the system
+// reports at least the memory of its parent when it was started.
 func mostMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -222,8 +222,8 @@ func mostMemory() int64 {
 	return kb << 10
 }
 
-// Handle notes an event, whose number must follow the last one. Those of one persistence id come
-// one after the other.
+// Handle records an event. Its number must follow the last one: the events of one persistence id
+// come one at a time.
 func (f *sweptFile) Handle(ctx context.Context, e dynajournal.Event) error {
 	i, err := strconv.Atoi(strings.TrimPrefix(e.PersistenceID, "swept"))
 	if err != nil {

@@ -39,8 +39,8 @@ var (
 // maxSweepMemory bounds the memory of a process that sweeps, however many ids there are.
 const maxSweepMemory = 256 << 20
 
-// A new projection gets all events of an old journal by a sweep, in a process that is killed and
-// another one that continues where it was. What the two have used is what the estimate has stated.
+// A new projection gets all events of an old journal by a sweep. Its process is killed, and another
+// one continues at the stored position. The estimate equals what the two have used.
 func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "it runs several processes")
@@ -87,9 +87,9 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	for f, err := range operator.New(b.journal, "group/all").Audit(t.Context(), operator.AuditOptions{MinAge: -1, PerSecond: -1}) {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	// The second process looks again at the ids after the stored position, at 10 requests and
-	// units of each at most, and both have a registry and look for requests. What the first one had
-	// under way when it was killed, a request for each handler, nobody has counted.
+	// The second process repeats the ids after the stored position, at 10 requests and units each
+	// at most. Both processes have a registry and poll for requests. Requests that were under way
+	// when the first one was killed, one for each handler, were not counted.
 	const again, more, uncounted = 256 + 200, 10, 16
 	if off := both.events - int64(each**sweptIDs); off < 0 || off > int64(again*each) {
 		t.Errorf("%d events were handled again", off)
@@ -104,7 +104,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 		}
 	}
 	for _, process := range []sweptState{first, both} {
-		// The race detector takes as much again.
+		// The race detector needs as much again.
 		if process.memory == 0 || process.memory > maxSweepMemory && !testsize.Race {
 			t.Errorf("a process took %d MiB", process.memory>>20)
 		}
@@ -151,12 +151,12 @@ func serveOld(t *testing.T) (b *bundle, url string) {
 	return b, "http://" + listener.Addr().String()
 }
 
-// sweptID is the persistence id of a number.
+// sweptID returns the persistence id with a number.
 func sweptID(i int) string { return fmt.Sprintf("swept%08d", i) }
 
-// load stores persistence ids of n events each: faster than a journal, which need not fence other
-// writers here. It writes the first event, which adds the id to the index, and a recovery at the
-// end puts the marks.
+// load stores persistence ids with n events each. It is faster than a journal, which would fence
+// other writers. The journal writes the first event, which adds the id to the index, and a recovery
+// at the end puts the marks.
 func (b *bundle) load(ids, n int) {
 	b.Helper()
 	const atOnce = 64
@@ -208,7 +208,7 @@ func (b *bundle) loadRest(ctx context.Context, pid string, n int) error {
 	return nil
 }
 
-// forkSweep starts a process that sweeps. It handles no more events when so many are handled.
+// forkSweep starts a process that sweeps. It handles at most a number of events.
 func forkSweep(t *testing.T, url, file string, most int) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// many writes more ids than there are between two stored positions of a sweep.
+// many writes more persistence ids than a sweep handles between two stored positions.
 func many(b *bundle) (first, last string) {
 	b.Helper()
 	const ids = 300
@@ -21,7 +21,8 @@ func many(b *bundle) (first, last string) {
 	return "i0000", fmt.Sprintf("i%04d", ids-1)
 }
 
-// The first id of a sweep is not done when the sweep is interrupted: the next one finds it.
+// The first persistence id of a sweep is not done when the sweep is interrupted: the next sweep
+// finds it.
 func TestInterruptedSweepMissesNoID(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -44,7 +45,7 @@ func TestInterruptedSweepMissesNoID(t *testing.T) {
 }
 
 // A sweep continues where it was interrupted, unless a projection has joined.
-func TestSweepGoesOnWhereItWas(t *testing.T) {
+func TestSweep_ContinuesAtPosition(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, last := many(b)

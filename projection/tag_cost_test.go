@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
-// The costs that docs/projections.md has of an index of tags.
+// docs/projections.md states these costs of an index of tags.
 func TestCostsOfAnIndexOfTags(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		b.await("group/tags", "a", 1)
 		synctest.Wait() // for the end of the sweep
 		spent.take()
-		// A reading, a claim and an offset are 5 requests, 4 read units and 2 write units, as of
-		// any projection.
+		// A read, a claim and an offset are 5 requests, 4 read units and 2 write units, as for any
+		// projection.
 		look("a tag", dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3}, withTags("y", "red"))
 		look("two tags", dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4}, withTags("y", "red", "blue"))
 		look("a new tag", dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}, withTags("y", "green"))
@@ -62,7 +62,7 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 	})
 }
 
-// While nothing is indexed, a live loop costs half a read unit for each lane and look.
+// While nothing is indexed, a poll of a live loop costs half a read unit for each lane.
 func TestCostsOfAnIdleLiveLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestCostsOfAnIdleLiveLoop(t *testing.T) {
 	})
 }
 
-// Where two processes add to a lane in turn, each reads what the other has added, and no put is in
-// vain but the first.
+// Two processes add to a lane in turn. Each reads the other's entry, and only the first put is in
+// vain.
 func TestCostsOfTwoProcessesAtALane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

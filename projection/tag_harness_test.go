@@ -32,7 +32,7 @@ func (b *bundle) createTagIndex(table string, lanes int) {
 	}
 }
 
-// openTagIndex opens an index as a process does that has a journal of its own.
+// openTagIndex opens an index with a journal, as another process would.
 func (b *bundle) openTagIndex(j *dynajournal.Journal, table string) *tags.Index {
 	b.Helper()
 	index, err := tags.Open(b.Context(), j, table)
@@ -51,12 +51,12 @@ func (b *bundle) index(j *dynajournal.Journal, config projection.Config, opts ..
 	return g, start(b, g)
 }
 
-// withTags is an event with tags.
+// withTags returns an event with tags.
 func withTags(value string, tags ...string) dynajournal.NewEvent {
 	return dynajournal.NewEvent{Value: value, Tags: tags}
 }
 
-// collect returns the events of a loop, each as its id and number, and their offsets.
+// collect returns the events of a loop, each as its persistence id and number, and their offsets.
 func collect(t testing.TB, events iter.Seq2[tags.Event, error]) (found []string, offsets []tags.Offset) {
 	t.Helper()
 	for e, err := range events {
@@ -68,7 +68,7 @@ func collect(t testing.TB, events iter.Seq2[tags.Event, error]) (found []string,
 	return found, offsets
 }
 
-// byTag returns the events that a process finds now, sorted.
+// byTag returns the current events of a tag, sorted.
 func (b *bundle) byTag(tag string) []string {
 	b.Helper()
 	found, _ := collect(b, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(b.Context(), tag, tags.Offset{}))
@@ -76,7 +76,7 @@ func (b *bundle) byTag(tag string) []string {
 	return found
 }
 
-// failure returns the error that a loop ends with.
+// failure returns the error of a loop.
 func failure(events iter.Seq2[tags.Event, error]) error {
 	for _, err := range events {
 		if err != nil {

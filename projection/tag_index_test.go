@@ -55,7 +55,7 @@ func TestEventsAreFoundByTheirTags(t *testing.T) {
 			t.Fatalf("offset %v: %v, %v", offset, stored, err)
 		}
 		rest, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", stored))
-		want(t, "behind "+found[i], rest, found[i+1:]...)
+		want(t, "after "+found[i], rest, found[i+1:]...)
 	}
 }
 
@@ -69,8 +69,8 @@ func TestOnlyTheNamedTagsAreIndexed(t *testing.T) {
 	want(t, "blue", b.byTag("blue"))
 }
 
-// An index is built anew in another table, beside the one that is used.
-func TestIndexIsBuiltBesideAnother(t *testing.T) {
+// An index is rebuilt in another table while the old one is used.
+func TestTagIndex_RebuiltInOtherTable(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 2)
 	for i := range 20 {
@@ -139,7 +139,7 @@ func TestPurgedEventsAreNotFound(t *testing.T) {
 	}
 }
 
-// Of a reader that continues, events of a purged persistence id and those of its next life.
+// A reader continues after a persistence id was purged. It finds the events of the next life.
 func TestReaderSeesTheNextLife(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
@@ -197,7 +197,7 @@ func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
 	})
 }
 
-// Several processes make the table when they start, and it is described late.
+// Several processes create the table when they start, and it is described late.
 func TestCreateTagIndex_ByThreeProcesses(t *testing.T) {
 	t.Parallel()
 	for range 10 {
@@ -283,7 +283,7 @@ func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
 	}
 }
 
-// A journal that is shared with a JVM has tags if it is told to store them.
+// A journal that is shared with a JVM has tags if it is configured to store them.
 func TestTagsOfASharedJournalAreIndexed(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t)

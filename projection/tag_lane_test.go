@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
-// Two processes add to one lane in turn: neither knows what the other has added.
+// Two processes add to one lane in turn: neither knows the entries that the other has added.
 func TestTwoProcessesAddToALane(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
@@ -74,7 +74,7 @@ func TestEntriesOfAKilledProcessAreNotRepeated(t *testing.T) {
 	})
 }
 
-// The response of a put is lost, and the put is sent again: its number is taken, by itself.
+// The response of a put is lost, and the put is sent again: it finds its number taken by itself.
 func TestLostResponseOfAnEntryAddsItOnce(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
@@ -94,7 +94,7 @@ func TestLostResponseOfAnEntryAddsItOnce(t *testing.T) {
 	want(t, "red", b.byTag("red"), "a 1", "a 2")
 }
 
-// heard is what a live reader has returned.
+// heard has the events that a live reader has returned.
 type heard struct {
 	mu  sync.Mutex
 	all []string
@@ -120,8 +120,8 @@ func (h *heard) listen(ctx context.Context, index *tags.Index, from tags.Offset)
 	return over
 }
 
-// Processes add to an index, are killed and begin again, while writers continue and responses are
-// lost. A reader follows from the beginning, and misses nothing.
+// Processes add to an index, are killed and start again, while writers continue and responses are
+// lost. A reader reads from the start, and misses nothing.
 func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 	testsize.NeedsLong(t, "it kills processes many times")
 	t.Parallel()

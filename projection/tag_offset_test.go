@@ -31,7 +31,7 @@ func FuzzParseTagOffset(f *testing.F) {
 	})
 }
 
-func TestTextThatIsNoOffsetIsRefused(t *testing.T) {
+func TestParseOffset_Invalid(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
 		"": true, "0123abcd.89abcdef.0": true, "0123abcd.89abcdef" + strings.Repeat(".1", 64): true,

@@ -17,7 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
-// laned makes an index of one lane with events of a, all of a tag, and returns its entries.
+// laned makes an index of one lane with events of the persistence id a, all with a tag, and returns
+// its entries.
 func laned(t *testing.T, events ...string) (*bundle, []map[string]types.AttributeValue) {
 	t.Helper()
 	b := tagging(t, 1)
@@ -37,7 +38,7 @@ func at(entry map[string]types.AttributeValue, num int) map[string]types.Attribu
 	return moved
 }
 
-// A process that has stood still for long has added entries again.
+// A process that was suspended for long has added entries again.
 func TestReaderDropsRepeats(t *testing.T) {
 	t.Parallel()
 	b, entries := laned(t, "x", "y", "z")
@@ -49,12 +50,12 @@ func TestReaderDropsRepeats(t *testing.T) {
 	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", tags.Offset{}))
 	want(t, "red", found, "a 1", "a 2", "a 3")
 	found, _ = collect(t, index.CurrentEventsByTag(t.Context(), "red", offsets[1]))
-	want(t, "behind the second", found, "a 3")
+	want(t, "after the second", found, "a 3")
 	found, _ = collect(t, index.CurrentEventsByTag(t.Context(), "red", offsets[2]))
-	want(t, "behind the third", found, "a 1", "a 2", "a 3") // as documented
+	want(t, "after the third", found, "a 1", "a 2", "a 3") // as documented
 }
 
-// A read of several entries shows one and not the one before, which was added earlier.
+// A read of several entries shows an entry and not an earlier one, although that was added before.
 func TestMissingEntryIsReadAgain(t *testing.T) {
 	t.Parallel()
 	for name, missing := range map[string]int{"first": 0, "second": 1} {
@@ -116,8 +117,8 @@ func TestDamagedEntryIsAnError(t *testing.T) {
 	}
 }
 
-// Entries that name no event of the journal are passed over, whatever they name.
-func TestEntryOfNoEventIsPassedOver(t *testing.T) {
+// Entries that do not name an event of the journal are skipped, whatever they name.
+func TestTagReader_EntryWithoutEvent(t *testing.T) {
 	t.Parallel()
 	b, entries := laned(t, "x", "y")
 	for i, pid := range []string{"none", string(make([]byte, 3000))} {
@@ -167,12 +168,12 @@ func TestOffsetOfSomethingElseIsRefused(t *testing.T) {
 	refused("another tag", one, "blue")
 	refused("no tag", one, "")
 	b.deleteItem(tagsTable, entries[1]) // as in a backup
-	refused("behind the end", one, "red")
+	refused("after the end", one, "red")
 	err := failure(one.EventsByTag(t.Context(), "red", tags.Offset{}, dynajournal.Poll{Shortest: -1}))
 	wantError(t, "a negative pause", err, dynajournal.ErrInvalidArgument)
 }
 
-// Events appear in a live loop within its longest pause, also when reads lag and are throttled.
+// Events appear in a live loop within its longest pause, even if reads lag and are throttled.
 func TestEventsByTagAreFoundLive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

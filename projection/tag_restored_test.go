@@ -23,7 +23,7 @@ func (b *bundle) backUp(table string) []map[string]types.AttributeValue {
 	return out.Items
 }
 
-// restore puts a new table with some items in the place of one.
+// restore replaces a table with a new one that has some items.
 func (b *bundle) restore(table string, items []map[string]types.AttributeValue) {
 	b.Helper()
 	enginetest.Restore(b, b.table, table, items)
@@ -53,8 +53,9 @@ func (b *bundle) accept() {
 	}
 }
 
-// The table of an index is restored to an earlier time than the offsets of its projection: nobody
-// would add what it lacks. So it is refused. Once it is accepted, offsets of before are refused.
+// The table of an index is restored to an earlier time than the offsets of its projection: no
+// process would add the missing entries. So it is refused. After it is accepted, old offsets are
+// refused.
 func TestIndexThatWasRestoredIsRefused(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)
@@ -100,7 +101,8 @@ func TestIndexOfAnEarlierVersionGetsTheIDOfItsTable(t *testing.T) {
 	b.wantRestored()
 }
 
-// Each replica of a table has an id of its own, so an index that is replicated is opened anywhere.
+// Each replica of a table has an id of its own, so a replicated index can be opened in every
+// Region.
 func TestReplicatedIndexIsOpened(t *testing.T) {
 	t.Parallel()
 	b := tagging(t, 1)

@@ -12,7 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// maxItems is how many items a handler may return: a transaction has 100, and one is the row.
+// maxItems is the largest number of items that a handler may return. A transaction has up to 100,
+// and one is the row.
 const maxItems = 99
 
 // transactional writes the items of a handler and the offset in one transaction.
@@ -31,7 +32,7 @@ func (k *transactional) Open(*engine.Group, *engine.Member) (engine.Effect, engi
 	return k, engine.RowOffsets{}
 }
 
-// Writes returns a request for each step. A transaction uses twice the units of a write.
+// Writes returns a request for each step. A transaction uses twice the units of a plain write.
 func (*transactional) Writes(steps []engine.Step) (requests, units int) {
 	for i := range steps {
 		if units++; steps[i].Event != nil {
@@ -41,9 +42,9 @@ func (*transactional) Writes(steps []engine.Step) (requests, units int) {
 	return len(steps), units
 }
 
-// Apply writes for each step the items of the handler and the offset in one transaction, under the
-// condition that the offset is the one before. It reports whether it has written all. If the
-// outcome of a transaction is unknown, the row shows it to the next run.
+// Apply writes the handler's items and the offset in one transaction for each step, on condition
+// that the offset is still the one before the step. It reports whether it has written all steps. If
+// the outcome of a transaction is unknown, the next run finds it in the row.
 func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.Row, steps []engine.Step) (bool, error) {
 	if err := r.CountBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
@@ -78,7 +79,8 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 	return true, nil
 }
 
-// failed stores what follows from a failure after the offset of a row, under a condition.
+// failed stores the failure of a handler at the offset of a row, under a condition: as one more
+// attempt, or by making the persistence id stuck.
 func failed(ctx context.Context, r *engine.Run, failure *engine.HandlerError, at *engine.Row, only engine.Condition) error {
 	attempt := r.Attempt(at)
 	only = at.Unchanged().And(only)
@@ -104,7 +106,7 @@ func write(ctx context.Context, r *engine.Run, at *engine.Row, to engine.Offset,
 	return r.Group.Table.Transact(ctx, r.Key, items, r.Moved(to), only)
 }
 
-// items returns what the handler makes of a step.
+// items returns the handler's items for a step.
 func (k *transactional) items(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row) ([]types.TransactWriteItem, error) {
 	var items []types.TransactWriteItem
 	err := r.Call(ctx, r.Group.Config.CallTime(), func(ctx context.Context) error {
@@ -118,7 +120,7 @@ func (k *transactional) items(ctx context.Context, r *engine.Run, s *engine.Step
 	return items, err
 }
 
-// produce calls the handler.
+// produce calls the handler for a step.
 func (k *transactional) produce(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row) ([]types.TransactWriteItem, error) {
 	switch {
 	case s.Purge:

@@ -15,13 +15,13 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// What a former version of the program has stored: no type of today has the manifest.
+// former is an event type of an earlier version of the program: no current type has its manifest.
 type former struct{ Text string }
 
 var errFormer = errors.New("no such text")
 
-// ofToday is the type of the entities "thing". One event is two of today's, another one is none,
-// and one can't be read.
+// ofToday is the type of the entities "thing". One stored event becomes two, another one none, and
+// one can't be read.
 var ofToday = entity.Type[string, string]{
 	Name: "thing", Evolve: func(state, event string) string { return state + event },
 	Upcasters: map[string]func(serialization.Payload) ([]string, error){
@@ -39,7 +39,7 @@ var ofToday = entity.Type[string, string]{
 	},
 }
 
-// withFormer returns a bundle whose journal doesn't know the type former, and has events of it.
+// withFormer returns a bundle whose journal does not know the type former, and has events of it.
 func withFormer(t *testing.T, texts ...string) *bundle {
 	t.Helper()
 	b := setup(t)
@@ -63,8 +63,8 @@ func withFormer(t *testing.T, texts ...string) *bundle {
 	return b
 }
 
-// Every reader gets the events that an entity gets.
-func TestUpcastersHoldForAllReaders(t *testing.T) {
+// All readers get the same events as an entity.
+func TestUpcaster_AllReaders(t *testing.T) {
 	t.Parallel()
 	b := withFormer(t, "x", "two", "none", "y")
 	if err := entity.UseUpcasters(b.journal, ofToday); err != nil {
@@ -110,9 +110,9 @@ func TestUpcastersHoldForAllReaders(t *testing.T) {
 	}
 }
 
-// Upcasters of a type hold for the persistence ids of its entities. The error of one is that of the
-// event's value, and does not keep readers from the events after it.
-func TestUpcasterThatFails(t *testing.T) {
+// Upcasters of a type apply to the persistence ids of its entities. The error of an upcaster
+// becomes the error of the event's value, and readers still get the events after it.
+func TestUpcaster_Fails(t *testing.T) {
 	t.Parallel()
 	b := withFormer(t, "wrong", "x")
 	if err := entity.UseUpcasters(b.journal, ofToday); err != nil {

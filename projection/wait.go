@@ -9,15 +9,15 @@ import (
 )
 
 // WaitFor waits until a projection, named as group/projection, has handled the events of a
-// persistence id up to a sequence number: to read what one has written. It may be called in any
-// process. It reads the row again and again, 1 read unit a look, or 2 while nothing of the
-// persistence id was handled, with growing pauses up to a second. End ctx to stop waiting. After a
-// purge with PurgeOptions.Now it may return at once, as long as the projection has not seen that
-// the numbers began anew.
+// persistence id up to a sequence number, for example to read one's own writes. It may be called in
+// any process. It polls the row, with growing pauses up to a second. A poll costs 1 read unit, or 2
+// until events of the persistence id are handled. End ctx to stop waiting. After a purge with
+// PurgeOptions.Now it may return at once, until the projection has noticed that the numbers started
+// again.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrOtherOffsets] for a projection of package
 // sqlprojection, a *[StuckError] if the persistence id is stuck before that number, the cause of
-// ctx, and those of requests.
+// ctx, and errors of requests.
 func WaitFor(
 	ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string, sequenceNumber int64,
 ) error {

@@ -12,10 +12,10 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Compression is how a document is compressed.
+// Compression is the compression of a document.
 type Compression int
 
-// The compressions that the JVM side has.
+// The compressions that the JVM side supports.
 const (
 	NoCompression Compression = iota
 	Gzip
@@ -28,7 +28,8 @@ const (
 const (
 	lz4Mark       = "\x87\xd9\x6d\xf6"
 	lz4HeaderSize = 8
-	// lz4MaxRatio is the most bytes that one byte of a block can expand to.
+	// lz4MaxRatio is the maximum number of bytes that one byte of a block can
+	// expand to.
 	lz4MaxRatio = 255
 )
 

@@ -12,15 +12,16 @@ type Codec[T any] struct {
 	SerializerID int32
 	// Manifest is written with the bytes, and selects Decode.
 	Manifest string
-	// Encode serializes a value. A codec without it only reads, as for a
-	// manifest that is no longer written.
+	// Encode serializes a value. A codec without Encode only reads, for example
+	// a manifest that is no longer written.
 	Encode func(value T) ([]byte, error)
-	// Decode reverses Encode. It must not keep data, which can be any bytes.
+	// Decode reverses Encode. data can be any bytes, and Decode must not retain
+	// it.
 	Decode func(data []byte) (T, error)
 }
 
-// Custom registers c. It fails if c has no Decode, if T has a serializer
-// already and c an Encode, or if the id and manifest are taken.
+// Custom registers c. It fails if c has no Decode, if c has an Encode and T
+// already has a serializer, or if the id and manifest are taken.
 func Custom[T any](r *Registry, c Codec[T]) error {
 	t := reflect.TypeFor[T]()
 	if err := checkManifest(c.Manifest); err != nil {

@@ -17,7 +17,7 @@ type UnconfirmedDelivery struct {
 	DeliveryID int64
 	// Destination is an actor path.
 	Destination string
-	// Message is the message as it was serialized.
+	// Message is the serialized message.
 	Message Payload
 }
 

@@ -16,10 +16,10 @@ var (
 	ErrTooLarge = errors.New("decompressed size is above the limit")
 )
 
-// DecodeError is the payload that could not be decoded, and why. Its cause is
+// DecodeError reports which payload could not be decoded, and why. Its cause is
 // ErrUnknownSerializer, ErrTooLarge or a description of the bad bytes.
 type DecodeError struct {
-	// SerializerID and Manifest are those of the payload, as stored.
+	// SerializerID and Manifest are the stored ones of the payload.
 	SerializerID int32
 	Manifest     string
 	// Err is the reason.

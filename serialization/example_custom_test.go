@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// A codec of the program's own, with the serializer id that the JVM's has, or any free one.
+// The codec has the serializer id of its counterpart on the JVM, or any free id.
 func ExampleCustom() {
 	type Counted struct{ By uint16 }
 	reg := serialization.NewRegistry()

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// A type is stored under a new name, and what is stored under the old one is read as before.
+// A type is stored under a new name. Values that are stored under the old name are read as before.
 func ExampleFormerClasses() {
 	type Shipped struct{ Parcel string }
 	reg := serialization.NewRegistry()

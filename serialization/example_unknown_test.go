@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// What has no serializer here stays as it is: it can't be decoded, but is written as it was read.
+// A value without a serializer here stays as it is: it can't be decoded, but is written as it was
+// read.
 func ExampleRegistry_Decode_unknown() {
 	reg := serialization.NewRegistry()
 	stored := serialization.Payload{SerializerID: 777, Manifest: "com.example.Other", Bytes: []byte{1, 2}}

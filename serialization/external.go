@@ -11,103 +11,104 @@ import (
 	"fmt"
 )
 
-// IDExternal is the serializer id of a reference to a payload in a [PayloadStore]. The manifest is
-// that of the payload. Neither Akka nor Pekko has a serializer with this id.
+// IDExternal is the serializer id of a reference to a payload in a [PayloadStore]. The manifest of
+// a reference is the manifest of its payload. Neither Akka nor Pekko has a serializer with this id.
 const IDExternal int32 = 400_000
 
 var (
 	// ErrPayloadMissing means that a PayloadStore has nothing at the key of a reference.
 	ErrPayloadMissing = errors.New("the payload is not in the store")
-	// ErrPayloadDamaged means that a PayloadStore has other bytes than those that were put.
-	ErrPayloadDamaged = errors.New("the payload in the store is not what was put there")
-	// ErrPayloadUnreachable means that a PayloadStore has returned another error than that it has
-	// no payload: it may have it later. A projection whose handler returns it waits, and counts no
-	// attempt.
-	ErrPayloadUnreachable = errors.New("the store of payloads can't be reached")
-	// ErrNoPayloadStore means that a payload is in a store, and the registry has none.
-	ErrNoPayloadStore = errors.New("the payload is in a store: make the registry with serialization.External")
+	// ErrPayloadDamaged means that a PayloadStore has returned other bytes than were put.
+	ErrPayloadDamaged = errors.New("the payload in the store differs from the payload that was put")
+	// ErrPayloadUnreachable means that a PayloadStore has returned another error than
+	// ErrPayloadMissing: the payload may be readable later. A projection whose handler returns this
+	// error waits, and does not count an attempt.
+	ErrPayloadUnreachable = errors.New("the payload store can't be reached")
+	// ErrNoPayloadStore means that a payload is in a store, but the registry has no store.
+	ErrNoPayloadStore = errors.New("the payload is in a payload store: create the registry with serialization.External")
 )
 
-// PayloadStore keeps payloads that are too large for an item of DynamoDB, such as objects in S3. It
-// must be safe for concurrent use.
+// PayloadStore stores payloads that are too large for a DynamoDB item, for example as objects in
+// S3. It must be safe for concurrent use.
 type PayloadStore interface {
-	// Put stores bytes at a key, at which nothing was stored before. After nil they are durable,
-	// and every Get finds them. After an error they may be stored.
+	// Put stores bytes at a key where nothing was stored before. When it returns nil, the bytes are
+	// durable, and every Get finds them. After an error they may be stored.
 	Put(ctx context.Context, key string, data []byte) error
-	// Get returns the bytes at a key. If there are more than limit it returns an error, or some of
-	// them and at least limit+1. If there are none the error is ErrPayloadMissing.
+	// Get returns the bytes at a key. If there are more than limit, it returns an error, or at
+	// least the first limit+1 bytes. If nothing is stored at the key, the error is
+	// ErrPayloadMissing.
 	Get(ctx context.Context, key string, limit int) ([]byte, error)
 }
 
-// External lets payloads of more than so many bytes be kept in a store: Encode puts them there, and
-// returns a reference, with the key, the size and the SHA-256 of the payload. Decode reads the
-// payload, and compares it with that. A negative above counts as 0.
+// External makes the registry put payloads of more than above bytes in a store. Encode puts such a
+// payload there, and returns a reference with the key, the size and the SHA-256 of the payload.
+// Decode reads the payload, and compares it with the reference. A negative above counts as 0.
 //
 // A payload is put before the event or the snapshot with its reference is written. So a write that
-// fails leaves a payload to which nothing refers; package payloads finds these. An event is
-// rejected if its payload was put more than half an hour before, as when the machine has slept.
-// Each Encode has a new random key. A [Payload] that is ready is encoded as it is: it is never put,
-// and a copy of a reference refers to the same payload.
+// fails leaves a payload that nothing refers to; package payloads finds such payloads. An event is
+// rejected if its payload was put more than half an hour before, for example because the machine
+// was asleep. Each Encode uses a new random key. A value that is already a [Payload] is returned
+// unchanged and never put in the store; a copy of a reference refers to the same payload.
 //
-// Payloads above the registry's limit ([WithMaxDecompressed]) fail with ErrTooLarge.
+// Payloads above the registry's limit ([WithMaxDecompressed]) fail with [ErrTooLarge].
 func External(store PayloadStore, above int) Option {
 	return func(r *Registry) { r.store, r.above = store, max(above, 0) }
 }
 
-// Reference is what is stored instead of a payload that is in a [PayloadStore], as JSON.
+// Reference is stored, as JSON, in place of a payload that is in a [PayloadStore].
 type Reference struct {
-	// Key is that of the payload in the store: 26 letters and digits.
+	// Key is the key of the payload in the store: 26 letters and digits.
 	Key string `json:"external_payload"`
 	// Bytes is the size of the payload.
 	Bytes int `json:"bytes"`
-	// SHA256 is that of the payload, in hexadecimal.
+	// SHA256 is the SHA-256 of the payload, in hexadecimal.
 	SHA256 string `json:"sha256"`
-	// SerializerID is that of the payload.
+	// SerializerID is the serializer id of the payload.
 	SerializerID int32 `json:"serializer_id"`
 }
 
-// ReferencePrefix is how every stored reference begins, before its key.
+// ReferencePrefix is the start of every stored reference, before its key.
 const ReferencePrefix = `{"external_payload":"`
 
 // ReferenceKeySize is the length of the key of a reference, in bytes.
 const ReferenceKeySize = 26
 
-// ParseReference returns the reference that is stored with IDExternal. Bytes is not bounded.
+// ParseReference parses a reference that is stored with IDExternal. It does not limit Bytes.
 func ParseReference(data []byte) (Reference, error) {
 	var ref Reference
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&ref); err != nil {
-		return ref, fmt.Errorf("read a reference: %w", err)
+		return ref, fmt.Errorf("payload reference: %w", err)
 	}
 	sum, err := hex.DecodeString(ref.SHA256)
 	switch {
 	case d.InputOffset() != int64(len(data)):
-		return ref, errors.New("read a reference: bytes follow it")
+		return ref, errors.New("payload reference: more bytes follow it")
 	case err != nil || len(sum) != sha256.Size:
-		return ref, errors.New("read a reference: its SHA-256 is none")
+		return ref, errors.New("payload reference: missing or invalid SHA-256")
 	case !IsReferenceKey(ref.Key):
-		return ref, errors.New("read a reference: its key is none")
+		return ref, errors.New("payload reference: missing or invalid key")
 	case !bytes.HasPrefix(data, []byte(ReferencePrefix+ref.Key)):
 		// Package payloads would not find it.
-		return ref, errors.New("read a reference: it does not begin with its key")
+		return ref, errors.New("payload reference: does not start with its key")
 	case ref.Bytes < 0:
-		return ref, errors.New("read a reference: its size is negative")
+		return ref, errors.New("payload reference: negative size")
 	case ref.SerializerID == IDExternal:
-		return ref, errors.New("read a reference: it refers to a reference")
+		return ref, errors.New("payload reference: refers to another reference")
 	}
 	return ref, nil
 }
 
-// IsReferenceKey reports whether a key is one that External makes.
+// IsReferenceKey reports whether key has the form of the keys that External creates.
 func IsReferenceKey(key string) bool {
 	return len(key) == ReferenceKeySize && !bytes.ContainsFunc([]byte(key), func(c rune) bool {
 		return (c < 'A' || c > 'Z') && (c < '0' || c > '9')
 	})
 }
 
-// put puts a payload that is too large to the store, and returns the reference to it. Others it
-// returns unchanged.
+// put puts a payload in the store if it is too large, and returns the reference to it. Other
+// payloads are returned unchanged.
 func (r *Registry) put(ctx context.Context, p Payload) (Payload, error) {
 	if r.store == nil || len(p.Bytes) <= r.above {
 		return p, nil
@@ -122,16 +123,16 @@ func (r *Registry) put(ctx context.Context, p Payload) (Payload, error) {
 	}
 	stored, err := json.Marshal(ref)
 	if err != nil {
-		return Payload{}, fmt.Errorf("write a reference: %w", err)
+		return Payload{}, fmt.Errorf("encode payload reference: %w", err)
 	}
 	return Payload{SerializerID: IDExternal, Manifest: p.Manifest, Bytes: stored}, nil
 }
 
-// Resolve returns the payload that a payload refers to, read from the store of External. One that
-// is no reference is returned unchanged. Decode does the same before it decodes.
+// Resolve returns the payload that a reference refers to, read from the store of External. A
+// payload that is not a reference is returned unchanged. Decode calls Resolve before it decodes.
 //
 // Errors: ErrPayloadMissing, ErrPayloadDamaged, ErrPayloadUnreachable with the error of the store
-// or of ctx, ErrNoPayloadStore, ErrTooLarge, and that of a reference that can't be read.
+// or of ctx, [ErrNoPayloadStore], [ErrTooLarge], and the error of ParseReference.
 func (r *Registry) Resolve(ctx context.Context, p Payload) (Payload, error) {
 	if p.SerializerID != IDExternal {
 		return p, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// shelf is a store of payloads that can be made to fail.
+// shelf is a payload store that can be made to fail.
 type shelf struct {
 	mu     sync.Mutex
 	stored map[string][]byte
@@ -52,7 +52,7 @@ func (s *shelf) Get(ctx context.Context, key string, _ int) ([]byte, error) {
 
 type page struct{ Text string }
 
-// external returns a registry whose payloads of more than 100 bytes are in a store.
+// external returns a registry that puts payloads of more than 100 bytes in a store.
 func external(t *testing.T, store serialization.PayloadStore, opts ...serialization.Option) *serialization.Registry {
 	t.Helper()
 	r := serialization.NewRegistry(append(opts, serialization.External(store, 100))...)
@@ -149,7 +149,7 @@ func TestStoreThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-func TestPayloadThatIsNotWhatWasPutIsAnError(t *testing.T) {
+func TestDecode_DamagedExternalPayload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(stored map[string][]byte, key string)
@@ -178,7 +178,7 @@ func TestPayloadThatIsNotWhatWasPutIsAnError(t *testing.T) {
 	}
 }
 
-func TestReferencesThatAreWrongReadNothing(t *testing.T) {
+func TestDecode_InvalidReference(t *testing.T) {
 	t.Parallel()
 	store := &shelf{gets: func(context.Context, string) error { return errors.New("it was read") }}
 	r := external(t, store)

@@ -10,7 +10,7 @@ import (
 type StateChangeEvent struct {
 	// State identifies the new state.
 	State string
-	// Timeout is that of the new state; nil if it has none.
+	// Timeout is the timeout of the new state, or nil.
 	Timeout *time.Duration
 	// TimeoutText is the timeout as Akka wrote it before 2.4.5, such as
 	// "3 seconds"; empty in all later events.
@@ -21,9 +21,9 @@ type StateChangeEvent struct {
 type FSMSnapshot struct {
 	// State identifies the state.
 	State string
-	// Data is the FSM's data, as it was serialized.
+	// Data is the serialized data of the FSM.
 	Data Payload
-	// Timeout is that of the state; nil if it has none.
+	// Timeout is the timeout of the state, or nil.
 	Timeout *time.Duration
 }
 

@@ -31,7 +31,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		written, err := r.Encode(t.Context(), value)
 		if err != nil {
-			return // JSON cannot hold every value that CBOR holds.
+			return // JSON cannot represent every value that CBOR can.
 		}
 		if _, err := r.Decode(t.Context(), written); err != nil {
 			t.Fatalf("%#v was written and cannot be read: %v", value, err)

@@ -152,7 +152,7 @@ type goldenValue struct {
 	// value is nil for the classes that Java serialization wrote.
 	value   any
 	payload serialization.Payload
-	// envelope is the whole attribute if it holds more than the payload.
+	// envelope is the whole attribute if it contains more than the payload.
 	envelope []byte
 }
 

@@ -154,7 +154,7 @@ func TestBadPayloadsAreDecodeErrors(t *testing.T) {
 	}
 }
 
-func TestMessagesAreReadAsDeepAsTheJVMDoes(t *testing.T) {
+func TestDecode_NestingLimitOfTheJVM(t *testing.T) {
 	p := serialization.Payload{SerializerID: serialization.IDProtobuf, Manifest: "com.google.protobuf.Value", Bytes: nestedValue(t, 40)}
 	if _, err := hostileRegistry(t).Decode(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestLZ4DocumentHasItsStatedLength(t *testing.T) {
 	}
 }
 
-func TestStatedLengthsAreNotAllocatedFor(t *testing.T) {
+func TestDecode_StatedLengthIsNotAllocated(t *testing.T) {
 	const limit = 1 << 20
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)

@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// jacksonIDs are the serializers of the Jackson family. A type registered for
-// one is read from all of them, so that a service can change from one to
-// another.
+// jacksonIDs are the serializers of the Jackson family. A type registered for one of them is read
+// from all of them, so that a service can change from one to another.
 var jacksonIDs = [...]int32{IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR}
 
 // jacksonType describes how Jackson serializes a type.
@@ -31,17 +30,16 @@ type jacksonType struct {
 	version     int
 	migrate     func(from int, document []byte) ([]byte, error)
 	compression Compression
-	// compressAbove is the size in bytes up to which documents are not
-	// compressed.
+	// compressAbove is the size in bytes above which documents are compressed.
 	compressAbove int
 }
 
 // JacksonOption configures a type registered with JSON or CBOR.
 type JacksonOption func(*jacksonType)
 
-// Version sets the version that is written, which is part of the manifest from
-// 2 on. Older versions are read, through Migrate if it is set; newer ones fail.
-// Without Version, the type has none, and any version is read unchanged.
+// Version sets the version that is written. From 2 on, it is part of the manifest. Older versions
+// are read, through Migrate if it is set; newer ones fail. Without Version, the type has no
+// version, and any stored version is read unchanged.
 func Version(current int) JacksonOption {
 	return func(t *jacksonType) { t.version = current }
 }
@@ -58,27 +56,25 @@ func FormerClasses(classes ...string) JacksonOption {
 	return func(t *jacksonType) { t.formerClasses = append(t.formerClasses, classes...) }
 }
 
-// Compress sets how documents of more than above bytes are compressed when
-// written. Defaults to the JVM side's: Gzip above 32 KiB for JSON,
-// NoCompression for CBOR. Every form can be read.
+// Compress sets how documents of more than above bytes are compressed when written. The defaults
+// are those of the JVM side: Gzip above 32 KiB for JSON, NoCompression for CBOR. Every form can be
+// read.
 func Compress(with Compression, above int) JacksonOption {
 	return func(t *jacksonType) { t.compression, t.compressAbove = with, above }
 }
 
-// SerializerID sets the id of a Jackson binding of its own, as with the JVM's
-// akka.actor.serialization-identifiers { jackson-json-event = 9001 }. Values
-// are written with it, and read from it and the ids 31 to 33. It can't be the
-// id of a built-in serializer. Several types can have the same id, all with JSON
-// or all with CBOR.
+// SerializerID sets the id of an additional Jackson binding, as
+// akka.actor.serialization-identifiers { jackson-json-event = 9001 } does on the JVM. Values are
+// written with this id, and read from it and from the ids 31 to 33. It can't be the id of another
+// built-in serializer. Several types can have the same id, all with JSON or all with CBOR.
 func SerializerID(id int32) JacksonOption {
 	return func(t *jacksonType) { t.id = id }
 }
 
-// OmitClass writes manifests without the class, as a JVM's binding does with
-// type-in-manifest = off: they are empty, or "#" and the version. The
-// serializer id selects T then, so only one type can omit its class for an id.
-// Values with the class, or one of FormerClasses, are read too. If there are
-// none, class can be empty.
+// OmitClass writes manifests without the class, as a JVM's binding does with type-in-manifest =
+// off: they are empty, or "#" and the version. The serializer id then selects T, so only one type
+// can omit its class for an id. Values with the class, or with one of FormerClasses, are also read.
+// If there are no such values, class can be empty.
 func OmitClass() JacksonOption {
 	return func(t *jacksonType) { t.omitClass = true }
 }
@@ -87,13 +83,12 @@ func OmitClass() JacksonOption {
 // 31), using encoding/json. Strings are escaped as Jackson does; numbers are
 // written as encoding/json does, so a whole float64 has no ".0".
 //
-// class is stored as the manifest of every value, and selects T when the value
-// is read. The Go type can be renamed: its name is stored nowhere. If no JVM
-// reads the journal, class can be any name, such as "withdrawn". It must be
-// UTF-8, and can't be empty (but see OmitClass) or contain "#".
+// class is stored as the manifest of every value, and selects T when the value is read. The Go type
+// can be renamed: its name is not stored. If no JVM reads the journal, class can be any name, such
+// as "withdrawn". It must be UTF-8, and can't contain "#" or, without OmitClass, be empty.
 //
-// It fails if T is an interface, if T or a class is registered already, if a
-// class is not valid, or if options contradict each other.
+// JSON fails if T is an interface, if T or a class is already registered, if a class is not valid,
+// or if options contradict each other.
 func JSON[T any](r *Registry, class string, opts ...JacksonOption) error {
 	const compressAbove = 32 << 10
 	t := jacksonType{id: IDJacksonJSON, class: class, compression: Gzip, compressAbove: compressAbove}
@@ -101,11 +96,10 @@ func JSON[T any](r *Registry, class string, opts ...JacksonOption) error {
 	return registerJackson[T](r, t, opts)
 }
 
-// CBOR registers T for the JVM class that Jackson writes as CBOR (serializer
-// 33). Fields take their names from cbor or else json tags. Maps are written in
-// arbitrary order.
+// CBOR registers T for the JVM class that Jackson writes as CBOR (serializer 33). Fields take their
+// names from cbor tags, or else from json tags. Maps are written in arbitrary order.
 //
-// It fails as JSON does.
+// CBOR fails as JSON does.
 func CBOR[T any](r *Registry, class string, opts ...JacksonOption) error {
 	return registerJackson[T](r, jacksonType{id: IDJacksonCBOR, cbor: true, class: class}, opts)
 }
@@ -174,7 +168,7 @@ func (t *jacksonType) check() error {
 			return errors.New("class name is empty")
 		}
 		if strings.Contains(class, "#") {
-			return fmt.Errorf("class name %q contains the mark of a version", class)
+			return fmt.Errorf("class name %q contains #, which marks a version", class)
 		}
 		if err := checkManifest(class); err != nil {
 			return err
@@ -184,7 +178,7 @@ func (t *jacksonType) check() error {
 	case t.version < 0:
 		return fmt.Errorf("version %d is below 1", t.version)
 	case t.version == 0 && t.migrate != nil:
-		return errors.New("a migration without a version")
+		return errors.New("Migrate is set without Version")
 	case t.compression < NoCompression || t.compression > LZ4:
 		return fmt.Errorf("unknown compression %d", t.compression)
 	}
@@ -259,7 +253,7 @@ func storedVersion(manifest string) (int, error) {
 	}
 	version, err := strconv.ParseUint(manifest[i+1:], 10, 31)
 	if err != nil || version == 0 {
-		return 0, fmt.Errorf("manifest has the version %q", manifest[i+1:])
+		return 0, fmt.Errorf("manifest has the invalid version %q", manifest[i+1:])
 	}
 
 	return int(version), nil

@@ -9,7 +9,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// cborMaxNesting is Jackson's limit.
+// cborMaxNesting is Jackson's limit on nesting.
 const cborMaxNesting = 1000
 
 var (
@@ -33,7 +33,7 @@ func newCBOREncoding() cbor.EncMode {
 func newCBORDecoding() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		MaxNestedLevels: cborMaxNesting,
-		// Each element takes at least a byte, so the document's size is the
+		// Each element takes at least one byte, so the document's size is the
 		// limit.
 		MaxArrayElements: math.MaxInt32,
 		MaxMapPairs:      math.MaxInt32,

@@ -25,7 +25,7 @@ const (
 )
 
 // jacksonTextChunk is the number of UTF-16 units above which Jackson writes
-// text in chunks, and the length of these.
+// text in chunks, and the length of a chunk.
 const jacksonTextChunk = 3996
 
 // jacksonForm rewrites CBOR into the form Jackson writes: objects of indefinite
@@ -92,8 +92,8 @@ func (f *jacksonForm) item() {
 	}
 }
 
-// items rewrites n items, or, if their number is indefinite, those up to the
-// break, which it consumes.
+// items rewrites n items, or, if their number is indefinite, all items up to
+// the break, which it consumes.
 func (f *jacksonForm) items(n uint64, indefinite bool, rewrite func()) {
 	for i := uint64(0); i < n || indefinite; i++ {
 		if indefinite && f.rest[0] == cborBreak {
@@ -105,7 +105,7 @@ func (f *jacksonForm) items(n uint64, indefinite bool, rewrite func()) {
 	}
 }
 
-// chunk copies a part of a string that is in chunks already.
+// chunk copies one chunk of a string that is already in chunks.
 func (f *jacksonForm) chunk() {
 	_, length, size := f.head()
 	f.keep(size + int(length))

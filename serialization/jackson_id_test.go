@@ -14,8 +14,8 @@ const ownID int32 = 9001
 
 type registerShipped func(*serialization.Registry, string, ...serialization.JacksonOption) error
 
-// A Jackson binding of its own, with and without classes in its manifests, is read and written as
-// those of the built-in ids: with migrations, compression and former classes.
+// An additional Jackson binding, with and without classes in its manifests, is read and written
+// like the bindings of the built-in ids: with migrations, compression and former classes.
 func TestJacksonBindingWithItsOwnID(t *testing.T) {
 	for name, c := range map[string]struct {
 		register registerShipped
@@ -83,7 +83,7 @@ func TestJacksonBindingWithItsOwnID(t *testing.T) {
 	}
 }
 
-// What the built-in binding wrote is read after a type has changed to a binding of its own.
+// Values that the built-in binding wrote are read after a type has moved to an additional binding.
 func TestJacksonTypeMovesToItsOwnID(t *testing.T) {
 	r := serialization.NewRegistry()
 	if err := serialization.JSON[shipped](r, "com.example.Shipped", serialization.SerializerID(ownID)); err != nil {
@@ -133,7 +133,7 @@ func TestJacksonBindingsThatCollideAreRefused(t *testing.T) {
 	}
 }
 
-// A codec of the same id has its manifest to itself.
+// A codec with the id of a Jackson binding is selected by its manifest.
 func TestCodecBesideAJacksonBinding(t *testing.T) {
 	r := serialization.NewRegistry()
 	err := errors.Join(

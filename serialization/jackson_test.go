@@ -130,7 +130,7 @@ func TestTypeWithoutVersionReadsAnyVersionAsItIs(t *testing.T) {
 	}
 }
 
-// The name of the Go type is not stored, so a renamed type reads what the old one wrote.
+// The name of the Go type is not stored, so a renamed type reads values that the old one wrote.
 func TestRenamedGoTypeReadsWhatTheOldNameWrote(t *testing.T) {
 	type takenOut struct {
 		Amount int `json:"amount"`

@@ -12,10 +12,11 @@ import (
 // event wrapped with tags: the class that it names is never instantiated. A
 // stream of only one String, Long, Integer or Boolean is decoded as a string,
 // int64, int32 or bool instead, unless it is a string that a Go string can't
-// hold (half of a surrogate pair). Encoding returns Bytes unchanged.
+// represent (half of a surrogate pair). Encoding returns Bytes unchanged.
 type JavaObject struct {
 	// Class is the name of the value's class as in the stream, for arrays in
-	// the JVM's notation ("[B"). It is empty if the stream names none.
+	// the JVM's notation ("[B"). It is empty if the stream does not name a
+	// class.
 	Class string
 	// Bytes is the whole stream.
 	Bytes []byte
@@ -71,8 +72,8 @@ func javaClassName(stream []byte) (string, error) {
 	}
 }
 
-// javaDescribedClass reads the name in a class description; other descriptions,
-// as of proxies, have none.
+// javaDescribedClass reads the name in a class description. Other descriptions,
+// such as those of proxies, do not have a name.
 func javaDescribedClass(desc []byte) (string, error) {
 	const nameAt = 3
 	if len(desc) > 0 && desc[0] != javaClassDesc {

@@ -25,10 +25,10 @@ const (
 	javaLongStringHead = javaStreamMagic + "|"
 )
 
-// javaValue decodes a stream that holds one String, Long, Integer or Boolean
-// and nothing else, as a string, int64, int32 or bool, and reports whether it
-// does. It compares the stream with the fixed bytes that Java writes before
-// these values, and interprets no class description.
+// javaValue decodes a stream of exactly one String, Long, Integer or Boolean as
+// a string, int64, int32 or bool, and reports whether stream is one. It
+// compares the stream with the fixed bytes that Java writes before these
+// values, and does not interpret class descriptions.
 func javaValue(stream []byte) (any, bool) {
 	s := string(stream[:min(len(stream), len(javaIntegerHead))])
 	switch {
@@ -77,8 +77,8 @@ func javaText(content []byte, size int) (any, bool) {
 
 // decodeModifiedUTF8 decodes Java's own form of UTF-8: NUL is C0 80, and a
 // character beyond 16 bits is a pair of surrogates of three bytes each. It
-// rejects what Java does not write, and a surrogate without its partner, which
-// a Java string can hold and a Go string can't.
+// rejects bytes that Java does not write, and a surrogate without its partner,
+// which a Java string can contain but a Go string can't.
 func decodeModifiedUTF8(text []byte) (any, bool) {
 	var s strings.Builder
 	s.Grow(len(text))
@@ -104,8 +104,9 @@ func decodeModifiedUTF8(text []byte) (any, bool) {
 	return s.String(), true
 }
 
-// modifiedUnit decodes the first unit of 16 bits, and returns its size in
-// bytes, or 0 if there is none, or it is not in the form that Java writes.
+// modifiedUnit decodes the first unit of 16 bits. It also returns the size of
+// the unit in bytes, or 0 if text is empty or does not start with a unit in the
+// form that Java writes.
 func modifiedUnit(text []byte) (unit rune, size int) {
 	const continued, payload, bits = 0x80, 0x3f, 6
 	if len(text) == 0 {

@@ -17,12 +17,12 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// javaStream is a stream that Java wrote, by testdata/java-17/Streams.java.
+// javaStream is a stream written by Java, with testdata/java-17/Streams.java.
 type javaStream struct {
 	Name string
 	// Kind is string, long, int, bool, or other for a stream that stays bytes.
 	Kind string
-	// Value is the text of the value, to be repeated; for others the class.
+	// Value is the text of the value, to be repeated Times times; for kind other it is the class.
 	Value []byte
 	Times int
 	Bytes []byte
@@ -93,9 +93,9 @@ func TestStringsNumbersAndBooleansOfJavaAreDecoded(t *testing.T) {
 	}
 }
 
-// TestValuesOfJavaAreDecodedWhateverTheManifest decodes with any manifest, as the other built-in
-// serializers do. Java's writes none.
-func TestValuesOfJavaAreDecodedWhateverTheManifest(t *testing.T) {
+// TestDecodeJava_AnyManifest decodes with a manifest, although Java's serializer
+// does not write one: the other built-in serializers ignore manifests.
+func TestDecodeJava_AnyManifest(t *testing.T) {
 	p := serialization.Payload{
 		SerializerID: serialization.IDJava,
 		Manifest:     "java.lang.String",
@@ -106,10 +106,10 @@ func TestValuesOfJavaAreDecodedWhateverTheManifest(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatJavaWritesIsDecoded changes each byte of each short value, and cuts and lengthens the
-// stream. The result is either the value that Java would have written as these bytes, or all bytes
-// with the class that they name.
-func TestOnlyWhatJavaWritesIsDecoded(t *testing.T) {
+// TestDecodeJava_OnlyStreamsOfJava changes each byte of each short value, and cuts and lengthens
+// the stream. The result is either the value that Java would have written as these bytes, or a
+// JavaObject with all bytes and the class that they name.
+func TestDecodeJava_OnlyStreamsOfJava(t *testing.T) {
 	r := serialization.NewRegistry()
 	for _, s := range javaStreams(t) {
 		if len(s.Bytes) > 200 {
@@ -171,8 +171,8 @@ func TestOtherFormsOfJavaValuesStayBytes(t *testing.T) {
 	}
 }
 
-// TestLengthOfAJavaStringIsNotAllocatedFor decodes a stream that is shorter than its length field.
-func TestLengthOfAJavaStringIsNotAllocatedFor(t *testing.T) {
+// TestDecodeJava_StatedLengthIsNotAllocated decodes a stream that is shorter than its length field.
+func TestDecodeJava_StatedLengthIsNotAllocated(t *testing.T) {
 	stream := []byte("\xac\xed\x00\x05|\x00\x00\x00\x00\x7f\xff\xff\xffx")
 	p := serialization.Payload{SerializerID: serialization.IDJava, Bytes: stream}
 	r := serialization.NewRegistry()
@@ -209,8 +209,8 @@ func FuzzJavaValues(f *testing.F) {
 	})
 }
 
-// checkJavaDecoding decodes a stream, and encodes the value again by a writer that shares no code
-// with the decoder.
+// checkJavaDecoding decodes a stream, and encodes the value again with a writer that does not share
+// code with the decoder.
 func checkJavaDecoding(t *testing.T, r *serialization.Registry, stream []byte) {
 	t.Helper()
 	got, err := r.Decode(t.Context(), serialization.Payload{SerializerID: serialization.IDJava, Bytes: stream})

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// ManifestPrefix is a package prefix of class names: the same classes are under
-// one in Akka and under the other in Pekko.
+// ManifestPrefix is a package prefix of class names: the same classes have one
+// prefix in Akka and the other in Pekko.
 type ManifestPrefix string
 
 // The two prefixes.
@@ -16,7 +16,7 @@ const (
 	Pekko ManifestPrefix = "org.apache.pekko."
 )
 
-// apply puts the prefix in place of the other one.
+// apply replaces the prefix of Akka or Pekko in a manifest with to.
 func (to ManifestPrefix) apply(manifest string) string {
 	for _, from := range [...]ManifestPrefix{Akka, Pekko} {
 		if rest, found := strings.CutPrefix(manifest, string(from)); found {
@@ -27,8 +27,8 @@ func (to ManifestPrefix) apply(manifest string) string {
 	return manifest
 }
 
-// canonicalName returns the name of a decoder: the manifest with Pekko's prefix
-// and, for Jackson, without the version.
+// canonicalName returns the name of the decoder for a manifest: the manifest
+// with Pekko's prefix and, for Jackson, without the version.
 func canonicalName(id int32, manifest string) string {
 	switch id {
 	case IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR:
@@ -38,7 +38,7 @@ func canonicalName(id int32, manifest string) string {
 	return Pekko.apply(manifest)
 }
 
-// withoutVersion returns the name of a decoder of Jackson.
+// withoutVersion returns the name of the Jackson decoder for a manifest.
 func withoutVersion(manifest string) string {
 	if i := strings.LastIndexByte(manifest, '#'); i >= 0 {
 		manifest = manifest[:i]
@@ -47,7 +47,7 @@ func withoutVersion(manifest string) string {
 	return Pekko.apply(manifest)
 }
 
-// checkManifest reports whether a manifest can be stored.
+// checkManifest returns an error if a manifest can't be stored.
 func checkManifest(manifest string) error {
 	if !utf8.ValidString(manifest) {
 		return errors.New("manifest is not valid UTF-8")

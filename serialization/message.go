@@ -70,9 +70,9 @@ func unmarshalMessage[T, M any, P messagePointer[M]](b []byte, from func(P) T) (
 	return from(m), nil
 }
 
-// checkText reports strings and payload manifests that are not UTF-8, which
-// proto2 lets through, and events without payload. It recurses no deeper than
-// the messages are defined.
+// checkText returns an error for strings and payload manifests that are not
+// UTF-8, which proto2 accepts, and for events without payload. It recurses no
+// deeper than the messages are defined.
 func checkText(m protoreflect.Message) error {
 	if event, is := m.Interface().(*persistentpb.PersistentMessage); is && event.GetPayload() == nil {
 		return fmt.Errorf("event %d has no payload", event.GetSequenceNr())
@@ -114,7 +114,7 @@ func checkFieldText(field protoreflect.FieldDescriptor, value protoreflect.Value
 func payloadMessage(p Payload) *persistentpb.PersistentPayload {
 	m := &persistentpb.PersistentPayload{
 		SerializerId: new(p.SerializerID),
-		// A required field is absent if nil.
+		// A nil slice would omit the required field.
 		Payload: append([]byte{}, p.Bytes...),
 	}
 	if p.Manifest != "" {

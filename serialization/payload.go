@@ -2,7 +2,7 @@ package serialization
 
 import "bytes"
 
-// Ids of the serializers that Akka and Pekko have built in.
+// Ids of the built-in serializers of Akka and Pekko.
 const (
 	IDJava            int32 = 1
 	IDProtobuf        int32 = 2
@@ -26,15 +26,16 @@ var builtInIDs = []int32{
 	IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR, IDFilteredPayload, IDBoolean, IDExternal,
 }
 
-// Payload is a serialized value: the bytes and what names their format.
+// Payload is a serialized value: its bytes, and the serializer id and manifest
+// that name their format.
 type Payload struct {
 	// SerializerID is the id of the serializer that wrote Bytes.
 	SerializerID int32
-	// Manifest names the type to that serializer. It is empty if none is
-	// needed.
+	// Manifest names the type to that serializer. It is empty if the serializer
+	// does not need one.
 	Manifest string
-	// Bytes is the serialized form; empty is a value of its own for some
-	// serializers.
+	// Bytes is the serialized form. For some serializers, empty Bytes are a
+	// value.
 	Bytes []byte
 }
 

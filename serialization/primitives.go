@@ -49,7 +49,7 @@ func (r *Registry) addPrimitives() {
 }
 
 // addPrimitive adds a built-in serializer that writes one manifest and reads
-// any. If size is set, decode is only called with as many bytes.
+// any. If size is set, decode is only called with exactly size bytes.
 func addPrimitive[T any](
 	r *Registry, id int32, manifest string, encode func(T) ([]byte, error), decode func([]byte) (T, error), size ...int,
 ) {
@@ -99,7 +99,7 @@ func encodeBool(v bool) ([]byte, error) {
 
 func decodeBool(b []byte) (bool, error) {
 	if b[0] > 1 {
-		return false, fmt.Errorf("boolean is %d", b[0])
+		return false, fmt.Errorf("boolean is %d, want 0 or 1", b[0])
 	}
 
 	return b[0] == 1, nil

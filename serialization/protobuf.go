@@ -8,7 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// protobufRecursionLimit is the nesting the JVM's library reads by default.
+// protobufRecursionLimit is the maximum nesting that the JVM's library reads by
+// default.
 const protobufRecursionLimit = 100
 
 // Protobuf registers the generated message type T, a pointer, for the JVM class

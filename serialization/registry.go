@@ -23,13 +23,14 @@ type decoderKey struct {
 	name string
 }
 
-// Registry maps Go types to serializers, and serializer ids with manifests to
-// decoders. Its methods and the functions that register types may be called
-// concurrently; a type is known from when its registration has returned.
+// Registry maps Go types to serializers, and serializer ids with manifests to decoders. Its methods
+// and the functions that register types may be called concurrently; a type is known once its
+// registration has returned.
 type Registry struct {
 	maxDecompressed int64
 	prefix          ManifestPrefix
-	// store has the payloads of more bytes than above. Without one they are encoded as others.
+	// store has the payloads of more bytes than above. Without a store, they are encoded like other
+	// payloads.
 	store PayloadStore
 	above int
 
@@ -38,24 +39,23 @@ type Registry struct {
 	decoders map[decoderKey]decodeFunc
 	// anyManifest holds the decoders of serializers that ignore the manifest.
 	anyManifest map[int32]decodeFunc
-	// jackson has the ids of Jackson bindings, whose manifests end in a version.
-	// The value reports whether the binding writes CBOR.
+	// jackson has the ids of Jackson bindings, whose manifests can end in a version. The value
+	// reports whether the binding writes CBOR.
 	jackson map[int32]bool
 }
 
 // Option configures a Registry.
 type Option func(*Registry)
 
-// WithMaxDecompressed limits the size of a payload after decompression, in
-// bytes; larger ones fail with ErrTooLarge. The default is
-// DefaultMaxDecompressed; a limit below 1 lets no compressed payload through.
-// It also limits the payloads that External keeps in a store.
+// WithMaxDecompressed limits the size of a payload after decompression, in bytes; larger ones fail
+// with [ErrTooLarge]. The default is DefaultMaxDecompressed; a limit below 1 rejects all compressed
+// payloads. It also limits the payloads that External puts in a store.
 func WithMaxDecompressed(limit int64) Option {
 	return func(r *Registry) { r.maxDecompressed = limit }
 }
 
-// WithManifestPrefix sets which of the two package prefixes is written in
-// manifests that begin with either; the default is Pekko. Reading takes both.
+// WithManifestPrefix sets which of the two package prefixes is written in manifests that begin with
+// either; the default is Pekko. Both can be read.
 func WithManifestPrefix(prefix ManifestPrefix) Option {
 	return func(r *Registry) { r.prefix = prefix }
 }
@@ -83,10 +83,10 @@ func NewRegistry(opts ...Option) *Registry {
 
 // Encode serializes value with the serializer registered for its type,
 // or for the type it points to. A Payload, or a pointer to one, is returned as
-// it is. Only a PayloadStore needs ctx.
+// it is. Only a [PayloadStore] needs ctx.
 //
-// The error is ErrUnknownType, wrapped, if there is no serializer for the type.
-// With External it can be ErrTooLarge, the PayloadStore's, and that of ctx.
+// The error is [ErrUnknownType], wrapped, if there is no serializer for the type. With External it
+// can also be [ErrTooLarge] or an error of the [PayloadStore] or of ctx.
 func (r *Registry) Encode(ctx context.Context, value any) (Payload, error) {
 	switch raw := value.(type) {
 	case Payload:
@@ -140,8 +140,8 @@ func (r *Registry) encoder(t reflect.Type) encodeFunc {
 	return r.encoders[t]
 }
 
-// Decode returns the Go value of p; it keeps no reference to p.Bytes.
-// Only a PayloadStore needs ctx. Every error is a *DecodeError.
+// Decode returns the Go value of p; it does not retain p.Bytes. Only a [PayloadStore] needs ctx.
+// Every error is a [*DecodeError].
 func (r *Registry) Decode(ctx context.Context, p Payload) (any, error) {
 	value, err := r.decode(ctx, p)
 	if err != nil {
@@ -193,7 +193,7 @@ func (r *Registry) addJackson(id int32, cbor bool) error {
 	return nil
 }
 
-// encoderOf returns encode as an encodeFunc, which is only called with a T.
+// encoderOf returns encode as an encodeFunc for values of type T.
 func encoderOf[T any](encode func(value T) (Payload, error)) encodeFunc {
 	return func(value any) (Payload, error) {
 		typed, is := value.(T)

@@ -40,7 +40,7 @@ func counterCodec(manifest string) serialization.Codec[counter] {
 	}
 }
 
-func TestEncodeRefusesWhatNoSerializerIsRegisteredFor(t *testing.T) {
+func TestEncode_UnknownType(t *testing.T) {
 	r := serialization.NewRegistry()
 	for name, value := range map[string]any{
 		"nil": nil, "uint64": uint64(1), "struct": counter{}, "pointer": &counter{}, "nil pointer": (*counter)(nil),
@@ -146,7 +146,7 @@ func TestPayloadsAreWrittenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestPointersEncodeAsWhatTheyPointTo(t *testing.T) {
+func TestEncode_Pointer(t *testing.T) {
 	r := goldenRegistry(t)
 	for _, value := range []any{"text", int64(7), jsonOrder{ID: "x"}, serialization.FilteredPayload{}} {
 		p := reflect.New(reflect.TypeOf(value))
@@ -187,7 +187,7 @@ func TestBuiltInsIgnoreTheManifestWhenRead(t *testing.T) {
 	}
 }
 
-func TestEmptyValuesHaveBytesAndNoNil(t *testing.T) {
+func TestEncode_EmptyValueHasNonNilBytes(t *testing.T) {
 	r := goldenRegistry(t)
 	if err := serialization.Custom(r, counterCodec("c")); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestEmptyValuesHaveBytesAndNoNil(t *testing.T) {
 	}
 }
 
-func TestNeitherSideKeepsTheOthersBytes(t *testing.T) {
+func TestRegistry_DoesNotRetainBytes(t *testing.T) {
 	r := goldenRegistry(t)
 	for _, kind := range allGolden(t) {
 		before, err := r.Decode(t.Context(), kind.payload)

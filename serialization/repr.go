@@ -15,20 +15,21 @@ type PersistentRepr struct {
 	Deleted bool
 	// Sender is an actor reference in serialized form.
 	Sender string
-	// Manifest is that of the event adapter; the serializer's is in Payload.
+	// Manifest is the manifest of the event adapter. The manifest of the
+	// serializer is in Payload.
 	Manifest   string
 	WriterUUID string
 	// Timestamp is in milliseconds since 1970.
 	Timestamp int64
-	// Metadata is nil if the event has none.
+	// Metadata is nil if the event has no metadata.
 	Metadata *Payload
-	// Channel is written by Akka 2.3 only, and nil for all later events.
+	// Channel is written only by Akka 2.3. It is nil for all later events.
 	Channel *ChannelFields
 }
 
-// ChannelFields is the part of an event's envelope that served the channels of
-// Akka 2.3. If it is present, Deleted and all flags are written even if zero,
-// as that version did.
+// ChannelFields is the part of an event's envelope for the channels of Akka
+// 2.3. If it is present, Deleted and all flags are written even if zero, as
+// that version did.
 type ChannelFields struct {
 	Redeliveries int32
 	// Confirms are ids of channels.
@@ -40,13 +41,13 @@ type ChannelFields struct {
 	ConfirmTarget  string
 }
 
-// Marshal returns the serialized form of r, as Registry.Encode does.
+// Marshal returns the serialized form of r, as [Registry.Encode] does.
 func (r PersistentRepr) Marshal() ([]byte, error) {
 	return marshalMessage(r.message())
 }
 
-// ParseRepr reads the serialized form of an event in its envelope. It keeps no
-// reference to data. Every error is a *DecodeError.
+// ParseRepr reads the serialized form of an event in its envelope. It does not
+// retain data. Every error is a [*DecodeError].
 func ParseRepr(data []byte) (PersistentRepr, error) {
 	r, err := unmarshalMessage(data, reprFromMessage)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	snapshotIDSize     = 4
 )
 
-// Marshal returns the serialized form of s, as Registry.Encode does.
+// Marshal returns the serialized form of s, as [Registry.Encode] does.
 func (s Snapshot) Marshal() ([]byte, error) {
 	if err := checkManifest(s.Data.Manifest); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func (s Snapshot) Marshal() ([]byte, error) {
 	return append(b, s.Data.Bytes...), nil
 }
 
-// ParseSnapshot reads a snapshot envelope. It keeps no reference to data. Every
-// error is a *DecodeError.
+// ParseSnapshot reads a snapshot envelope. It does not retain data. Every error
+// is a [*DecodeError].
 func ParseSnapshot(data []byte) (Snapshot, error) {
 	s, err := parseSnapshot(data)
 	if err != nil {

@@ -85,7 +85,8 @@ func vectors(tb testing.TB) map[string]serialization.Payload {
 
 //go:fix inline
 
-// vectorValues returns the values that the vectors are decoded as, and that Go writes alike.
+// vectorValues returns the values that the vectors are decoded as, and that Go encodes as the
+// vectors.
 func vectorValues() map[string]any {
 	text := func(s string) serialization.Payload {
 		return serialization.Payload{SerializerID: serialization.IDString, Bytes: []byte(s)}

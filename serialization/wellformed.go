@@ -9,12 +9,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// WellFormed returns why p can't be what its serializer wrote, or nil. It
-// checks what can be checked without the class: a document of Jackson must be
-// valid JSON or well-formed CBOR after decompression, and a protobuf message
-// must be a sequence of whole fields. A reference must be one; its payload is
-// not read. Every error is a *DecodeError. Other
-// serializers are not checked.
+// WellFormed returns an error if the serializer of p can't have written p. It
+// checks only what does not depend on the class: a document of Jackson must be
+// valid JSON or well-formed CBOR after decompression, a protobuf message must
+// be a sequence of whole fields, and a reference must be valid, but its payload
+// is not read. Other serializers are not checked. Every error is a
+// [*DecodeError].
 func (r *Registry) WellFormed(p Payload) error {
 	var err error
 	r.mu.RLock()

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// programs are how to start what is compared.
+// programs has the command lines of the compared programs.
 type programs struct {
-	// command is the path of the command, java the arguments of the Java program but its name.
+	// command is the path of the command. java is the command line of the Java program without its
+	// class name.
 	command string
 	java    []string
 }
@@ -32,13 +33,13 @@ func build(ctx context.Context, folder string) (programs, error) {
 		return programs{}, err
 	}
 	classes := filepath.Join(target, "interop.jar") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
-	// The JVM chooses its collector and compilers. Only its heap is limited, which would otherwise
-	// be a quarter of the machine's memory.
+	// The JVM chooses its collector and compilers. Only its heap is limited; by default it would be
+	// a quarter of the machine's memory.
 	return programs{command, []string{"java", "-Xmx512m", "-Daws.java.v1.disableDeprecationAnnouncement=true", "-cp",
 		classes}}, nil
 }
 
-// output runs a program to its end.
+// output runs a program and returns its output.
 func output(ctx context.Context, folder, program string, args ...string) (string, error) {
 	process := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own tools
 	process.Dir = folder

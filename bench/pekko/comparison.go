@@ -13,19 +13,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/network"
 )
 
-// comparison has the services that it compares, all on one engine.
+// comparison compares services that all use one engine.
 type comparison struct {
 	options options
 	engine  *service
-	// proxy is between the services and the engine, nil without a network. It runs in this process,
-	// whose processor time is not measured.
+	// proxy is between the services and the engine. It is nil without a network. It runs in this
+	// process, whose processor time is not measured.
 	proxy *network.Proxy
-	// pekko is the plug-in's, shared the journal's in the same tables, native the journal's in
-	// tables of its own.
+	// pekko uses the plug-in. shared uses the journal in the plug-in's tables. native uses the
+	// journal in its own tables.
 	pekko, shared, native *service
 }
 
-// prepare starts an engine, with more flags than usual, and the services.
+// prepare starts an engine, with serve as further flags, and the services.
 func prepare(ctx context.Context, o options, built programs, serve ...string) (c *comparison, err error) {
 	c = &comparison{options: o}
 	defer func() {
@@ -34,7 +34,7 @@ func prepare(ctx context.Context, o options, built programs, serve ...string) (c
 		}
 	}()
 	if o.network != (network.Delay{}) {
-		serve = nil // the network delays requests, no fault
+		serve = nil // the network delays requests instead of a fault
 	}
 	var url string
 	if c.engine, url, err = startEngine(built.command, serve...); err != nil {
@@ -101,8 +101,8 @@ func cpu(a answer) float64  { return a.CPUSeconds * 1e6 / a.Count }
 func p50(a answer) float64  { return a.P50 }
 func p99(a answer) float64  { return a.P99 }
 
-// cpuOfBoth is the processor time of the service and of the engine. It depends less than a rate on
-// what else runs on the machine.
+// cpuOfBoth returns the processor time of the service and the engine. It depends less on other load
+// on the machine than a rate does.
 func cpuOfBoth(a answer) float64 { return (a.CPUSeconds + a.EngineSeconds) * 1e6 / a.Count }
 
 const (
@@ -111,12 +111,12 @@ const (
 	mebibyte    = "MiB"
 )
 
-// step measures something, and adds it to the table.
+// step measures something, and adds the result to the table.
 type step func(ctx context.Context, t *table) error
 
-// part is measured on an engine and with services of its own.
+// part is a group of steps that has its own engine and services.
 type part struct {
-	// name is that of the flag.
+	// name is the value of the flag -only.
 	name string
 	// serve are flags of the engine.
 	serve []string
@@ -140,8 +140,8 @@ func (c *comparison) run(ctx context.Context, t *table, steps []step) error {
 	return nil
 }
 
-// compare asks all services alternately, the given number of times in each round, and adds the
-// medians of the rounds to the table.
+// compare sends requests to all services alternately, the given number of times in each round, and
+// adds the medians of the rounds to the table.
 func (c *comparison) compare(
 	ctx context.Context, t *table, times int, ask func(s *service, round int) request, measures ...measure,
 ) error {
@@ -173,7 +173,7 @@ func (c *comparison) compare(
 	return nil
 }
 
-// ask asks a service, and adds the engine's processor time to its answer.
+// ask sends a request to a service, and adds the engine's processor time to the answer.
 func (c *comparison) ask(ctx context.Context, s *service, q request) (answer, error) {
 	before, err := c.engine.processorTime()
 	if err != nil {
@@ -190,8 +190,8 @@ func (c *comparison) ask(ctx context.Context, s *service, q request) (answer, er
 
 const (
 	once = 1
-	// replayedPerRound is the minimum number of events that a round of replaying reads, so that its
-	// first requests are only a small part of it.
+	// replayedPerRound is the minimum number of events that a replay round reads, so that the first
+	// requests are only a small part of the round.
 	replayedPerRound = 250_000
 )
 

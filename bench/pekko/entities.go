@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// distance is how far away the service of a hot entity is: the time that each request takes
-	// longer.
+	// distance is the delay of each request to the service of a hot entity.
 	distance = 3 * time.Millisecond
-	// hotCallers is how many callers send commands to a hot entity.
+	// hotCallers is the number of callers that send commands to a hot entity.
 	hotCallers = 64
 )
 
-// entitySteps warm all up, and measure commands of entities that have one command in flight each.
+// entitySteps warm up all services, and measure commands of entities with one command in flight
+// each.
 func (c *comparison) entitySteps() []step {
 	steps := []step{c.settle(request{Entities: 64, Callers: 1})}
 	for _, entities := range []int{1, 64, 256} {
 		goal := "at least 3"
 		if entities == 1 {
-			goal = "" // there is nothing to put together
+			goal = "" // there are no concurrent events to combine
 		}
 		what := fmt.Sprintf("commands, %d entities", entities)
 		steps = append(steps, c.commands(what, goal, request{Entities: entities, Callers: 1}))
@@ -29,8 +29,8 @@ func (c *comparison) entitySteps() []step {
 	return steps
 }
 
-// distantSteps warm all up, and measure commands of one entity that has many callers. Every request
-// takes some milliseconds longer.
+// distantSteps warm up all services, and measure commands of one entity with many callers. Every
+// request takes some milliseconds longer.
 func (c *comparison) distantSteps() []step {
 	one := request{Entities: 1, Callers: hotCallers}
 	joined := one
@@ -46,16 +46,16 @@ func (c *comparison) distantSteps() []step {
 	}
 }
 
-// Rounds of warming up. The JVM compiles meanwhile, which shows as processor time that falls. That
-// depends less than a rate on what else runs on the machine.
+// Bounds of the warm-up rounds. While the JVM compiles, the processor time per command falls.
+// Processor time depends less on other load on the machine than a rate does.
 const (
 	leastWarmUps, mostWarmUps = 4, 20
-	// stillFalling is the part of the lowest processor time before that counts as a fall.
+	// The processor time still falls if it is below stillFalling times the lowest one before.
 	stillFalling = 0.95
 )
 
-// settle repeats the work that is measured, until a command takes no less processor time in two
-// rounds in a row than in the best one before.
+// settle repeats the measured work until the processor time per command has not fallen in two
+// consecutive rounds.
 func (c *comparison) settle(q request) step {
 	return func(ctx context.Context, _ *table) error {
 		q.Op, q.Seconds = "loadCommands", c.options.seconds
@@ -78,7 +78,7 @@ func (c *comparison) settle(q request) step {
 	}
 }
 
-// commands measures commands with one event. A caller sends the next one after the reply.
+// commands measures commands with one event. A caller sends the next command after the reply.
 func (c *comparison) commands(what, goal string, q request) step {
 	return func(ctx context.Context, t *table) error {
 		say("%s", what)

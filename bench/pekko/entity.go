@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// commands lets all callers of entities run commands at the same time, as the Java program does
-// with event-sourced behaviors: a command persists one event, and the state counts them.
+// commands runs commands of all callers of all entities concurrently, as the Java program does with
+// event-sourced behaviors. A command persists one event, and the state counts the events.
 func (s *journalService) commands(ctx context.Context, r request) (a answer, err error) {
 	var opts entity.Options
 	if r.Joined {

@@ -27,8 +27,8 @@ const (
 	native = "native"
 )
 
-// configOf returns the configuration of a kind of journal. The shared one is in the tables of the
-// plug-in.
+// configOf returns the configuration of a kind of journal. The shared journal uses the tables of
+// the plug-in.
 func configOf(kind, endpoint string) (dynajournal.Config, dynajournal.TableOptions) {
 	c := dynajournal.Config{Endpoint: endpoint, AccessKeyID: "bench", SecretAccessKey: "bench"}
 	if kind == native {
@@ -46,7 +46,7 @@ type journalService struct {
 
 const (
 	eventBytes = 512
-	// filling is how many entities are filled at the same time.
+	// filling is the number of entities that are filled at the same time.
 	filling = 64
 )
 
@@ -101,8 +101,8 @@ func (s *journalService) do(ctx context.Context, r request) (answer, error) {
 
 func (r request) pid(i int) string { return fmt.Sprintf("%s-%d", r.Prefix, i) }
 
-// fill stores events in entities, and before the last five of them a snapshot if there are to be
-// some.
+// fill stores events in entities. If r.Snapshots is set, it also stores a snapshot before the last
+// five events.
 func (s *journalService) fill(ctx context.Context, r request) error {
 	const afterSnapshot = 5
 	group, ctx := errgroup.WithContext(ctx)
@@ -123,7 +123,7 @@ func (s *journalService) fill(ctx context.Context, r request) error {
 	return group.Wait()
 }
 
-// up recovers an entity, and returns how many events were replayed.
+// up recovers an entity, and returns its writer and the number of replayed events.
 func (s *journalService) up(ctx context.Context, pid string, snapshots bool) (*dynajournal.Writer, int, error) {
 	var opts dynajournal.RecoverOptions
 	if snapshots {
@@ -146,7 +146,7 @@ func (s *journalService) up(ctx context.Context, pid string, snapshots bool) (*d
 	return w, n, nil
 }
 
-// persist lets all entities persist at the same time.
+// persist appends events to all entities concurrently.
 func (s *journalService) persist(ctx context.Context, r request) (answer, error) {
 	writers := make([]*dynajournal.Writer, r.Entities)
 	if err := s.all(ctx, r.Entities, func(ctx context.Context, i int) (err error) {
@@ -175,7 +175,7 @@ func (s *journalService) persist(ctx context.Context, r request) (answer, error)
 	return latency.into(m.end(events.Load())), err
 }
 
-// replay lets all entities recover at the same time.
+// replay recovers all entities concurrently.
 func (s *journalService) replay(ctx context.Context, r request) (answer, error) {
 	var events atomic.Int64
 	m := begin()
@@ -187,7 +187,7 @@ func (s *journalService) replay(ctx context.Context, r request) (answer, error) 
 	return m.end(events.Load()), err
 }
 
-// recover lets one entity recover after the other.
+// recover recovers all entities one after the other.
 func (s *journalService) recover(ctx context.Context, r request) (answer, error) {
 	var latency latencies
 	events := 0
@@ -212,7 +212,7 @@ func (s *journalService) all(ctx context.Context, n int, one func(ctx context.Co
 	return group.Wait()
 }
 
-// measuring has the state at the begin of a measurement.
+// measuring is the state at the start of a measurement.
 type measuring struct {
 	began time.Time
 	cpu   time.Duration
@@ -247,7 +247,7 @@ func (l *latencies) add(d time.Duration) {
 	if l.values == nil {
 		l.values = hdrhistogram.New(1, int64(time.Minute), digits)
 	}
-	_ = l.values.RecordValue(min(int64(d), int64(time.Minute))) // which is within the bounds
+	_ = l.values.RecordValue(min(int64(d), int64(time.Minute))) // the value is within the bounds
 }
 
 func (l *latencies) into(a answer) answer {
@@ -258,7 +258,7 @@ func (l *latencies) into(a answer) answer {
 	return a
 }
 
-// memory is the resident memory of this process, now and at its most.
+// memory returns the resident memory of this process, now and at its peak.
 func memory() (answer, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -271,7 +271,7 @@ func memory() (answer, error) {
 		if len(words) <= kilobytes {
 			continue
 		}
-		n, _ := strconv.ParseFloat(string(words[kilobytes]), 64) // other lines have other things
+		n, _ := strconv.ParseFloat(string(words[kilobytes]), 64) // other lines have no number
 		switch string(words[name]) {
 		case "VmRSS:":
 			a.Resident = n * 1024

@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// journalSteps warm all up, and measure what the journals do.
+// journalSteps warm up all services, and measure the operations of the journals.
 func (c *comparison) journalSteps() []step {
 	steps := []step{c.warmUp}
 	for _, entities := range []int{1, 64, 256} {
 		steps = append(steps, c.persist(entities))
 	}
 	return append(steps, c.replay(1, 10_000), c.replay(64, 1000),
-		// Fewer would be over before the engine has sorted what the step before has stored.
+		// With fewer entities, the step would end before the engine has sorted the events of the
+		// step before.
 		c.recover("new entities", 1000, request{}),
 		c.recover("5 events", 200, request{Events: 5}),
 		c.recover("a snapshot and 5 events", 200, request{Events: 10, Snapshots: true}),
@@ -47,7 +48,7 @@ func (c *comparison) persist(entities int) step {
 		say("persisting: %d entities", entities)
 		what, goal := fmt.Sprintf("persist, %d entities", entities), "at least 3"
 		if entities == 1 {
-			goal = "" // there is nothing to put together
+			goal = "" // there are no concurrent events to combine
 		}
 		return c.compare(ctx, t, once, func(s *service, round int) request {
 			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round),
@@ -59,7 +60,7 @@ func (c *comparison) persist(entities int) step {
 	}
 }
 
-// fill stores the same events in both journals. The plug-in reads those of the shared journal.
+// fill stores the same events in both journals. The plug-in reads the events of the shared journal.
 func (c *comparison) fill(ctx context.Context, q request) error {
 	q.Op = "fill"
 	for _, s := range []*service{c.shared, c.native} {
@@ -97,7 +98,7 @@ func (c *comparison) recover(what string, entities int, q request) step {
 		return c.compare(ctx, t, once, func(s *service, round int) request {
 			q := q
 			q.Op = "loadRecover"
-			if q.Events == 0 { // new ones each time
+			if q.Events == 0 { // new entities each time
 				q.Prefix = fmt.Sprintf("recover-new-%s-%d", s.name, round)
 			}
 			return q
@@ -107,7 +108,7 @@ func (c *comparison) recover(what string, entities int, q request) step {
 	}
 }
 
-// memory is the resident memory after all the work before.
+// memory measures the resident memory after all steps before.
 func (c *comparison) memory(ctx context.Context, t *table) error {
 	const bytes = 1 << 20
 	return c.compare(ctx, t, once, func(*service, int) request { return request{Op: "memory"} },

@@ -1,5 +1,5 @@
 // Command pekko measures the same work done by the real Pekko plug-in and by this journal,
-// alternately on one served engine in one run. It builds what it needs (Java 17 and Maven must be
+// alternately on one served engine in one run. It builds the programs (Java 17 and Maven must be
 // installed), and prints one table.
 //
 //	go run ./bench/pekko
@@ -69,7 +69,7 @@ func run(ctx context.Context) error {
 	return table.print(os.Stdout, o.json)
 }
 
-// What can be measured alone.
+// Parts that can be measured alone: values of the flag -only.
 const (
 	journals = "journal"
 	entities = "entities"

@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// request is a request to a service: to the Java program of interop, or to the journal's service in
-// this program.
+// request is a request to a service: to interop's Java program, or to the journal's service in this
+// program.
 type request struct {
 	Op string `json:"op"`
-	// Prefix begins the persistence ids, which continue with a hyphen and a number from 0 to
+	// Prefix is the prefix of the persistence ids, which end with a hyphen and a number from 0 to
 	// Entities-1.
 	Prefix   string `json:"prefix,omitempty"`
 	Entities int    `json:"entities,omitempty"`
-	// Seconds is how long to persist, Snapshots whether to load one first, Events how many to store
-	// in each entity.
+	// Seconds is the duration of persisting. Snapshots says whether snapshots are stored and
+	// loaded. Events is the number of events to store in each entity.
 	Seconds   float64 `json:"seconds,omitempty"`
 	Snapshots bool    `json:"snapshots,omitempty"`
 	Events    int     `json:"events,omitempty"`
-	// Callers is how many callers send commands to each entity. Joined lets commands share writes
-	// in a shared journal, too.
+	// Callers is the number of callers that send commands to each entity. Joined lets commands
+	// share writes even in a shared journal.
 	Callers int  `json:"callers,omitempty"`
 	Joined  bool `json:"joined,omitempty"`
 }
@@ -38,11 +38,12 @@ type request struct {
 // answer is the result of a request.
 type answer struct {
 	Failure string `json:"failure,omitempty"`
-	// Count is how many events were persisted or replayed.
+	// Count is the number of events that were persisted or replayed.
 	Count      float64 `json:"count"`
 	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// EngineSeconds is the processor time of the engine meanwhile. The service does not know it.
+	// EngineSeconds is the processor time of the engine during the request. The service does not
+	// know it.
 	EngineSeconds float64 `json:"-"`
 	// P50 and P99 are in microseconds.
 	P50 float64 `json:"p50"`
@@ -52,7 +53,8 @@ type answer struct {
 	Peak     float64 `json:"peak"`
 }
 
-// service is a process that answers requests, a JSON object a line.
+// service is a process that answers requests. Each request and each answer is a JSON object on one
+// line.
 type service struct {
 	name    string
 	process *exec.Cmd
@@ -62,7 +64,7 @@ type service struct {
 
 // start starts a process whose output is read line by line.
 func start(name string, args ...string) (*service, error) {
-	// Not bound to a context: it ends when its input ends, after the current request.
+	// Not bound to a context: the process exits when its input ends, after the current request.
 	s := &service{name: name, process: exec.CommandContext(context.Background(), args[0], args[1:]...)} //nolint:gosec // our own
 	s.process.Stderr = os.Stderr
 	var err error
@@ -80,7 +82,7 @@ func start(name string, args ...string) (*service, error) {
 	return s, nil
 }
 
-// ask waits for the answer.
+// ask sends a request and waits for the answer.
 func (s *service) ask(ctx context.Context, r request) (answer, error) {
 	var a answer
 	if err := ctx.Err(); err != nil {
@@ -126,10 +128,10 @@ func (s *service) processorTime() (float64, error) {
 	return sum, nil
 }
 
-// stopPatience is the longest time that a process may take to end.
+// stopPatience is the longest time that a process may take to exit.
 const stopPatience = 20 * time.Second
 
-// stop ends a process by the end of its input, a server by a signal.
+// stop stops a process by closing its input, and a server also by a signal.
 func (s *service) stop(signal os.Signal) error {
 	timer := time.AfterFunc(stopPatience, func() { _ = s.process.Process.Kill() })
 	defer timer.Stop()
@@ -143,7 +145,7 @@ func (s *service) stop(signal os.Signal) error {
 	return nil
 }
 
-// startEngine serves an engine in memory, with more flags, and returns its address.
+// startEngine starts a served in-memory engine with further flags, and returns its address.
 func startEngine(command string, flags ...string) (*service, string, error) {
 	args := append([]string{command, "serve", "--memory", "--addr", "127.0.0.1:0", "--output", "text"}, flags...)
 	s, err := start("the engine", args...)

@@ -19,7 +19,7 @@ type row struct {
 
 type table struct{ rows []row }
 
-// print prints a table of Markdown, or a JSON object a line.
+// print prints a Markdown table, or one JSON object per line.
 func (t *table) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		lines := json.NewEncoder(w)

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// The files of entities have several runs, one after the other. What is drawn is their median.
+// The files of entities contain several runs, one after the other. The plots show the median.
 
 // middle returns the median of a value of the figures with a name.
 func middle[T any](figures []T, name string, nameOf func(T) string, of func(T) float64) (float64, error) {
@@ -40,7 +40,8 @@ func ratios(figures []compared, name string) (shared, native float64, err error)
 	return shared, native, err
 }
 
-// besideBehaviors draws the commands of entities relative to those of event-sourced behaviors.
+// besideBehaviors draws the commands of entities relative to the commands of event-sourced
+// behaviors.
 func besideBehaviors(figures []compared, path string) error {
 	p := plot.New()
 	p.Title.Text = "Commands a second, in parts of Pekko's event-sourced behaviors'"
@@ -61,7 +62,8 @@ func besideBehaviors(figures []compared, path string) error {
 	return p.Save(width, height, path)
 }
 
-// hotEntity draws the commands of one entity relative to those that are done one at a time.
+// hotEntity draws the commands of one entity relative to commands that run one at a time, and
+// relative to Pekko.
 func hotEntity(figures []figure, behaviors []compared, path string) error {
 	const what = "commands, one entity with 64 callers, a service 3ms away"
 	alone, err := ratio(figures, "entities-hot/commands")
@@ -86,7 +88,7 @@ func hotEntity(figures []figure, behaviors []compared, path string) error {
 	return p.Save(width, height, path)
 }
 
-// entityCosts draws what entities take relative to what they are made of.
+// entityCosts draws the cost of entities relative to the parts that they are built from.
 func entityCosts(figures []figure, path string) error {
 	p := plot.New()
 	p.Title.Text = "Entities beside appends, and beside a map in memory"

@@ -1,7 +1,7 @@
-// Command plot draws the plots of docs/benchmarks.md and docs/layouts.md from the files in
+// Command plot draws the plots of bench/RESULTS.md and docs/formats.md from the files in
 // bench/figures, which `dynajournal bench`, bench/pekko and the test of hot keys have printed as
-// JSON. It is a separate module, so that its drawing libraries are no dependencies of the journal,
-// and it does not import the journal.
+// JSON. It is a separate module, so that the journal does not depend on its drawing libraries. It
+// does not import the journal.
 //
 //	cd bench/plot && go run . -figures ../figures -out ../../docs/plots
 package main
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// figure is a line of `dynajournal bench` or of the test of hot keys, compared one of bench/pekko.
+// figure is a line that `dynajournal bench` or the test of hot keys has printed.
 type figure struct {
 	Name               string
 	Value, Base, Ratio float64
@@ -85,7 +85,7 @@ func draw(figures, out string) error {
 		hotKeys(keys, filepath.Join(out, "hot-key.png")))
 }
 
-// read reads a JSON object a line.
+// read reads a file with one JSON object per line.
 func read[T any](path string, into *[]T) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func scale(figures []figure, workload, what, path string) error {
 	return p.Save(width, height, path)
 }
 
-// writes draws events per second next to those of the bare SDK.
+// writes draws events per second relative to the bare SDK's PutItems.
 func writes(figures []figure, path string) error {
 	p := plot.New()
 	p.Title.Text = "Events a second, in parts of bare conditional PutItems"
@@ -189,8 +189,8 @@ func beside(figures []compared, path string) error {
 	return p.Save(width, height, path)
 }
 
-// hotKeys draws events a second by how many entities are busy at once, for each layout. Layouts
-// that write as much lie on one line, so they are drawn as one.
+// hotKeys draws events per second by the number of busy entities, for each layout. Layouts with the
+// same figures are drawn as one line.
 func hotKeys(figures []figure, path string) error {
 	p := plot.New()
 	p.Title.Text = "Events of 20 KB a second, 1,000 write units a second for a partition key"

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// projections draws the events of projections relative to what they are made of.
+// projections draws the events of projections relative to the parts that they are built from.
 func projections(figures []figure, path string) error {
 	p := plot.New()
 	p.Title.Text = "Projections beside bare GetRecords, and beside bare transactions"

@@ -37,7 +37,7 @@ func (v *values) Decode(c *kong.DecodeContext) error {
 // Help returns the text below the help of the flags.
 func (*appendCommand) Help() string {
 	return "Events are written in the order of their flags, after a recovery, which fences all other writers. " +
-		"On an embedded engine without tables, the command first makes those of a native journal."
+		"On an embedded engine without tables, the command first creates the tables of a native journal."
 }
 
 // appendedResult is an event that was written.
@@ -100,7 +100,7 @@ func (c *appendCommand) checkExpected(ctx context.Context, w writer) error {
 		return err
 	}
 	if next != *c.Expect {
-		return fmt.Errorf("%q: sequence number %d was expected to be the next, but %d is; nothing was written",
+		return fmt.Errorf("%q: expected next sequence number %d, got %d; nothing written",
 			c.PersistenceID, *c.Expect, next)
 	}
 	return nil
@@ -128,13 +128,13 @@ func (c *appendCommand) events(stdin io.Reader, line *kong.Context) ([]any, erro
 			continue
 		}
 		if err != nil {
-			return nil, usagef("--%s, number %d: %w", name, given[name]+1, err)
+			return nil, usagef("--%s number %d: %w", name, given[name]+1, err)
 		}
 		given[name]++
 		events = append(events, event)
 	}
 	if len(events) == 0 {
-		return nil, usagef("there is no event: give --string, --bytes-base64 or --json")
+		return nil, usagef("no event is given: use --string, --bytes-base64 or --json")
 	}
 	return events, nil
 }

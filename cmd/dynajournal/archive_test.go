@@ -21,14 +21,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// asProcess is a command line in a process of its own.
+// asProcess returns a command line that runs in its own process.
 func asProcess(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, os.Args[0], args...)
 	command.Env = append(os.Environ(), asCommand+"=1")
 	return command
 }
 
-// many writes ids with events at the default place.
+// many writes ids with events at the default location.
 func many(t *testing.T, ids, events int) {
 	t.Helper()
 	for i := range ids {
@@ -40,7 +40,7 @@ func many(t *testing.T, ids, events int) {
 	}
 }
 
-// served serves the default place, so that several processes can work with it.
+// served serves the default location, so that several processes can use it.
 func served(t *testing.T) string {
 	t.Helper()
 	command := asProcess(t.Context(), "serve", "--addr", "127.0.0.1:0")
@@ -61,8 +61,9 @@ func served(t *testing.T) string {
 	return address
 }
 
-// An export of other persistence ids has another part, so the lock is of the file.
-func TestOneOfSeveralExportsToOneFileSucceeds(t *testing.T) {
+// Exports of different persistence ids have different unfinished parts, so the lock is on the name
+// of the file.
+func TestExport_SeveralToOneFile(t *testing.T) {
 	clean(t)
 	many(t, 4, 20)
 	endpoint := served(t)
@@ -81,7 +82,7 @@ func TestOneOfSeveralExportsToOneFileSucceeds(t *testing.T) {
 			defer mu.Unlock()
 			if err == nil {
 				won++
-			} else if said := string(out); !strings.Contains(said, "another process is writing it") && !strings.Contains(said, "is there already") ||
+			} else if said := string(out); !strings.Contains(said, "another process is writing it") && !strings.Contains(said, "already exists") ||
 				strings.Count(said, "\n") != 1 {
 				t.Errorf("one that has lost says %q", said)
 			}
@@ -94,7 +95,7 @@ func TestOneOfSeveralExportsToOneFileSucceeds(t *testing.T) {
 	must(t, "import", file, "--data", t.TempDir())
 }
 
-func TestASecondExportFailsAtOnce(t *testing.T) {
+func TestExport_SecondToSameFileFails(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -116,8 +117,8 @@ func TestASecondExportFailsAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnExportSurvivesSIGKILL kills the command until one run is complete.
-func TestAnExportSurvivesSIGKILL(t *testing.T) {
+// TestExport_ContinuesAfterSIGKILL kills the command until one run is complete.
+func TestExport_ContinuesAfterSIGKILL(t *testing.T) {
 	clean(t)
 	many(t, 20, 30)
 	folder := t.TempDir()
@@ -129,7 +130,7 @@ func TestAnExportSurvivesSIGKILL(t *testing.T) {
 		out, err := asProcess(ctx, "export", "--all", file).CombinedOutput()
 		killed := ctx.Err() != nil
 		cancel()
-		// Killed after the file has its name, it has done its work.
+		// If it was killed after the rename, the export is complete.
 		if _, gone := os.Lstat(file); gone == nil {
 			break
 		}
@@ -147,8 +148,8 @@ func TestAnExportSurvivesSIGKILL(t *testing.T) {
 	}
 }
 
-// A file that appears while the export runs is kept.
-func TestAnExportReplacesNoFile(t *testing.T) {
+// The export does not replace a file that appears while it runs.
+func TestExport_DoesNotReplaceFile(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -165,7 +166,7 @@ func TestAnExportReplacesNoFile(t *testing.T) {
 	}
 }
 
-// exportTo exports all ids of the default place; change is called when the first is listed.
+// exportTo exports all ids of the default location. It calls change when the first id is listed.
 func exportTo(t *testing.T, file string, change func(*exportRun)) error {
 	t.Helper()
 	s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, location: &location{Layout: layoutCurrent}}
@@ -187,14 +188,14 @@ func exportTo(t *testing.T, file string, change func(*exportRun)) error {
 	})
 }
 
-// The content of the file is compared with what was read from the journal, not with what was
+// The content of the file is compared with the data read from the journal, not with the data
 // written. Here the unfinished file of another export replaces the file.
-func TestAnExportIsReadBack(t *testing.T) {
+func TestExport_IsReadBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		expected map[idKey]archive.Checksum
 		want     string
 	}{
-		"another checksum": {map[idKey]archive.Checksum{keyOf("a"): {1}}, `"a" has the checksum `},
+		"another checksum": {map[idKey]archive.Checksum{keyOf("a"): {1}}, `"a" has checksum `},
 		"a missing id":     {map[idKey]archive.Checksum{keyOf("never"): {1}}, "1 persistence ids are missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +223,7 @@ func TestAnExportIsReadBack(t *testing.T) {
 }
 
 // Damage anywhere in the file is found before the first event is written.
-func TestADamagedArchiveWritesNothing(t *testing.T) {
+func TestImport_DamagedArchiveWritesNothing(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	many(t, 5, 3)
@@ -252,7 +253,7 @@ func TestADamagedArchiveWritesNothing(t *testing.T) {
 	}
 }
 
-func TestAnImportNeedsAFile(t *testing.T) {
+func TestImport_NeedsRegularFile(t *testing.T) {
 	clean(t)
 	if o := invoke(t.Context(), "", "import", t.TempDir()); o.status != statusFailed ||
 		!strings.Contains(o.err, "is not a regular file") {
@@ -260,8 +261,8 @@ func TestAnImportNeedsAFile(t *testing.T) {
 	}
 }
 
-// The journal is read after the import: each of these is a difference from the archive.
-func TestAnImportIsCompared(t *testing.T) {
+// After the import, the journal is read and compared with the archive. Each case is a difference.
+func TestImport_IsComparedWithArchive(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -327,8 +328,8 @@ func TestAnImportIsCompared(t *testing.T) {
 	}
 }
 
-// A difference is named, counted as nothing that was imported, and exit status 1.
-func TestAnImportThatDiffersFails(t *testing.T) {
+// A persistence id that differs is named, and is not counted as imported. The exit status is 1.
+func TestImport_FailsIfJournalDiffers(t *testing.T) {
 	t.Parallel()
 	i := &importRun{}
 	for _, pid := range []string{"x", "y"} {

@@ -13,30 +13,30 @@ import (
 
 type benchCommand struct {
 	Quick    bool     `help:"Measure for less time and with less data: under a minute. Default: several minutes."`
-	Only     []string `type:"workload" placeholder:"NAME" help:"Measure only this workload, or those whose names begin with it. Repeatable. Workloads: ${workloads}. Default: all."`
+	Only     []string `type:"workload" placeholder:"NAME" help:"Measure only this workload, or all workloads whose names begin with NAME. Can be repeated. Workloads: ${workloads}. Default: all."`
 	Events   *int     `placeholder:"N" help:"Largest number of stored events of scale-events. Default: 100000, with --quick 10000."`
 	Entities *int     `placeholder:"N" help:"Largest number of entities of scale-entities. Default: 10000, with --quick 1000."`
 
-	Network    bool          `help:"Measure behind a network: requests are delayed, over TLS, on connections that are closed after a while. Default: no network."`
+	Network    bool          `help:"Measure over a simulated network: requests are delayed and use TLS, and connections are closed after a while. Default: no network."`
 	NetworkP50 time.Duration `name:"network-p50" default:"4ms" placeholder:"DURATION" help:"Median of the delay of a request with --network. Default: ${default}."`
 	NetworkP99 time.Duration `name:"network-p99" default:"10ms" placeholder:"DURATION" help:"99th percentile of the delay with --network. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.
 func (*benchCommand) Help() string {
-	return "Each figure has a base: the figure of the bare AWS SDK for the same work at the same location. " +
-		"Both alternate in rounds. In the workload layouts, which also compares the older layouts, the " +
-		"base is a native journal, and projections are also compared with other ways to follow all events. " +
-		"base is 0 where the SDK needs nothing. ratio is value / base. Figures are medians of the rounds, percentiles " +
-		"those of all operations. cpu is the processor time of this process for an event.\n\n" +
-		"Without --endpoint or --aws it starts an embedded engine in a process of its own, in memory or " +
-		"with --data in a folder, and connects to it over loopback. It makes tables whose names begin with " +
-		"dynajournal-bench-, and deletes them at the end. It touches nothing else. On AWS it costs money: " +
-		"some million write units, a tenth with --quick.\n\n" +
-		"With --network a proxy in a process of its own delays each request, half of the delay on the way there " +
-		"and half on the way back. The delays are lognormal. Without --only it measures writes, recoveries, a " +
-		"replay, a hot entity and the lag of projections; with --only any workload is measured behind the " +
-		"network. In the workloads network-open events arrive at a rate, and latency counts from the arrival."
+	return "Each figure has a base: the bare AWS SDK doing the same work at the same location. Both alternate " +
+		"in rounds. In the workload layouts, which also compares the older layouts, the base is a " +
+		"native journal. Projections are also compared with other ways to follow all events. base is 0 if " +
+		"the SDK needs nothing. ratio is value / base. Figures are medians of the rounds; percentiles are " +
+		"over all operations. cpu is the processor time of this process per event.\n\nWithout --endpoint " +
+		"or --aws it starts an embedded engine in its own process, in memory, or with --data in a folder, " +
+		"and connects to it over loopback. It creates tables whose names begin with dynajournal-bench-, " +
+		"and deletes them at the end. It touches nothing else. On AWS it costs money: a few million " +
+		"write units, or a tenth of that with --quick.\n\nWith --network, a proxy in its own process delays " +
+		"each request: half of the delay on the way to the service, half on the way back. The delays " +
+		"are lognormally distributed. Without --only it measures writes, recoveries, a replay, a hot " +
+		"entity and the lag of projections; with --only it measures any workload over the network. In the " +
+		"network-open workloads, events arrive at a given rate, and latency is measured from the arrival."
 }
 
 // figureResult is one figure.
@@ -47,7 +47,7 @@ func (r figureResult) text() string {
 		r.Ratio)
 }
 
-// rounded is a number with as many digits as mean something.
+// rounded formats a number with two decimals only if it is below 100 and not an integer.
 func rounded(v float64) string {
 	const whole = 100
 	if v >= whole || v == float64(int64(v)) {
@@ -62,9 +62,9 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 		return usagef("--events and --entities must be at least 1")
 	}
 	if c.NetworkP50 <= 0 || c.NetworkP99 < c.NetworkP50 || c.NetworkP99 > time.Minute {
-		return usagef("--network-p50 %v must be positive, and --network-p99 %v from that to 1m", c.NetworkP50, c.NetworkP99)
+		return usagef("--network-p50 %v must be positive, and --network-p99 %v must be from --network-p50 to 1m", c.NetworkP50, c.NetworkP99)
 	}
-	s.err = shared(s.err) // the engine and the network are processes with messages, too
+	s.err = shared(s.err) // the engine and the network are processes that also write messages
 	config, stop, err := s.benchConfig(ctx)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c *benchCommand) startNetwork(
 }
 
 // benchConfig returns the configuration for the location of the flags. Without an endpoint it
-// starts an embedded engine in a process of its own, which stop ends.
+// starts an embedded engine in its own process, which stop stops.
 func (s *session) benchConfig(ctx context.Context) (config dynajournal.Config, stop func() error, err error) {
 	config, err = s.location.resolveSet()
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// serverPatience is the longest time that the process of an engine may take to end.
+// serverPatience is how long the process of an engine may take to stop before it is killed.
 const serverPatience = 10 * time.Second
 
-// serveInProcess serves an engine by this program in another process, so that its processor time is
-// not the client's. It lives on when this one is interrupted, until the tables are deleted.
+// serveInProcess runs this program as a server of an engine, in another process: its processor time
+// must not count as the client's. The server outlives an interrupt of this process, until the
+// tables are deleted.
 func serveInProcess(
 	ctx context.Context, messages io.Writer, place []string,
 ) (endpoint string, stop func() error, err error) {
@@ -44,14 +45,14 @@ func serveInProcess(
 			err = process.Process.Kill()
 		}
 		if err = errors.Join(err, process.Wait()); err != nil {
-			return fmt.Errorf("end the engine: %w", err)
+			return fmt.Errorf("stop the engine: %w", err)
 		}
 		return nil
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	endpoint, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if err != nil || !found {
-		return "", nil, fmt.Errorf("it did not say where it listens: %w", errors.Join(err, stop()))
+		return "", nil, fmt.Errorf("the engine did not print its address: %w", errors.Join(err, stop()))
 	}
 	return endpoint, stop, nil
 }

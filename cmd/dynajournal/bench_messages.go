@@ -6,13 +6,14 @@ import (
 	"sync"
 )
 
-// sharedWriter is a writer of messages of several processes.
+// sharedWriter serializes the messages of several processes.
 type sharedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// shared returns a writer that several processes may write to at the same time. A file is one.
+// shared returns a writer that several processes may write to at the same time. A file already
+// allows that.
 func shared(w io.Writer) io.Writer {
 	if _, isFile := w.(*os.File); isFile {
 		return w

@@ -21,12 +21,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/network"
 )
 
-// networkProcess is a proxy in a process of its own: its processor time is not the client's.
+// networkProcess is a proxy in its own process: its processor time must not count as the client's.
 type networkProcess struct {
 	process *exec.Cmd
 	in      io.WriteCloser
 
-	mu  sync.Mutex // guards out, and each question with its answer
+	mu  sync.Mutex // guards out, and makes each request and its response one step
 	out *json.Decoder
 }
 
@@ -39,7 +39,8 @@ func startNetwork(
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	// As the engine it lives on when this process is interrupted, until the tables are deleted.
+	// Like the engine, the proxy outlives an interrupt of this process, until the tables are
+	// deleted.
 	n = &networkProcess{process: exec.CommandContext(context.WithoutCancel(ctx), program, //nolint:gosec // this very program
 		"network", "--target", config.Endpoint, "--p50", p50.String(), "--p99", p99.String())}
 	n.process.Stderr, n.process.SysProcAttr = messages, ownProcessGroup()
@@ -56,7 +57,7 @@ func startNetwork(
 	n.out = json.NewDecoder(out)
 	var address networkAddress
 	if err := n.out.Decode(&address); err != nil {
-		return nil, fmt.Errorf("start the network: it did not say where it listens: %w", errors.Join(err, n.stop()))
+		return nil, fmt.Errorf("start the network: it did not print its address: %w", errors.Join(err, n.stop()))
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(address.Authority))
@@ -68,7 +69,7 @@ func startNetwork(
 	return n, nil
 }
 
-// traffic asks for what was carried so far.
+// traffic returns the proxy's counts of connections and requests so far.
 func (n *networkProcess) traffic() (bench.Traffic, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +79,7 @@ func (n *networkProcess) traffic() (bench.Traffic, error) {
 		err = n.out.Decode(&counts)
 	}
 	if err != nil {
-		return bench.Traffic{}, fmt.Errorf("ask the network: %w", err)
+		return bench.Traffic{}, fmt.Errorf("read the counts of the network: %w", err)
 	}
 	return bench.Traffic{Connections: counts.Connections, Requests: counts.Requests}, nil
 }
@@ -87,7 +88,7 @@ func (n *networkProcess) stop() error {
 	timer := time.AfterFunc(serverPatience, func() { _ = n.process.Process.Kill() })
 	defer timer.Stop()
 	if err := errors.Join(n.in.Close(), n.process.Wait()); err != nil {
-		return fmt.Errorf("end the network: %w", err)
+		return fmt.Errorf("stop the network: %w", err)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (t *benchProgress) step(step bench.Step) {
 			progressbar.OptionSetPredictTime(true))
 	}
 	t.bar.Describe(step.Workload)
-	_ = t.bar.Set(step.Done) // showing it is not worth failing for
+	_ = t.bar.Set(step.Done) // a bar that can't be shown must not fail the measurement
 }
 
 // clear removes the bar from its line, so that a result can be written there.

@@ -14,10 +14,10 @@ type completionCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*completionCommand) Help() string {
-	return "For the current shell: `source <(dynajournal completion bash)`, or zsh, or in fish " +
-		"`dynajournal completion fish | source`. The script runs this program to complete commands, flags, " +
-		"and values from a fixed list. bash and zsh complete file names for everything else. Persistence " +
-		"ids are never completed: that would send requests."
+	return "In the current shell, run `source <(dynajournal completion bash)`, or the same with zsh, " +
+		"or in fish `dynajournal completion fish | source`. The script runs this program to " +
+		"complete commands, flags, and values from a fixed list. bash and zsh complete file names for " +
+		"everything else. Persistence ids are never completed, because that would send requests."
 }
 
 // Run prints the script.
@@ -29,8 +29,8 @@ func (c *completionCommand) Run(line *kong.Context) error {
 	return nil
 }
 
-// completes prints the words that complete the command line which a shell has put into the
-// environment variable COMP_LINE. It reports whether the environment has one.
+// completes prints the completions of the command line in the environment variable COMP_LINE, which
+// a shell sets. It reports whether the variable is set.
 func completes(parser *kong.Kong) bool {
 	if os.Getenv("COMP_LINE") == "" {
 		return false // without building the model of the library at each start

@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// script returns what the command prints for a shell.
+// script returns the script that the command prints for a shell.
 func script(t *testing.T, shell string) string {
 	t.Helper()
 	o := invoke(t.Context(), "", "completion", shell)
@@ -90,7 +90,7 @@ func TestCompletion_FlagsOfEachCommand(t *testing.T) {
 	visit(newParser(t).Model.Node)
 }
 
-// shells are programs that read the script and print what completes `dynajournal tab`.
+// shells are programs that read the script and print the completions of `dynajournal tab`.
 var shells = map[string]string{
 	"bash": `source ./script
 eval "set -- $(complete -p dynajournal)"

@@ -17,7 +17,7 @@ import (
 
 type configCommand struct{}
 
-// settingResult is a setting in effect.
+// settingResult is an effective setting.
 type settingResult struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
@@ -30,8 +30,8 @@ func (r settingResult) text() string {
 
 // Help returns more about the command.
 func (configCommand) Help() string {
-	return "It sends nothing, and opens nothing. Secrets are masked. " +
-		"The keys are those of the flags; the others are the fields of Config, which a service in Go sets."
+	return "It sends no requests, and does not open the engine. Secrets are masked. " +
+		"Each key is the name of a flag, or a field of Config that has no flag."
 }
 
 // Run runs the command.
@@ -60,8 +60,8 @@ func (configCommand) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-// settings returns the settings of a location that is resolved to a configuration: those of the
-// flags, then the fields of the configuration that the flags do not have.
+// settings returns the effective settings of a resolved location: first the flags, then the fields
+// of the configuration that have no flag.
 func (l *location) settings(c dynajournal.Config) ([]settingResult, error) {
 	client, err := core.Connect(&c) // which fills in the defaults
 	if err != nil {
@@ -120,7 +120,7 @@ func settingKey(field reflect.StructField) string {
 // acronyms writes the acronyms in the names of fields as words.
 var acronyms = strings.NewReplacer("IDs", "Ids", "ID", "Id", "SDK", "Sdk")
 
-// undetermined are the values of fields whose zero value is the default of something else.
+// undetermined has the values to show for fields whose zero value selects a default elsewhere.
 var undetermined = map[string]string{
 	"ConnectAhead":         "none",
 	"FenceWindow":          "of the journal's header, or 24h",
@@ -136,8 +136,8 @@ var undetermined = map[string]string{
 
 const masked = "****"
 
-// shownValue returns the value of a field as it is shown, and reports whether it is: values that
-// only a program can set are not.
+// shownValue returns the text of a field's value. It reports false for types that are not shown,
+// because only a program can set them.
 func shownValue(name string, field reflect.Value) (string, bool) {
 	if text, has := undetermined[name]; has && field.IsZero() {
 		return text, true
@@ -169,7 +169,7 @@ func shownValue(name string, field reflect.Value) (string, bool) {
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return masked // it may have one
+		return masked // it may contain a password
 	}
 	if _, has := u.User.Password(); has {
 		return strings.Replace(u.Redacted(), ":xxxxx@", ":"+masked+"@", 1)
@@ -177,19 +177,19 @@ func withoutPassword(text string) string {
 	return text
 }
 
-// credentials returns what the requests are signed with. It does not ask for them, as the SDK may
-// have to send requests for that.
+// credentials returns the source of the credentials that sign requests. It does not retrieve them,
+// because the SDK may have to send requests for that.
 func (l *location) credentials(c *dynajournal.Config) settingResult {
 	r := settingResult{Key: "credentials", Source: byDefault}
 	switch {
 	case l.Memory || l.Data != "":
-		r.Value = "none are needed"
+		r.Value = "not needed"
 	case c.AccessKeyID != "":
 		r.Value, r.Source = "the access key", l.sources.of("AccessKeyID")
 	case l.Endpoint != "" && !ofAWS(hostOf(l.Endpoint)) && l.profile == "" && !credentialsSet():
-		r.Value = "any, as the endpoint is not AWS's"
+		r.Value = "any, because the endpoint is not AWS"
 	default:
-		r.Value, r.Source = "those that the AWS SDK finds", "the AWS SDK"
+		r.Value, r.Source = "found by the AWS SDK", "the AWS SDK"
 		for _, name := range credentialVariables {
 			if os.Getenv(name) != "" {
 				r.Source = "$" + name

@@ -28,8 +28,8 @@ func configured(t *testing.T, args ...string) map[string]settingResult {
 	return shown
 }
 
-// Every flag for where it works and every field of Config that is text, a number, a time or a
-// switch is shown, with the value that it has in effect.
+// Every flag of the location is shown with its effective value, and so is every field of Config
+// that is a text, a number, a duration or a switch.
 func TestConfigShowsEverySetting(t *testing.T) {
 	clean(t)
 	shown := configured(t, "--endpoint", "http://localhost:1")
@@ -79,13 +79,13 @@ func TestConfigNamesTheSourceOfASetting(t *testing.T) {
 		{"old-event-format", "true", "--layout"},
 		{"config", file, "--config"},
 		{"region", defaultRegion, byDefault},
-		{"credentials", "any, as the endpoint is not AWS's", byDefault},
+		{"credentials", "any, because the endpoint is not AWS", byDefault},
 	} {
 		if got := shown[want.Key]; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	// The endpoint of the file is not the one in use.
+	// The endpoint of the file is not used.
 	other := configured(t, "--config", file, "--data", "/elsewhere")
 	if got := other["endpoint"]; got.Value != "" || got.Source != byDefault {
 		t.Errorf("the endpoint of a folder is %+v", got)
@@ -104,7 +104,7 @@ func TestConfigShowsWhatTheSDKFinds(t *testing.T) {
 	for _, want := range []settingResult{
 		{"aws", "true", "--aws"},
 		{"region", "eu-north-1", "the AWS SDK"},
-		{"credentials", "those that the AWS SDK finds", "$AWS_ACCESS_KEY_ID"},
+		{"credentials", "found by the AWS SDK", "$AWS_ACCESS_KEY_ID"},
 	} {
 		if got := shown[want.Key]; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -142,7 +142,7 @@ func TestConfigMasksSecrets(t *testing.T) {
 	}
 }
 
-// It neither makes a folder nor connects.
+// The command neither creates a folder nor connects.
 func TestConfigOpensNothing(t *testing.T) {
 	clean(t)
 	folder := filepath.Join(t.TempDir(), "none")

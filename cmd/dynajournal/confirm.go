@@ -14,9 +14,9 @@ type confirmCommand struct {
 	Channel       string `required:"" placeholder:"C" help:"Channel that confirms the event."`
 }
 
-// Help is shown below the help of the flags.
+// Help returns the text below the help of the flags.
 func (*confirmCommand) Help() string {
-	return "Only the older layouts have confirmations: give --layout. The command recovers the persistence id " +
+	return "Only the older layouts have confirmations: set --layout. The command recovers the persistence id " +
 		"first. Confirming an event again changes nothing."
 }
 

@@ -78,7 +78,7 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 func TestBenchHasTheKeysOfTheContract(t *testing.T) {
 	testsize.NeedsLong(t, "it measures for a second")
 	clean(t)
-	t.Setenv(asCommand, "1") // for the engine, which it starts as a process of its own
+	t.Setenv(asCommand, "1") // for the engine, which runs in its own process
 	found := must(t, "bench", "--quick", "--only", "recover-5")
 	var names []string
 	for _, r := range found {
@@ -98,7 +98,7 @@ func TestBenchHasTheKeysOfTheContract(t *testing.T) {
 func TestBenchCountsWhatTheNetworkCarries(t *testing.T) {
 	testsize.NeedsLong(t, "it measures for some seconds")
 	clean(t)
-	t.Setenv(asCommand, "1") // for the engine and the network, which are processes of their own
+	t.Setenv(asCommand, "1") // for the engine and the network, which run in their own processes
 	found := must(t, "bench", "--quick", "--only", "network-cold", "--network", "--network-p50", "1ms",
 		"--network-p99", "2ms")
 	figures := map[string]map[string]any{}
@@ -137,7 +137,7 @@ func TestBenchRefusesUnknownWorkloads(t *testing.T) {
 	}
 }
 
-func TestOutputIsJSONWhereItIsNoTerminal(t *testing.T) {
+func TestOutput_JSONWithoutTerminal(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
 	if got := must(t, "highest", "a"); len(got) != 1 || got[0]["highest"] != 1.0 {
@@ -198,8 +198,8 @@ func TestAppendExpects(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x", "--expect", "1")
 	o := invoke(t.Context(), "", "append", "a", "--string", "y", "--expect", "7")
-	if o.status != statusFailed || !strings.Contains(o.err, "sequence number 7 was expected") ||
-		!strings.Contains(o.err, "but 2 is") || o.out != "" {
+	if o.status != statusFailed || !strings.Contains(o.err, "expected next sequence number 7") ||
+		!strings.Contains(o.err, "got 2; nothing written") || o.out != "" {
 		t.Errorf("%+v", o)
 	}
 	if got := numbers(t, must(t, "events", "a"), "sequence_nr"); !reflect.DeepEqual(got, []int64{1}) {
@@ -319,7 +319,7 @@ func TestTablesUpdateReportsWhatItAddedAndWhatItCosts(t *testing.T) {
 	}
 }
 
-func TestNoTableIsMadeForAnEmptyPersistenceID(t *testing.T) {
+func TestRun_EmptyPersistenceIDCreatesNoTable(t *testing.T) {
 	clean(t)
 	o := invoke(t.Context(), "", "append", "", "--string", "x")
 	if want := "dynajournal: append: the persistence id must not be empty\n"; o.status != statusUsage || o.err != want {
@@ -334,7 +334,7 @@ func TestNoTableIsMadeForAnEmptyPersistenceID(t *testing.T) {
 	}
 }
 
-func TestFailuresAreOneLineAndAStatus(t *testing.T) {
+func TestFail_OneLineAndStatus(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	must(t, "tables", "create")
@@ -359,9 +359,9 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		"a flag without its value": {[]string{"append", "a", "--string"}, statusUsage, "--string"},
 		"a number that is none":    {[]string{"events", "a", "--from", "x"}, statusUsage, "--from"},
 		"no event": {[]string{"append", "a"}, statusUsage,
-			"dynajournal: append: there is no event"},
+			"dynajournal: append: no event is given"},
 		"bytes that are not base64": {[]string{"append", "a", "--bytes-base64", "%"}, statusUsage,
-			"--bytes-base64, number 1"},
+			"--bytes-base64 number 1"},
 		"JSON that is none": {[]string{"append", "a", "--json", "-"}, statusUsage,
 			"- is not a JSON value"},
 		"a file that does not exist": {[]string{"append", "a", "--json", "/does/not/exist"}, statusUsage,
@@ -372,9 +372,9 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		"a negative sequence number": {[]string{"events", "a", "--from", "-1"}, statusUsage,
 			"must not be negative"},
 		"delete without a number": {[]string{"delete", "a"}, statusUsage, "--to"},
-		"purge without yes":       {[]string{"purge", "a"}, statusUsage, "dynajournal: purge: it removes"},
+		"purge without yes":       {[]string{"purge", "a"}, statusUsage, "dynajournal: purge: this removes"},
 		"tables delete without yes": {[]string{"tables", "delete"}, statusUsage,
-			"dynajournal: tables delete: it deletes"},
+			"dynajournal: tables delete: this deletes"},
 		"provisioned without capacity": {[]string{"tables", "create", "--billing", "provisioned"},
 			statusUsage, "--rcu"},
 		"capacity on demand": {[]string{"tables", "create", "--rcu", "1"}, statusUsage,
@@ -417,7 +417,7 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		"an unknown output": {[]string{"--output", "xml", "highest", "a"}, statusUsage, "--output"},
 		"an unknown layout": {[]string{"--layout", "x", "highest", "a"}, statusUsage, "--layout"},
 		"a command of today's layout": {[]string{"--layout", "naive", "purge", "a", "--yes"}, statusUsage,
-			"does not work on --layout naive"},
+			"does not support --layout naive"},
 		"marking in today's layout": {[]string{"delete", "a", "--to", "1", "--mark"}, statusUsage,
 			"can't mark events"},
 		"confirming in today's layout": {[]string{"confirm", "a", "--seq", "1", "--channel", "c"},
@@ -449,11 +449,11 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 			"table"},
 		"no tables to verify": {append([]string{"verify"}, noTables...), statusFailed, "tables create"},
 		"no tables to delete": {append([]string{"tables", "delete", "--yes"}, noTables...),
-			statusFailed, "neither of them exists"},
+			statusFailed, "neither the journal table nor the snapshot table exists"},
 		"serving another's endpoint": {[]string{"serve", "--endpoint", "http://localhost:1"}, statusUsage,
-			"embedded engine only"},
+			"needs an embedded engine"},
 		"the demo at another's endpoint": {[]string{"demo", "--endpoint", "http://localhost:1"}, statusUsage,
-			"embedded engine only"},
+			"needs an embedded engine"},
 		"an address that can't be had": {[]string{"serve", "--memory", "--addr", "192.0.2.1:0"},
 			statusFailed, "listen on"},
 		"an address that can't be": {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"},
@@ -474,7 +474,7 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 	}
 }
 
-func TestAllowKeyLetsAFileHaveAnExtensionsKey(t *testing.T) {
+func TestLocation_AllowKey(t *testing.T) {
 	clean(t)
 	conf := fileOf(t, `akka.persistence.journal.plugin = "app-journal"
 app-journal = ${dynamodb-journal}
@@ -491,7 +491,7 @@ app-journal { journal-table = "orders", stream-endpoint = "http://localhost:8000
 	}
 }
 
-// What a refused write has left is shown and is no failure, unless it is asked for.
+// Remains of a refused write are shown. They are not a failure, unless --severity left-over is set.
 func TestVerifyBySeverity(t *testing.T) {
 	clean(t)
 	appendMany(t, "leftover", 1)
@@ -524,7 +524,7 @@ func TestVerifyBySeverity(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatRefusesIsAFailure(t *testing.T) {
+func TestFail_EndpointRefuses(t *testing.T) {
 	clean(t)
 	o := invoke(t.Context(), "", "--endpoint", "http://127.0.0.1:1", "highest", "a")
 	if o.status != statusFailed || !strings.HasPrefix(o.err, "dynajournal: highest: ") ||
@@ -533,7 +533,7 @@ func TestAnEndpointThatRefusesIsAFailure(t *testing.T) {
 	}
 }
 
-func TestAFolderInUseIsAFailure(t *testing.T) {
+func TestFail_FolderInUse(t *testing.T) {
 	clean(t)
 	w := location{Layout: layoutCurrent}
 	p, err := w.open(t.Context(), nil)
@@ -551,7 +551,7 @@ func TestAFolderInUseIsAFailure(t *testing.T) {
 	}
 }
 
-func TestAnInterruptIsAFailureOnOneLine(t *testing.T) {
+func TestFail_Interrupt(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -568,7 +568,7 @@ func TestAnInterruptIsAFailureOnOneLine(t *testing.T) {
 	}
 }
 
-func TestAnOutputThatFailsIsAFailure(t *testing.T) {
+func TestFail_Output(t *testing.T) {
 	clean(t)
 	var errs strings.Builder
 	if status := run(t.Context(), []string{"version"},
@@ -589,10 +589,10 @@ func TestMessagesStayOnOneLine(t *testing.T) {
 	}
 }
 
-func TestHelpNamesTheExitStatuses(t *testing.T) {
+func TestHelp_ExitStatuses(t *testing.T) {
 	clean(t)
 	if o := invoke(t.Context(), "", "--help"); !strings.Contains(o.out,
-		"Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage") {
+		"Exit status: 0 success; 1 failure, or something was found; 2 wrong usage") {
 		t.Error(o.out)
 	}
 }

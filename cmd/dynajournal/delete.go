@@ -7,14 +7,14 @@ import (
 
 type deleteCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
-	To            int64  `required:"" placeholder:"N" help:"Last sequence number to delete. One beyond the highest deletes up to the highest."`
+	To            int64  `required:"" placeholder:"N" help:"Last sequence number to delete. A number beyond the highest deletes up to the highest."`
 	Mark          bool   `help:"Only mark the events as deleted, in the older layouts that have such marks. Default: remove them."`
 }
 
 // Help returns the text below the help of the flags.
 func (*deleteCommand) Help() string {
-	return "The command recovers the persistence id, which fences all other writers, and deletes. The highest " +
-		"sequence number stays."
+	return "The command recovers the persistence id, which fences all other " +
+		"writers, and then deletes. The highest sequence number does not change."
 }
 
 // deletedResult is the result of a deletion.

@@ -34,8 +34,8 @@ func (demoCommand) Run(ctx context.Context, s *session) (err error) {
 	return demo.Run(ctx, options)
 }
 
-// afterDemo returns the commands to try after the demo: with the data that it leaves, if it leaves
-// any.
+// afterDemo returns the commands to try after the demo. They use the demo's data if it is in a
+// folder.
 func afterDemo(l *location) []string {
 	if l.Data == "" {
 		return []string{"dynajournal demo --data ./demo", "dynajournal append cart-1 --string opened",

@@ -15,7 +15,7 @@ type eventsCommand struct {
 	From          int64  `placeholder:"N" help:"First sequence number. Default: the first that is stored."`
 	To            *int64 `placeholder:"N" help:"Last sequence number; 0 shows none. Default: the last that is stored."`
 	Max           *int64 `placeholder:"N" help:"Show at most N events; 0 shows none. Default: all."`
-	SkipMissing   bool   `help:"Continue past events that are missing. Default: end with an error there."`
+	SkipMissing   bool   `help:"Continue after missing events. Default: stop at a missing event, with an error."`
 }
 
 // eventResult is an event.
@@ -32,7 +32,7 @@ type eventResult struct {
 	Time     time.Time         `json:"time,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Tags     []string          `json:"tags,omitempty"`
-	// Deleted and Confirmations are set in the older layouts, which alone have them.
+	// Deleted and Confirmations are set only in the older layouts.
 	Deleted       *bool    `json:"deleted,omitzero"`
 	Confirmations []string `json:"confirmations,omitzero"`
 }
@@ -81,7 +81,7 @@ func (c *eventsCommand) Run(ctx context.Context, s *session) error {
 		switch {
 		case c.To == nil:
 		case *c.To == 0:
-			window.Limit = c.To // no event has the number 0 or a lower one
+			window.Limit = c.To // no event has a number below 1
 		default:
 			window.To = *c.To
 		}

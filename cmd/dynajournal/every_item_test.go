@@ -82,7 +82,8 @@ func (p *plantedItems) snapshot(pid string, seq int64, more itemValues) {
 	}, more))
 }
 
-// everyItem returns an item of every kind that a journal can hold, and in which persistence ids.
+// everyItem returns an item of every kind that a journal can contain, and the persistence ids of
+// these items.
 func everyItem() (items *plantedItems, pids []string) {
 	p := &plantedItems{keys: layout.Keys{Journal: "journal", Shards: 10}}
 	soon := time.Now().Add(20 * time.Hour).Unix()
@@ -94,7 +95,7 @@ func everyItem() (items *plantedItems, pids []string) {
 		"time": numberValue(1_700_000_000_000_001), "tags": &types.AttributeValueMemberSS{Value: []string{"blue", "red"}},
 		"meta": &types.AttributeValueMemberM{Value: itemValues{"tenant": stringValue("a"), "none": stringValue("")}},
 	})
-	// More metadata and tags than this project writes.
+	// Metadata and tags that this project does not write.
 	p.event("described", 1, itemValues{
 		"time": numberValue(1), "tags": &types.AttributeValueMemberSS{Value: []string{strings.Repeat("t", 3000)}},
 		"meta": &types.AttributeValueMemberM{Value: itemValues{"tenant": stringValue(strings.Repeat("m", 3000))}},
@@ -105,11 +106,11 @@ func everyItem() (items *plantedItems, pids []string) {
 		p.oldEvent("old", 2+i, member(i))
 	}
 	p.event("atomic", 4, itemValues{"idx": numberValue(0), "cnt": numberValue(0)})
-	p.event("atomic", 5, member(0)) // its other members are missing: it was never whole
+	p.event("atomic", 5, member(0)) // other members are missing: the write was never complete
 	p.oldEvent("old", 1, nil)
 	p.event("old", 5, nil)
 
-	// A deletion of this project: tombstones, and a low mark that cuts an atomic write.
+	// A deletion by this project: tombstones, and a low mark inside an atomic write.
 	for seq := int64(1); seq <= 3; seq++ {
 		p.journal = append(p.journal, p.keys.EncodeTombstone("cut", seq, soon))
 	}
@@ -119,7 +120,7 @@ func everyItem() (items *plantedItems, pids []string) {
 		"low": numberValue(4), "removed": numberValue(4),
 		"cut_start": numberValue(3), "cut_cnt": numberValue(2), "cut_writer": stringValue("writer-of-cut"),
 	})
-	// A deletion of a JVM, which leaves nothing, and marks in several shards.
+	// A deletion by a JVM, which leaves no tombstones, and marks in several shards.
 	p.event("deleted", 101, nil)
 	p.mark("SL", "deleted", 0, 50, nil)
 	p.mark("SL", "deleted", 1, 101, nil)
@@ -138,7 +139,7 @@ func everyItem() (items *plantedItems, pids []string) {
 	p.journal = append(p.journal, p.keys.EncodeSeal("closed", 2), p.keys.EncodeSeal("closed", 6))
 	p.event("closed", 3, nil)
 	p.event("closed", 5, nil)
-	// Nothing but marks.
+	// Only marks.
 	p.mark("SL", "gone", 0, 11, itemValues{"removed": numberValue(11)})
 	p.mark("SL", "purged", 0, 8, expires)
 	p.mark("SH", "purged", 0, 0, expires)
@@ -196,7 +197,7 @@ func (p *plantedItems) plant(t *testing.T) {
 	})
 	large := fmt.Sprintf("%q", bytes.Repeat([]byte("state "), 150_000))
 	if o := invoke(t.Context(), large, "snapshot", "save", "snapshots", "--seq", "4", "--json", "-"); o.status != statusDone {
-		t.Fatal(o.err) // it is split over several items
+		t.Fatal(o.err) // the snapshot is split into several items
 	}
 }
 

@@ -14,23 +14,23 @@ import (
 type exportCommand struct {
 	Args        []string `arg:"" name:"pid… file" help:"Persistence ids, and the file as the last argument."`
 	All         bool     `help:"Export all persistence ids, which a scan of the table finds."`
-	SkipMissing bool     `help:"Export also persistence ids of which events are missing, with these numbers closed. Default: leave them out, with an error."`
+	SkipMissing bool     `help:"Also export persistence ids with missing events, and close the missing numbers. Default: leave these ids out, with an error."`
 	Parallel    int      `placeholder:"N" default:"10" help:"Read N persistence ids at the same time. Default: 10."`
 }
 
 // Help returns the text below the help of the flags.
 func (*exportCommand) Help() string {
-	return "Persistence ids are exported as they are stored; payloads are not decoded. The file gets its name " +
-		"when it is complete. Until then it has a temporary name, and the same command continues after the " +
-		"persistence ids that are in it. An existing file is not overwritten. Of two exports to one file " +
-		"at the same time the second fails at once. At the end the file is read back and compared with " +
-		"what was read from the journal, by count and checksum. An import of the same content prints the " +
-		"same checksum. With --all, a persistence id is found by what the journal has of it. Name one that has only " +
-		"snapshots."
+	return "Items are exported as they are stored; payloads are not decoded. The file has a " +
+		"temporary name until it is complete. After an interruption, run the same command again: it " +
+		"continues after the persistence ids in the temporary file. An existing file is not " +
+		"overwritten. If two exports write to one file at the same time, the second one fails " +
+		"at once. At the end the file is read back and compared with the data from the journal, " +
+		"by count and checksum. An import of the same content prints the same checksum. --all " +
+		"finds the persistence ids in the journal table: name an id that has only snapshots."
 }
 
-// exportedResult has what was exported. The checksum depends only on the content of the archive, so
-// the same content has the same checksum wherever it is imported and exported again.
+// exportedResult is the result of an export. Checksum depends only on the content of the archive:
+// the same content has the same checksum, even after an import and another export.
 type exportedResult struct {
 	copiedResult
 
@@ -39,7 +39,8 @@ type exportedResult struct {
 
 func (r exportedResult) text() string { return r.copiedResult.text() + ", checksum " + r.Checksum }
 
-// copiedResult counts what was exported, imported or migrated.
+// copiedResult counts the persistence ids, events and snapshots of an export, an import or a
+// migration.
 type copiedResult struct {
 	PersistenceIDs int64 `json:"persistence_ids"`
 	Events         int64 `json:"events"`
@@ -59,17 +60,17 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 	case c.Parallel < 1:
 		return usagef("--parallel must be at least 1")
 	case name == "":
-		return usagef("the file needs a name")
+		return usagef("the name of the file must not be empty")
 	}
-	// The lock is of the file, not of its part: an export of other persistence ids has another
-	// part.
+	// The lock is on the name of the file, not on the unfinished part: exports of different
+	// persistence ids have different parts.
 	guard, err := filelock.Acquire(name + ".partial.lock")
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer guard.Release()
 	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("%s is there already: give another name, or remove it first", name)
+		return fmt.Errorf("%s already exists: give another name, or remove it first", name)
 	}
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
 		total := int64(unknownTotal)
@@ -94,7 +95,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if len(e.unreadable) > 0 {
-			return &partialError{fmt.Errorf("%d persistence ids or snapshots are missing or can't be read, and are left out, the first: %w", len(e.unreadable), e.unreadable[0])}
+			return &partialError{fmt.Errorf("left out %d persistence ids or snapshots that are missing or can't be read, the first: %w", len(e.unreadable), e.unreadable[0])}
 		}
 		return nil
 	})

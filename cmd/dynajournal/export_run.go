@@ -19,8 +19,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/newfile"
 )
 
-// partial returns the name of an unfinished export. It differs for another journal and for other
-// persistence ids, so that no export continues that of other content.
+// partial returns the file name of an unfinished export. The name depends on the journal and the
+// persistence ids, so that an export only continues an export of the same content.
 func (w *location) partial(name string, pids []string) string {
 	of := fmt.Sprintf("%q %q %q %q %q %q %q", w.Endpoint, w.Region, w.Data, w.JournalTable, w.SnapshotTable,
 		w.JournalName, pids)
@@ -28,23 +28,22 @@ func (w *location) partial(name string, pids []string) string {
 	return fmt.Sprintf("%s.%x.partial", name, sum[:4])
 }
 
-// exportRun writes persistence ids into a file one after the other, each completely, while others
-// are being read.
+// exportRun writes persistence ids into a file, one after the other, while it reads others.
 type exportRun struct {
 	journal *dynajournal.Journal
-	// listed reports whether the journal listed the persistence ids. Otherwise an invalid one is a
-	// mistake of the user.
+	// listed reports whether the journal listed the persistence ids. Otherwise an invalid id is the
+	// user's mistake.
 	listed bool
 	// skipMissing reports whether numbers at which events are missing are exported as closed.
 	// Otherwise their persistence ids are left out.
 	skipMissing bool
 
 	shown *progress
-	known map[idKey]bool // ids in the file; true for those of an earlier run
+	known map[idKey]bool // ids in the file; true if an earlier run wrote the id
 
-	mu         sync.Mutex // held while a persistence id is written
+	mu         sync.Mutex // locked while a persistence id is written
 	out        *archive.Writer
-	sums       map[idKey]archive.Checksum // of the ids of this run, as they were read
+	sums       map[idKey]archive.Checksum // of the ids of this run, as read from the journal
 	events     int64
 	unreadable []error
 }
@@ -57,7 +56,7 @@ func keyOf(pid string) idKey {
 	return idKey(sum[:])
 }
 
-// file exports to the file partial, and renames it when it is complete and was read back.
+// file exports to the file partial, reads it back, and renames it to name.
 func (e *exportRun) file(
 	ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int,
 ) (_ archive.Contents, err error) {
@@ -101,16 +100,16 @@ func (e *exportRun) file(
 	return exported, nil
 }
 
-// errOther is returned if the file does not have the content that was read from the journal.
-var errOther = errors.New("it does not hold what was read from the journal")
+// errOther reports that the file differs from the data read from the journal.
+var errOther = errors.New("the archive differs from the data read from the journal")
 
-// readBack reads the file, and compares it with what this run has read from the journal.
-// Persistence ids of an earlier run are checked by the checksums of their blocks only.
+// readBack compares the file with the data that this run read from the journal. Persistence ids of
+// an earlier run are only checked by the checksums of their blocks.
 func (e *exportRun) readBack(f io.ReadSeeker, written archive.Totals) (archive.Contents, error) {
 	found, err := archive.Check(f, math.MaxInt64, func(pid string, sum archive.Checksum) error {
 		want, ok := e.sums[keyOf(pid)]
 		if ok && want != sum {
-			return fmt.Errorf("%w: %q has the checksum %s, not %s", errOther, pid, sum, want)
+			return fmt.Errorf("%w: %q has checksum %s, want %s", errOther, pid, sum, want)
 		}
 		delete(e.sums, keyOf(pid))
 		return nil
@@ -119,14 +118,14 @@ func (e *exportRun) readBack(f io.ReadSeeker, written archive.Totals) (archive.C
 	case err != nil:
 		return found, err
 	case found.Totals != written:
-		return found, fmt.Errorf("%w: it has %+v, not %+v", errOther, found.Totals, written)
+		return found, fmt.Errorf("%w: it has totals %+v, want %+v", errOther, found.Totals, written)
 	case len(e.sums) > 0:
 		return found, fmt.Errorf("%w: %d persistence ids are missing", errOther, len(e.sums))
 	}
 	return found, nil
 }
 
-// begin begins the archive, or continues after the complete part of an unfinished one.
+// begin starts the archive, or continues after the complete part of an unfinished one.
 func (e *exportRun) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
 	begun, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[keyOf(pid)] = true })
 	fresh := errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrTruncated)
@@ -137,10 +136,10 @@ func (e *exportRun) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
 		begun.Size = 0
 	}
 	if err := f.Truncate(begun.Size); err != nil {
-		return nil, fmt.Errorf("cut it: %w", err)
+		return nil, fmt.Errorf("truncate the archive: %w", err)
 	}
 	if _, err := f.Seek(begun.Size, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("write behind it: %w", err)
+		return nil, fmt.Errorf("seek to the end of the archive: %w", err)
 	}
 	if fresh {
 		return archive.NewWriter(out)
@@ -173,14 +172,14 @@ func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], para
 	return group.Wait()
 }
 
-// heldBytes is how much of a persistence id is read before it is written.
+// heldBytes limits the bytes of a persistence id that are read before its first write.
 const heldBytes = 1 << 20
 
 // nextRecord returns the next record of a persistence id. It reports false after the last one.
 type nextRecord func() (dynajournal.Record, error, bool)
 
-// one exports one persistence id: it reads the beginning while others are being written, and then
-// writes the beginning and the rest.
+// one exports one persistence id. It reads the first records without the lock, while other ids are
+// written. Then it writes them, and reads and writes the rest.
 func (e *exportRun) one(ctx context.Context, pid string) error {
 	next, stop := iter.Pull2(e.journal.Records(ctx, pid, dynajournal.RecordsOptions{SkipMissing: e.skipMissing}))
 	defer stop()
@@ -212,8 +211,8 @@ func readBeginning(next nextRecord) ([]dynajournal.Record, error) {
 	return held, nil
 }
 
-// write writes a persistence id: the records that are held, the rest, and the snapshots. The caller
-// holds mu.
+// write writes a persistence id: the records in held, the records that follow, and the snapshots.
+// The caller holds mu.
 func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Record, next nextRecord) error {
 	read, events, behind, purged := archive.NewDigest(pid, 0), int64(0), int64(0), int64(0)
 	if err := e.out.Begin(pid); err != nil {
@@ -259,7 +258,7 @@ func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Re
 	return e.out.End()
 }
 
-// leaveOut stores the error of a persistence id that can't be read.
+// leaveOut records the error of a persistence id or snapshot that can't be read.
 func (e *exportRun) leaveOut(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -269,7 +268,8 @@ func (e *exportRun) leaveOut(err error) {
 // recordOverhead is the approximate memory of a record, besides its bytes.
 const recordOverhead = 256
 
-// damaged finds the snapshots again that an earlier run has left out of the file.
+// damaged records the damaged snapshots of a persistence id that an earlier run exported: that run
+// left them out of the file.
 func (e *exportRun) damaged(ctx context.Context, pid string) error {
 	for _, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		damaged := new(dynajournal.DamagedSnapshotError)
@@ -285,9 +285,9 @@ func (e *exportRun) damaged(ctx context.Context, pid string) error {
 	return nil
 }
 
-// snapshots writes the snapshots of a persistence id, and returns the number of the newest one,
-// which may be one that can't be read. Snapshots up to the number purged are left over from a
-// purge. The caller holds mu.
+// snapshots writes the snapshots of a persistence id. It returns the sequence number of the newest
+// one, even if that one can't be read. Snapshots up to purged are remains of a purge. The caller
+// holds mu.
 func (e *exportRun) snapshots(ctx context.Context, pid string, purged int64, read *archive.Digest) (int64, error) {
 	newest, criteria := int64(0), dynajournal.SnapshotCriteria{}
 	if purged > 0 {

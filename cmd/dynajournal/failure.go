@@ -22,15 +22,15 @@ const (
 	statusUsage  = 2
 )
 
-// usageError is a wrong command line or configuration.
+// usageError reports a wrong command line or configuration.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// partialError is that of a command over many persistence ids that failed for some of them,
-// whatever it failed for.
+// partialError reports that some of several persistence ids failed. The exit status is
+// statusFailed, whatever the cause.
 type partialError struct{ err error }
 
 func (e *partialError) Error() string { return e.err.Error() }
@@ -47,8 +47,8 @@ func (e *flagError) Error() string { return e.text }
 
 func (e *flagError) Unwrap() error { return e.err }
 
-// namedByFlag returns an error that names the flag whose value was refused, where the flag has the
-// name of the field that it sets: whoever types a command knows no fields.
+// namedByFlag replaces the name of a refused field in an error with the name of its flag, if a flag
+// sets the field: the user of a command does not know the fields.
 func namedByFlag(err error, flags []*kong.Flag) error {
 	refused, ok := errors.AsType[*dynajournal.ArgumentError](err)
 	if !ok {
@@ -86,8 +86,8 @@ func fail(w io.Writer, what string, err error) int {
 	return statusFailed
 }
 
-// oneLine replaces line breaks and control characters, so that the text is one line and no terminal
-// command.
+// oneLine replaces line breaks and control characters, so that the text is one line and can't
+// contain terminal commands.
 func oneLine(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	return strings.Map(func(r rune) rune {

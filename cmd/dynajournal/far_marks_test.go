@@ -15,7 +15,7 @@ import (
 
 // TestCommandsWorkWithMarksFarFromTheEvents puts marks that are far from the only events.
 func TestCommandsWorkWithMarksFarFromTheEvents(t *testing.T) {
-	testsize.NeedsLong(t, "TestNoMarkMakesAnOperationRunOnForEver does the same without the command")
+	testsize.NeedsLong(t, "TestFarMarks_RequestsAreBounded does the same without the command")
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	for _, c := range []struct {

@@ -14,13 +14,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// ownMounts names the environment variable of a test that runs in a name space of mounts of its
-// own.
+// ownMounts names the environment variable of a test that runs in its own mount namespace.
 const ownMounts = "DYNAJOURNAL_TEST_OWN_MOUNTS"
 
-// smallDisk mounts a disk of the size, of a form as "4m", and returns its folder. It needs the
-// rights to mount, and a process of its own: the test runs again in one, and ends in this one, for
-// which the folder is empty.
+// smallDisk mounts a disk of the size, such as "4m", and returns its folder. Mounting needs a mount
+// namespace, in which hasOwnMounts runs the test again. In the process without one, smallDisk
+// returns an empty string, and the test has passed.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if !hasOwnMounts(t) {
@@ -29,9 +28,8 @@ func smallDisk(t *testing.T, size string) string {
 	return mountDisk(t, "size="+size)
 }
 
-// hasOwnMounts reports whether the process has a mount name space of its own. Otherwise it runs the
-// test again, with the flags, in a process that has one. It skips the test where that is not
-// possible.
+// hasOwnMounts reports whether the process has its own mount namespace. Otherwise it runs the test
+// again, with the flags, in a process that has one. It skips the test if that is not possible.
 func hasOwnMounts(t *testing.T, flags ...string) bool {
 	t.Helper()
 	if os.Getenv(ownMounts) != "" {
@@ -73,7 +71,7 @@ func exitless(err error) bool {
 	return err != nil && !ended
 }
 
-func TestAFullDiskEndsServeAndLosesNothing(t *testing.T) {
+func TestServe_StopsOnFullDisk(t *testing.T) {
 	testsize.NeedsLong(t, "it fills a disk")
 	clean(t)
 	disk := smallDisk(t, "4m")
@@ -121,7 +119,7 @@ func TestAFullDiskEndsServeAndLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
+func TestReadOnlyDisk_IsNotInUse(t *testing.T) {
 	clean(t)
 	disk := smallDisk(t, "16m")
 	if disk == "" {
@@ -138,10 +136,10 @@ func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
 	}
 }
 
-// There is no space on the disk for the first event of an id. If the engine showed the event
-// anyway, the journal would take it for the one whose response was lost, and acknowledge an event
-// that is gone after a restart.
-func TestAFirstEventThatIsRejectedByAFullDiskIsNotAcknowledged(t *testing.T) {
+// The disk has no space for the first event of an id. If the engine showed the event anyway, the
+// journal would assume that only the response was lost, and would acknowledge an event that is gone
+// after a restart.
+func TestFullDisk_RejectedFirstEvent(t *testing.T) {
 	testsize.NeedsLong(t, "it fills a disk")
 	clean(t)
 	disk := smallDisk(t, "4m")

@@ -29,8 +29,8 @@ var (
 		"the command that fills them, such as one of another version; this one if empty")
 )
 
-// hangTime is after how long a command that does not end is killed. A command that hangs is a
-// failure only while there is space on the disk.
+// hangTime is how long a command may run before it is killed. A command that hangs is a failure
+// only while the disk has space.
 const hangTime = 5 * time.Second
 
 // diskRun fills one disk.
@@ -41,9 +41,9 @@ type diskRun struct {
 	plan   []string // the random choices, for a failure
 
 	lock sync.Mutex
-	// stored counts the acknowledged events by persistence id. unknown counts the events that may
-	// also be stored: that of a call that failed, and all of a command that was killed before it
-	// reported any.
+	// stored counts the acknowledged events of each persistence id.
+	// unknown counts the events that may also be stored: the event of a failed call, and all events
+	// of a command that was killed before it reported any.
 	stored, unknown map[string]int
 }
 
@@ -52,7 +52,7 @@ type diskTotals struct {
 	runs, served, fullBefore, neverStored, stored, fewer, none, more, unusable int
 }
 
-// randomOf returns a source whose first numbers differ between seeds that are neighbours.
+// randomOf returns a source whose first numbers differ between adjacent seeds.
 func randomOf(seed uint64) *rand.Rand {
 	return rand.New(rand.NewChaCha8([32]byte(binary.BigEndian.AppendUint64(make([]byte, 24), seed))))
 }
@@ -63,7 +63,7 @@ func (d *diskRun) planned(format string, args ...any) {
 
 func (d *diskRun) chance(percent int) bool { return d.random.IntN(100) < percent }
 
-// moment is a random time within a run's filling.
+// moment returns a random time while a run fills the disk.
 func (d *diskRun) moment() time.Duration {
 	return time.Duration(d.random.Int64N(int64(400 * time.Millisecond)))
 }
@@ -90,8 +90,8 @@ func (d *diskRun) count(pid, out string, unknown int) {
 	d.unknown[pid] += unknown
 }
 
-// appendAlone runs a command that appends to pid, killed when the context ends, and reports whether
-// it was done.
+// appendAlone runs a command that appends to pid, and kills it when the context ends. It reports
+// whether the command succeeded.
 func (d *diskRun) appendAlone(ctx context.Context, random *rand.Rand, pid string, size int) bool {
 	line := d.appendLine(random, pid, size)
 	p := d.process(ctx, append([]string{"--data", d.engine()}, line...)...)
@@ -121,7 +121,8 @@ func (d *diskRun) appendLine(random *rand.Rand, pid string, size int) []string {
 	return line
 }
 
-// fillByCommands appends from several processes, one after the other and at once; some are killed.
+// fillByCommands appends from several processes, sequentially and concurrently. Some of them are
+// killed.
 func (d *diskRun) fillByCommands(size int) {
 	var writers sync.WaitGroup
 	for writer := range 1 + d.random.IntN(3) {
@@ -146,8 +147,8 @@ func (d *diskRun) fillByCommands(size int) {
 	writers.Wait()
 }
 
-// fillByServing serves the folder and appends from several writers. The server is killed,
-// terminated, or ends by itself.
+// fillByServing serves the folder and appends from several writers. The server is killed, is
+// terminated, or stops by itself.
 func (d *diskRun) fillByServing(size int) {
 	how := d.random.IntN(3)
 	d.planned("serve, its end %s", []string{"kill", "SIGTERM", "its own, killed in the end"}[how])
@@ -210,7 +211,7 @@ func (d *diskRun) fillByServing(size int) {
 	}
 }
 
-// knock runs commands on the full disk; some are killed.
+// knock runs commands on the full disk. Some of them are killed.
 func (d *diskRun) knock(size int) {
 	for range d.random.IntN(3) {
 		pid := fmt.Sprint("sc"[d.random.IntN(2):][:1], d.random.IntN(3))
@@ -273,15 +274,15 @@ func (d *diskRun) events(pid string) (int, error) {
 	return bytes.Count(out, []byte("\n")), err
 }
 
-// check checks that all acknowledged events are stored once there is space, and that the folder can
-// be used.
+// check frees space, and checks that all acknowledged events are stored and that the folder can be
+// used.
 func (d *diskRun) check(total *diskTotals) {
 	fail := func(format string, args ...any) {
 		d.t.Errorf("%s\n  %s", fmt.Sprintf(format, args...), strings.Join(d.plan, "\n  "))
 	}
 	sum := 0
 	for pid := range d.unknown {
-		d.stored[pid] += 0 // an id without acknowledged events is checked too
+		d.stored[pid] += 0 // also check an id without acknowledged events
 	}
 	for pid, stored := range d.stored {
 		sum += stored
@@ -317,9 +318,9 @@ func (d *diskRun) check(total *diskTotals) {
 	}
 }
 
-// Each run fills a disk of its own, of 1 to 16 MB, at its first file or later, by servers or by
-// commands that end, are ended or are killed at any moment. Then it frees space.
-func TestDisksFilledAtRandomLoseNothingAcknowledged(t *testing.T) {
+// Each run fills its own disk, of 1 to 16 MB, at the first file or later. It uses servers or
+// commands that stop, are terminated or are killed at any moment. Then it frees space.
+func TestFullDisk_RandomRuns(t *testing.T) {
 	testsize.NeedsLong(t, "it fills disks")
 	if !hasOwnMounts(t, fmt.Sprint("-disk.runs=", *diskRuns), fmt.Sprint("-disk.seed=", *diskSeed),
 		"-disk.command="+*diskCommand) {

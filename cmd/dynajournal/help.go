@@ -8,24 +8,24 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// description is the head of the help.
+// description is the text at the top of the help.
 const description = `Event sourcing on DynamoDB: a journal that two writers can't break.
 
 Without --endpoint or --aws, commands use an embedded engine with its data in a folder (--data), by default in the user's state directory.
-They use AWS if --region, the file of --config, or the environment has a Region or credentials of AWS.
+They use AWS instead if --region is set, or if the file of --config or the environment has an AWS region or AWS credentials.
 
-Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage or configuration. A failure is one line on stderr.`
+Exit status: 0 success; 1 failure, or something was found; 2 wrong usage or configuration. A failure prints one line on stderr.`
 
 // The flags of location are the same for every command, so only the help of this topic has them.
 const (
-	locationGroup = "Where it works"
+	locationGroup = "Location"
 	locationTopic = "location"
 )
 
 // help prints the help instead of running the command.
 type help bool
 
-// errHelped ends the command line after the help.
+// errHelped stops the parsing of the command line after the help was printed.
 var errHelped = errors.New("help was shown")
 
 // BeforeReset is called if the flag is set.
@@ -40,7 +40,7 @@ func (help) BeforeReset(c *kong.Context) error {
 func (help) IgnoreDefault() {}
 
 type helpCommand struct {
-	Command []string `arg:"" optional:"" help:"Command to explain, or location. Default: what commands there are."`
+	Command []string `arg:"" optional:"" help:"Command to explain, or location. Default: list all commands."`
 }
 
 // Run runs the command.
@@ -82,7 +82,7 @@ func printHelp(options kong.HelpOptions, line *kong.Context) error {
 			end.WriteString("  " + example + "\n")
 		}
 	}
-	end.WriteString("\nThe flags for where it works, such as --data, --endpoint and --aws:\n" +
+	end.WriteString("\nFlags that select the location, such as --data, --endpoint and --aws:\n" +
 		"dynajournal help " + locationTopic + "\n")
 	if line.Selected() == nil {
 		end.WriteString("More about a command: dynajournal help COMMAND\n")
@@ -93,13 +93,13 @@ func printHelp(options kong.HelpOptions, line *kong.Context) error {
 	return nil
 }
 
-// printLocation prints the flags of location alone. The model of the command line is of no use
-// afterwards.
+// printLocation prints only the flags of location. It changes the model of the command line, which
+// can't be used afterwards.
 func printLocation(line *kong.Context) error {
 	for _, flag := range line.Model.Flags {
 		flag.Hidden = flag.Group == nil || flag.Group.Key != locationGroup
 	}
-	line.Model.Help = "Every command has these flags. A flag wins over the environment, and that over --config. " +
+	line.Model.Help = "Every command has these flags. Flags override the environment, which overrides --config. " +
 		"Only one of --endpoint, --data, --memory and --aws can be set."
 	line.Model.Children = nil
 	return kong.DefaultHelpPrinter(kong.HelpOptions{
@@ -110,7 +110,7 @@ func printLocation(line *kong.Context) error {
 // helpWidth is the largest width of the help, in columns.
 const helpWidth = 110
 
-// endsBeforeCommand reports whether a command line fails because it ends before a command.
+// endsBeforeCommand reports whether a command line fails because the command is missing.
 func endsBeforeCommand(parse *kong.ParseError) bool {
 	return parse.Context.Error == nil && hasCommands(parse.Context) &&
 		strings.HasPrefix(parse.Error(), "expected one of ")
@@ -124,8 +124,8 @@ func hasCommands(line *kong.Context) bool {
 	return true
 }
 
-// explain returns an error of the parser as a wrong usage. It says which word is no command, or
-// which argument is missing.
+// explain returns an error of the parser as a usageError. It names the unknown command or the
+// missing argument.
 func explain(line *kong.Context, err error) error {
 	const unexpected, guess = "unexpected argument ", ", did you mean "
 	text := err.Error()

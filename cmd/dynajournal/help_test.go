@@ -20,7 +20,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestTheCommandHelpPrintsWhatTheFlagPrints(t *testing.T) {
+func TestHelp_CommandAndFlagPrintTheSame(t *testing.T) {
 	clean(t)
 	for _, words := range [][]string{nil, {"ids"}, {"tables", "create"}} {
 		byCommand := invoke(t.Context(), "", append([]string{"help"}, words...)...)
@@ -31,9 +31,9 @@ func TestTheCommandHelpPrintsWhatTheFlagPrints(t *testing.T) {
 	}
 }
 
-// A script whose variable with the command is empty must not take the help for a success, as it
-// would with status 0. A person sees the help all the same.
-func TestNoCommandShowsTheHelpAndIsStillAWrongUsageForScripts(t *testing.T) {
+// If a script's variable for the command is empty, the script must not count the help as a success.
+// So the help has a status other than 0.
+func TestHelp_MissingCommandIsWrongUsage(t *testing.T) {
 	clean(t)
 	for _, args := range [][]string{nil, {"--memory"}, {"tables"}} {
 		o := invoke(t.Context(), "", args...)
@@ -44,7 +44,7 @@ func TestNoCommandShowsTheHelpAndIsStillAWrongUsageForScripts(t *testing.T) {
 	}
 }
 
-func TestOnlyTheHelpOfLocationHasItsFlags(t *testing.T) {
+func TestHelp_LocationFlags(t *testing.T) {
 	clean(t)
 	topic := invoke(t.Context(), "", "help", locationTopic)
 	if topic.status != statusDone || topic.err != "" {
@@ -67,7 +67,7 @@ func TestOnlyTheHelpOfLocationHasItsFlags(t *testing.T) {
 	}
 }
 
-func TestAMisspeltWordGetsASuggestion(t *testing.T) {
+func TestHelp_SuggestsForMisspeltWord(t *testing.T) {
 	clean(t)
 	for line, want := range map[string]string{
 		"apend a":          `unknown command "apend": did you mean "append"?`,
@@ -97,7 +97,7 @@ func newParser(t *testing.T) *kong.Kong {
 	return parser
 }
 
-func TestEveryCommandHasExamplesAndEachParses(t *testing.T) {
+func TestHelp_ExamplesParse(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	const columns = 80
 	known := 0

@@ -9,7 +9,7 @@ type highestCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 }
 
-// boundsResult are the sequence numbers of a persistence id.
+// boundsResult has the lowest and the highest sequence number of a persistence id.
 type boundsResult struct {
 	PersistenceID string `json:"persistence_id"`
 	Lowest        int64  `json:"lowest"`

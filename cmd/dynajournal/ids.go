@@ -7,19 +7,19 @@ import (
 )
 
 type idsCommand struct {
-	After    string `placeholder:"PID" help:"Continue after this one, the last of an earlier list. Default: from the beginning."`
+	After    string `placeholder:"PID" help:"Continue after this persistence id, the last one of an earlier list. Default: from the beginning."`
 	Limit    *int   `placeholder:"N" help:"List at most N; 0 lists none. Default: all."`
-	Prefix   string `placeholder:"P" help:"List only those that begin with P. Default: all."`
-	Sorted   bool   `help:"Sort by bytes. The index of a native journal is sorted anyway. Otherwise all ids are held in memory."`
+	Prefix   string `placeholder:"P" help:"List only persistence ids that begin with P. Default: all."`
+	Sorted   bool   `help:"Sort by bytes. The index of a native journal is already sorted. Otherwise the command collects all ids in memory first."`
 	Scan     bool   `help:"Read the whole table instead of the index, which may lag behind."`
-	Details  bool   `help:"Add how many events each has, and when the last one was written, where that is stored. Costs what highest and one event cost for each."`
+	Details  bool   `help:"Add the number of events of each id, and the time of its last event, where it is stored. Costs as much per id as highest and reading one event."`
 	Segments int    `default:"1" placeholder:"N" help:"With a scan: read N parts of the table at once. With more than 1, --after can't continue the list. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.
 func (*idsCommand) Help() string {
-	return "Each persistence id is listed once, also one whose events are all deleted. Purged ones are not " +
-		"listed. The index may lag behind for a moment; --scan does not."
+	return "Each persistence id is listed once, even if all its events are deleted. Purged " +
+		"persistence ids are not listed. The index may lag behind for a moment; --scan does not."
 }
 
 // idResult is a persistence id.
@@ -66,7 +66,7 @@ func (c *idsCommand) usage(l *location) error {
 	case c.Limit != nil && *c.Limit < 0:
 		return usagef("--limit must not be negative")
 	case l.isLegacy() && (c.After != "" || c.Prefix != "" || c.Sorted):
-		return usagef("--layout %s lists its persistence ids by a scan, in no order: --after, --prefix and --sorted are for %s",
+		return usagef("--layout %s lists persistence ids by a scan, unsorted: --after, --prefix and --sorted need --layout %s",
 			l.Layout, layoutCurrent)
 	}
 	return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// idDetails is a persistence id with what is stored of it.
+// idDetails is a persistence id with its number of events and the time of the last one.
 type idDetails struct {
 	PersistenceID string `json:"persistence_id"`
-	// Events is the count of sequence numbers that are not deleted. Some may never have had an
-	// event, as where one was rejected on the JVM.
+	// Events counts the sequence numbers that are not deleted. Some may never have had an event,
+	// for example because a JVM rejected it.
 	Events   int64     `json:"events"`
 	LastTime time.Time `json:"last_time,omitzero"`
 }

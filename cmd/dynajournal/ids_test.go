@@ -39,7 +39,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func TestIDsGoOnAfterTheLast(t *testing.T) {
+func TestIDs_ContinueAfter(t *testing.T) {
 	clean(t)
 	for _, pid := range []string{"b", "a", "c"} {
 		must(t, "append", pid, "--string", "x")

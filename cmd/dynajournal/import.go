@@ -20,12 +20,12 @@ type importCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*importCommand) Help() string {
-	return "The whole file is checked before anything is written. A persistence id must be new, or hold the " +
-		"beginning of the same history: stored events are compared, never overwritten. So run an " +
-		"interrupted import again. A persistence id with different content is refused; the others are " +
-		"imported. After each one the journal is read and compared with the archive, by count and " +
-		"checksum. Exit status 1: they differ. On an embedded engine without tables, the command first " +
-		"makes those of a native journal."
+	return "The whole file is checked before anything is written. A persistence id must be new in the journal, or " +
+		"its stored events must be the beginning of the same history. Stored events are compared, never " +
+		"overwritten, so run an interrupted import again. A persistence id with different content is refused; the " +
+		"others are imported. After each persistence id, the journal is read and compared with the archive, by " +
+		"count and checksum. Exit status 1: a persistence id was refused, or the journal differs from the " +
+		"archive. On an embedded engine without tables, the command first creates the tables of a native journal."
 }
 
 // Run runs the command.
@@ -45,7 +45,8 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file: an archive is read twice, so save it as a file first", c.File)
 	}
-	// What is no archive, or is damaged, is refused before a table is made or an event written.
+	// A file that is damaged or not an archive is refused before a table is created or an event is
+	// written.
 	contents, err := archive.Check(f, dynajournal.DefaultMaxSnapshotBytes, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
@@ -70,7 +71,8 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	})
 }
 
-// report names the persistence ids that were refused, and those that differ.
+// report prints the persistence ids that were refused or that differ from the archive. It returns
+// an error if there are any.
 func (i *importRun) report(s *session) error {
 	for _, err := range i.refused {
 		if err := s.message("refused: %s", oneLine(err.Error())); err != nil {
@@ -112,9 +114,10 @@ func (i *importRun) result() importedResult {
 	}
 }
 
-// importedResult has what was imported and compared: how many of the events and snapshots were
-// written, how many events were in the journal before, and how many persistence ids were refused.
-// The checksum is that of the content of the journal.
+// importedResult counts the persistence ids, events and snapshots that were imported and compared.
+// Written and SnapshotsWritten count the events and snapshots that the journal lacked. AlreadyThere
+// counts events that were in the journal before. Refused counts persistence ids. Checksum is
+// computed from the content of the journal.
 type importedResult struct {
 	exportedResult
 

@@ -11,7 +11,7 @@ import (
 )
 
 // expectation is the content that a journal must have for a persistence id after an import. It is
-// collected from the archive while the id is written, and holds no events.
+// computed from the archive while the id is written, and does not retain events.
 type expectation struct {
 	pid      string
 	contents *archive.Contents
@@ -44,7 +44,7 @@ func (e *expectation) take(item *archive.Item) {
 	}
 }
 
-// errDiffers is returned if the content of a journal is not that of the archive.
+// errDiffers reports that a journal and the archive have different content.
 var errDiffers = errors.New("the journal differs from the archive")
 
 // compare reads the journal and returns the checksum of its content. The content is equal if the
@@ -52,7 +52,7 @@ var errDiffers = errors.New("the journal differs from the archive")
 // of the archive, and its snapshots. Later numbers and other snapshots are ignored.
 //
 // Errors: errDiffers, dynajournal.ErrSnapshotMissing if the journal lacks a snapshot that the low
-// mark relies on, and those of reading.
+// mark relies on, and errors of reading.
 func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (archive.Checksum, error) {
 	found := e.contents.Digest(e.pid)
 	for r, err := range j.Records(ctx, e.pid, dynajournal.RecordsOptions{SkipMissing: true}) {
@@ -81,7 +81,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 	if got == want {
 		return got, e.wantSnapshot(ctx, j)
 	}
-	return got, fmt.Errorf("%w: it has %d events and %d snapshots with the checksum %s, the archive %d and %d with %s",
+	return got, fmt.Errorf("%w: it has %d events and %d snapshots with checksum %s, want %d and %d with checksum %s",
 		errDiffers,
 		found.Events(), found.Snapshots(), got, e.digest.Events(), e.digest.Snapshots(), want)
 }

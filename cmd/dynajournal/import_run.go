@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/archive"
 )
 
-// importRun reads persistence ids from an archive and writes them into a journal: small ones
-// several at the same time, large ones while they are being read.
+// importRun reads persistence ids from an archive and writes them into a journal. It writes several
+// small ones at the same time, and a large one while it is still being read.
 type importRun struct {
 	journal  *dynajournal.Journal
 	in       *archive.Reader
@@ -59,8 +59,8 @@ func (i *importRun) all(ctx context.Context, parallel int) error {
 	return errors.Join(err, group.Wait())
 }
 
-// next reads a persistence id up to heldBytes, and the next item if there is more of it. It returns
-// nil after the last id.
+// next reads a persistence id up to heldBytes. If the id has more items, next also returns the next
+// one. It returns nil after the last id.
 func (i *importRun) next() (*portion, *archive.Item, error) {
 	p := &portion{}
 	for {
@@ -138,8 +138,8 @@ func (i *importRun) save(ctx context.Context, snapshots []dynajournal.Snapshot) 
 	return saved, nil
 }
 
-// ended compares a persistence id that was written with the archive, and counts it. An error that
-// concerns only this id does not end the import.
+// ended compares a written persistence id with the archive, and counts it. An error that concerns
+// only this id does not stop the import.
 func (i *importRun) ended(
 	ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error,
 ) error {
@@ -203,7 +203,7 @@ type largeID struct {
 	run *importRun
 	// item is the current item after the portion.
 	item *archive.Item
-	// damage is an error of the archive, which ends the import.
+	// damage is an error of the archive, which stops the import.
 	damage error
 }
 

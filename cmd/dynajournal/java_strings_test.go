@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// storedBy03 is a scenario of the golden data: what the plug-in of 0.3 has stored, and what it has
-// replayed.
+// storedBy03 is a scenario of the golden data: the items that the plug-in 0.3 stored, and the
+// events that it replayed.
 type storedBy03 struct {
 	Steps []struct {
 		Op        string
@@ -72,8 +72,8 @@ func (s storedBy03) plant(t *testing.T, table string) {
 	}
 }
 
-// replayed are a persistence id and the payloads of its whole replay by number, with the events
-// that are marked as deleted and without them.
+// replayed returns a persistence id and the payloads of its whole replay by number. all includes
+// the events that are marked as deleted, live does not.
 func (s storedBy03) replayed(t *testing.T) (pid string, all, live map[float64]any) {
 	t.Helper()
 	all, live = map[float64]any{}, map[float64]any{}
@@ -97,7 +97,7 @@ func (s storedBy03) replayed(t *testing.T) (pid string, all, live map[float64]an
 	return "", nil, nil
 }
 
-// payloads are the decoded payloads that the command prints, by number.
+// payloads returns the decoded payloads that the command prints, by number.
 func payloads(found []map[string]any) map[float64]any {
 	shown := map[float64]any{}
 	for _, e := range found {
@@ -107,9 +107,9 @@ func payloads(found []map[string]any) map[float64]any {
 	return shown
 }
 
-// TestStringsOf03AreReadable reads items of the plug-in of 0.3, in place and after a migration,
-// with default settings: by the command and from Go.
-func TestStringsOf03AreReadable(t *testing.T) {
+// TestMigrate_StringsOf03 reads items of the plug-in 0.3 with default settings, in place and
+// after a migration, with the command and from Go.
+func TestMigrate_StringsOf03(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	golden := filepath.Join("..", "..", "legacy", "testdata", "golden", "sclasen-0.3")
 	for _, name := range []string{"singles-5", "soft-delete", "confirmations", "bytes-30"} {
@@ -152,7 +152,7 @@ func checkStringsInGo(t *testing.T, pid string, want map[float64]any) {
 			t.Fatal(err)
 		}
 		if e.SerializerID != 1 {
-			continue // bytes, which had a serializer of their own
+			continue // bytes, which had their own serializer
 		}
 		got, err := dynajournal.Decode[string](t.Context(), e)
 		if err != nil || got != want[float64(e.SequenceNumber)] {

@@ -33,30 +33,30 @@ type writer interface {
 	deleteTo(ctx context.Context, seq int64, mark bool) (deletedResult, error)
 }
 
-// access is what a command does with a journal.
+// access is how a command uses a journal.
 type access int
 
 const (
 	reading access = iota
-	// checking reads, and may repair. The command shows a progress of its own.
+	// checking reads, and may repair. The command shows its own progress.
 	checking
 	removing
-	// copying makes missing tables, as appending does. The command shows a progress of its own.
+	// copying creates missing tables, as appending does. The command shows its own progress.
 	copying
-	// appending makes the tables of a native journal on an embedded engine that has none: nothing
-	// else can be meant, and nothing is lost.
+	// appending creates the tables of a native journal on an embedded engine without tables: the
+	// user can't mean anything else, and nothing is lost.
 	appending
 )
 
-// Limits of the atomic writes that a copy takes. They are larger than the defaults of a program,
-// because another program may have written the history. A copy holds an atomic write in memory as a
-// whole, as every reader does.
+// Limits of the atomic writes that a copy accepts. They are larger than the defaults of Config,
+// because another program may have written the history. A copy has a whole atomic write in memory,
+// like every reader.
 const (
 	maxCopiedEvents = 1 << 20
 	maxCopiedBytes  = 1 << 30
 )
 
-// takeLargeWrites lets the journal take the atomic writes of a copy.
+// takeLargeWrites raises the limits of atomic writes to the limits of a copy.
 func (c *connection) takeLargeWrites() {
 	c.config.MaxBatchEvents, c.config.MaxBatchBytes = maxCopiedEvents, maxCopiedBytes
 }
@@ -100,7 +100,7 @@ func (s *session) legacyJournal(ctx context.Context, as access, work func(*legac
 }
 
 // connect connects to the location of the flags, opens a journal there and runs the work that open
-// returns. Then it closes all of it.
+// returns. Then it closes the journal and the connection.
 func (s *session) connect(
 	ctx context.Context, as access, open func(*connection) (journal io.Closer, work func() error, err error),
 ) (err error) {
@@ -110,7 +110,7 @@ func (s *session) connect(
 	}
 	defer func() { err = joinClosing(err, c.close()) }()
 	s.opened = c
-	if as == removing || as == appending { // the results of reading show how far it has come
+	if as == removing || as == appending { // the results that reading prints show its progress
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()
 		c.config.Hooks = append(c.config.Hooks, dynajournal.Hook{OnRequest: shown.OnRequest})
@@ -129,8 +129,8 @@ func lacksTables(err error) bool {
 	return errors.Is(err, dynajournal.ErrTableNotFound) || errors.Is(err, dynajournal.ErrNoHeader)
 }
 
-// withoutTables makes the tables if the command may do so, and opens the journal. Otherwise it adds
-// to the error missing how to make them.
+// withoutTables creates the tables if the command may do so, and opens the journal. Otherwise it
+// adds to the error missing how to create them.
 func (s *session) withoutTables(
 	ctx context.Context, as access, c *connection, missing error,
 ) (*dynajournal.Journal, error) {

@@ -31,7 +31,7 @@ func (j legacyJournal) events(
 	}
 }
 
-// list lists the events that are marked as deleted as tombstones.
+// list reports events that are marked as deleted as tombstones.
 func (j legacyJournal) list(ctx context.Context, pid string) (listResult, error) {
 	l, err := j.List(ctx, pid)
 	return listResult{

@@ -12,13 +12,13 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// maxJSON limits the input. It is far above the largest event.
+// maxJSON limits the size of the input. It is far larger than any event can be.
 const maxJSON = 16 << 20
 
 var errNotUTF8 = errors.New("it is not valid UTF-8")
 
-// readJSON reads a JSON value from a file, or from standard input if its name is -, as a payload of
-// a class.
+// readJSON reads a JSON value from a file, or from standard input if its name is -, and returns it
+// as a payload with the manifest class.
 func readJSON(stdin io.Reader, name, class string) (payload serialization.Payload, err error) {
 	in := stdin
 	if name != "-" {

@@ -24,37 +24,37 @@ import (
 )
 
 // location has the flags that select the journal. A flag that is not set takes its value from the
-// environment, then from the file of --config.
+// environment, or else from the file of --config.
 type location struct {
-	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or the like ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
+	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or a compatible service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
 	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
-	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It is empty at the start, and its data is gone at the end."`
-	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB of AWS, with the credentials and the region that the AWS SDK finds."`
-	Region   string `placeholder:"R" help:"AWS region. Default: us-east-1 with an endpoint, else the one that the AWS SDK finds ($AWS_REGION)."`
+	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It starts empty, and its data is lost when the command ends."`
+	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB on AWS, with the credentials and the region that the AWS SDK finds."`
+	Region   string `placeholder:"R" help:"AWS region. Default: us-east-1 with an endpoint, otherwise the region that the AWS SDK finds ($AWS_REGION)."`
 
 	JournalTable   string   `placeholder:"NAME" help:"Table of events. Default: pekko-persistence ($DYNAJOURNAL_JOURNAL_TABLE)."`
 	SnapshotTable  string   `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string   `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
-	SequenceShards string   `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string   `type:"layout" enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See help migrate for the older ones. Default: current."`
-	Config         string   `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
-	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept this key of the file, which only an extension of the plug-ins reads. It can be repeated. Default: none."`
+	SequenceShards string   `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, otherwise 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
+	Layout         string   `type:"layout" enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See dynajournal help migrate for the older layouts. Default: current."`
+	Config         string   `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags override it ($DYNAJOURNAL_CONFIG). Default: none."`
+	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept this key in the file of --config, although only an extension of the plug-ins reads it. Can be repeated. Default: none."`
 
-	profile     string // of the AWS SDK; empty is its default
+	profile     string // of the AWS SDK; empty for the default profile
 	allowLegacy bool   // the command works on the legacy layouts
 	engineOnly  bool   // the command works on the embedded engine only
-	// notes are what a JVM does otherwise with the file. debug reports whether the file asks for
-	// records of level debug.
+	// notes describe where a JVM interprets the file differently.
+	// debug reports whether the file sets the log level to debug.
 	notes []string
 	debug bool
-	// made is the folder of the embedded engine if the command made it.
+	// made is the folder of the embedded engine if the command created it.
 	made string
-	// sources are where the settings are from, by the names of the fields, here and in
-	// dynajournal.Config. One that has none has its default.
+	// sources are the sources of the settings, by field name, here and in dynajournal.Config. A
+	// setting without a source has its default.
 	sources sources
 }
 
-// The first two of layouts. The others are the legacy layouts.
+// The first two layouts. All others are legacy layouts.
 const (
 	layoutCurrent = "current"
 	layoutPay     = "pay"
@@ -62,20 +62,20 @@ const (
 
 var layouts = []string{layoutCurrent, layoutPay, "hash-key", "hash-key-unprefixed", "naive", "naive-processor"}
 
-// isLegacy reports whether --layout names a legacy layout, which only some commands work on.
+// isLegacy reports whether --layout names a legacy layout, which only some commands support.
 func (l *location) isLegacy() bool { return l.Layout != layoutCurrent && l.Layout != layoutPay }
 
 // connection is an opened location.
 type connection struct {
 	config dynajournal.Config
-	// engine is nil if the journal is not on an embedded one.
+	// engine is nil if the journal is not on an embedded engine.
 	engine *embedded.Engine
-	// place is where it is, for an error.
+	// place describes the location in errors.
 	place string
 }
 
-// joinClosing joins the error of closing an engine to the error of using it. A storage that has
-// failed returns the same error again when it is closed, which is left out.
+// joinClosing joins the error of closing an engine to the error of using it. A failed storage
+// returns the same error again from Close: joinClosing leaves that one out.
 func joinClosing(err, closing error) error {
 	if errors.Is(err, embedded.ErrStorageFailed) {
 		return err
@@ -90,10 +90,10 @@ func (c *connection) close() error {
 	return c.engine.Close()
 }
 
-// resolve sets each flag that is not set from the environment or else from the file, and returns
-// the configuration. Without any location it is DynamoDB of AWS if the environment has a Region or
-// credentials of AWS, otherwise the default folder: a command for a service must not work on a
-// folder in its place.
+// resolve sets each flag that is not set from the environment, or else from the file, and returns
+// the configuration. Without any location it selects DynamoDB on AWS if the environment has an AWS
+// region or AWS credentials: a command that is meant for AWS must not use a local folder instead.
+// Otherwise it selects the default folder.
 func (l *location) resolve() (dynajournal.Config, error) {
 	c, err := l.resolveSet()
 	if err != nil || l.isSet() {
@@ -107,8 +107,8 @@ func (l *location) resolve() (dynajournal.Config, error) {
 	return c, err
 }
 
-// serviceVariable returns the variable of the environment that says that the service is AWS's, or
-// an empty string.
+// serviceVariable returns the environment variable that shows that AWS is meant, or an empty
+// string.
 func serviceVariable() string {
 	for _, name := range append([]string{"AWS_REGION", "AWS_DEFAULT_REGION"}, credentialVariables...) {
 		if os.Getenv(name) != "" {
@@ -118,8 +118,8 @@ func serviceVariable() string {
 	return ""
 }
 
-// resolveSet is resolve without a location by the environment of AWS or by default. A flag or a
-// file with a Region or credentials and without an endpoint is for AWS.
+// resolveSet is like resolve, but it selects neither AWS because of the environment nor the default
+// folder. A flag or a file with a region or credentials, and without an endpoint, selects AWS.
 func (l *location) resolveSet() (dynajournal.Config, error) {
 	path, file, err := l.plugins()
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *location) resolveSet() (dynajournal.Config, error) {
 	l.sources = sourcesOf(l, file.Origins)
 	l.Config = path
 	if l.isLegacy() && !l.allowLegacy {
-		return file.Config, usagef("it does not work on --layout %s: migrate the journal first, "+
+		return file.Config, usagef("this command does not support --layout %s: migrate the journal first, "+
 			"or use append, events, highest, ids, list, delete, confirm or tables", l.Layout)
 	}
 	if !l.isSet() {
@@ -167,8 +167,8 @@ func (l *location) resolveSet() (dynajournal.Config, error) {
 	return c, nil
 }
 
-// plugins reads the configuration of the JVM plug-ins. It also returns the file's name, which is
-// empty if no file is named.
+// plugins reads the configuration file of the JVM plug-ins. It also returns the name of the file,
+// or an empty string if no file is given.
 func (l *location) plugins() (path string, file applicationconf.Settings, err error) {
 	if path = first(l.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path == "" {
 		return "", file, nil
@@ -184,18 +184,18 @@ func (l *location) plugins() (path string, file applicationconf.Settings, err er
 	return path, file, nil
 }
 
-// withAllowKey adds to the error of an unknown key of a section how to accept it.
+// withAllowKey adds the flag that accepts the key to the error of an unknown key in a section.
 func withAllowKey(err error) error {
 	wrong, is := errors.AsType[*applicationconf.Error](err)
 	if !is || !errors.Is(err, applicationconf.ErrUnknownKey) || !strings.Contains(wrong.Key, ".") {
 		return err
 	}
-	return fmt.Errorf("%w (if only an extension reads it: --allow-key '%s')", err, wrong.Key)
+	return fmt.Errorf("%w (if an extension reads it, use --allow-key '%s')", err, wrong.Key)
 }
 
 func (l *location) isSet() bool { return l.Endpoint != "" || l.Data != "" || l.Memory || l.AWS }
 
-// place returns where a resolved location is, for an error.
+// place describes a resolved location, for an error.
 func (l *location) place() string {
 	switch {
 	case l.Memory:
@@ -226,18 +226,18 @@ func first(values ...string) string {
 // defaultFolder returns the folder of the data if no location is set.
 func defaultFolder() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // a relative one is to be ignored
+	if !filepath.IsAbs(state) { // the XDG specification ignores a relative path
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", usagef("find a folder for the data: %w: set --data", err)
+			return "", usagef("find the default folder for the data: %w: set --data", err)
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(state, "dynajournal"), nil
 }
 
-// open resolves the location and opens it. An embedded engine gets the options, and logs the log
-// records.
+// open resolves the location and opens it. The options are for an embedded engine. Debug records,
+// if the file of --config asks for them, go to logs.
 func (l *location) open(
 	ctx context.Context, logs io.Writer, options ...embedded.Option,
 ) (*connection, error) {
@@ -249,7 +249,7 @@ func (l *location) open(
 		c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	if l.engineOnly && !l.Memory && l.Data == "" {
-		return nil, usagef("it works on the embedded engine only: use --data or --memory")
+		return nil, usagef("this command needs an embedded engine: use --data or --memory")
 	}
 	opened := &connection{config: c, place: l.place()}
 	_, missing := os.Stat(l.Data)
@@ -288,13 +288,13 @@ func (l *location) openEngine(
 	return c.engine, nil
 }
 
-// checkCredentials returns an error if the SDK finds no credentials and the configuration has none.
+// checkCredentials returns an error if neither the configuration nor the SDK has credentials.
 func (c *connection) checkCredentials(ctx context.Context) error {
 	if c.config.AccessKeyID != "" && c.config.SecretAccessKey != "" {
 		return nil
 	}
 	if _, err := c.config.AWS.Credentials.Retrieve(ctx); err != nil {
-		return usagef("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", err)
+		return usagef("no AWS credentials found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", err)
 	}
 	return nil
 }
@@ -311,7 +311,8 @@ func (l *location) aws(ctx context.Context, endpoint string) (aws.Config, error)
 			return aws.Config{Region: region, Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, nil
 		}
 	}
-	// The SDK would write its warnings to stderr, beside the one line of an error.
+	// Without this logger, the SDK would write warnings to stderr, in addition to the one line of
+	// an error.
 	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithLogger(logging.Nop{})}
 	if region != "" {
 		options = append(options, awsconfig.WithRegion(region))
@@ -324,7 +325,7 @@ func (l *location) aws(ctx context.Context, endpoint string) (aws.Config, error)
 		return c, usagef("load the configuration of the AWS SDK: %w", err)
 	}
 	if c.Region == "" {
-		return c, &usageError{errors.New("there is no region: set --region")}
+		return c, &usageError{errors.New("no AWS region is set: set --region")}
 	}
 	return c, nil
 }
@@ -341,8 +342,8 @@ func ofAWS(host string) bool {
 	return strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn")
 }
 
-// regionOf returns the region of an endpoint of AWS, dynamodb.<region>.amazonaws.com. It is empty
-// for any other host.
+// regionOf returns the region of an AWS endpoint, dynamodb.<region>.amazonaws.com, or an empty
+// string for any other host.
 func regionOf(host string) string {
 	const service, region = 0, 1
 	labels := strings.Split(host, ".")
@@ -352,13 +353,13 @@ func regionOf(host string) string {
 	return labels[region]
 }
 
-// credentialVariables are the variables of the environment in which the SDK finds credentials.
+// credentialVariables are the environment variables in which the SDK finds credentials.
 var credentialVariables = []string{
 	"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
 	"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 }
 
-// credentialsSet reports whether the environment has credentials of AWS, in any form that the SDK
+// credentialsSet reports whether the environment has AWS credentials, in any form that the SDK
 // reads.
 func credentialsSet() bool {
 	return slices.ContainsFunc(credentialVariables, func(name string) bool { return os.Getenv(name) != "" })

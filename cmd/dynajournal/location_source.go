@@ -8,13 +8,13 @@ import (
 	"github.com/dynajournal/dynajournal/applicationconf"
 )
 
-// sources are where settings are from, by the names of their fields.
+// sources maps the field name of a setting to the setting's source.
 type sources map[string]string
 
-// variables are variables of the environment. The first one that is not empty counts.
+// variables are names of environment variables. The first one that is not empty counts.
 type variables []string
 
-// sourcesOf returns the sources of the flags that are set, and of what a file sets.
+// sourcesOf returns the sources of the settings that flags or a file set.
 func sourcesOf(l *location, file map[string]applicationconf.Origin) sources {
 	all := sources{}
 	for field, origin := range file {
@@ -40,8 +40,8 @@ func sourcesOf(l *location, file map[string]applicationconf.Origin) sources {
 	return all
 }
 
-// first returns the value of a field: that of the flag, else that of the environment, else that of
-// the file. It takes note of the environment.
+// first returns the value of a field from the flag, else from the environment, else from the file.
+// It records the source if that is the environment.
 func (s sources) first(field, flag string, names variables, file string) string {
 	if flag != "" {
 		return flag
@@ -55,8 +55,8 @@ func (s sources) first(field, flag string, names variables, file string) string 
 	return file
 }
 
-// of returns where a field is from.
+// of returns the source of a field.
 func (s sources) of(field string) string { return first(s[field], byDefault) }
 
-// byDefault is the source of what nothing sets.
+// byDefault is the source of a setting that is not set.
 const byDefault = "default"

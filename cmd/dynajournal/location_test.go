@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestFlagsEnvironmentAndFileSelectTheLocation(t *testing.T) {
+func TestLocation_FlagsEnvironmentAndFile(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "application.conf")
 	text := `dynamodb-journal { endpoint = "http://file:1", journal-table = file-table, journal-name = file-name, sequence-shards = 5 }`
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
@@ -35,7 +35,7 @@ func TestFlagsEnvironmentAndFileSelectTheLocation(t *testing.T) {
 		environment variables
 		endpoint    string
 		data        string
-		aws         string // where AWS is from
+		aws         string // the source of the setting aws
 	}{
 		"by default in the folder of the user's state": {data: "/state/dynajournal"},
 		"AWS by a Region":                                {flags: location{Region: "eu-west-1"}, aws: "--region"},
@@ -148,7 +148,7 @@ func TestCredentialsAndRegion(t *testing.T) {
 	}
 }
 
-func TestAConfigurationOfThePlugInIsUsed(t *testing.T) {
+func TestLocation_PlugInConfiguration(t *testing.T) {
 	clean(t)
 	conf := filepath.Join(t.TempDir(), "application.conf")
 	text := "dynamodb-journal { journal-table = theirs, sequence-shards = 4 }\ndynamodb-snapshot-store.snapshot-table = snaps"
@@ -165,9 +165,9 @@ func TestAConfigurationOfThePlugInIsUsed(t *testing.T) {
 	}
 }
 
-// TestABrokenConfigurationStopsACommand appends with files that a journal can't be found by.
-// Nothing must be written in the default folder instead.
-func TestABrokenConfigurationStopsACommand(t *testing.T) {
+// TestLocation_BrokenFileStopsCommand appends with files that do not identify a journal. The
+// command must not write to the default folder instead.
+func TestLocation_BrokenFileStopsCommand(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a misspelt section": {"dynamodb-jornal { endpoint = \"http://localhost:1\" }",
 			":1: dynamodb-jornal is not known; did you mean dynamodb-journal?"},
@@ -204,12 +204,12 @@ func TestABrokenConfigurationStopsACommand(t *testing.T) {
 	}
 }
 
-// TestCommandsUseTheClientSettingsOfAFile connects from an address of its own, to an endpoint with
-// credentials of the environment and by the name of AWS's endpoint, with a proxy.
-func TestCommandsUseTheClientSettingsOfAFile(t *testing.T) {
+// TestLocation_ClientSettingsOfFile connects from the local address in the file, with
+// credentials from the environment: to an endpoint, and to AWS's endpoint through a proxy.
+func TestLocation_ClientSettingsOfFile(t *testing.T) {
 	local := "127.0.0.1"
 	if runtime.GOOS == "linux" {
-		local = "127.0.0.3" // all of 127.0.0.0/8 is local there
+		local = "127.0.0.3" // on Linux all of 127.0.0.0/8 is local
 	}
 	for name, c := range map[string]struct {
 		keys, asked string
@@ -255,8 +255,9 @@ func TestCommandsUseTheClientSettingsOfAFile(t *testing.T) {
 	}
 }
 
-// Without credentials a command says so in one line, and config, which sends nothing, needs none.
-func TestMissingCredentialsAreNamed(t *testing.T) {
+// Without credentials a command fails with one line. config works without credentials, because it
+// sends nothing.
+func TestLocation_MissingCredentials(t *testing.T) {
 	clean(t)
 	for name, value := range map[string]string{
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
@@ -264,7 +265,7 @@ func TestMissingCredentialsAreNamed(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	o := invoke(t.Context(), "", "--aws", "--region", "us-east-1", "ids")
-	const want = "dynajournal: ids: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: "
+	const want = "dynajournal: ids: no AWS credentials found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: "
 	if o.status != statusUsage || !strings.HasPrefix(o.err, want) || strings.Count(o.err, "\n") != 1 {
 		t.Errorf("it ended with %d, %q", o.status, o.err)
 	}

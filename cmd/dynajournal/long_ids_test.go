@@ -28,8 +28,8 @@ func putAsAJVM(t *testing.T, pid string, seq int) {
 	})
 }
 
-// An id that is too long to be written here keeps no command over all ids from its work.
-func TestAnIDThatIsTooLongToBeWrittenStopsNoCommand(t *testing.T) {
+// Commands over all ids succeed despite an id that is too long to be written by Go.
+func TestLongID_StopsNoCommand(t *testing.T) {
 	clean(t)
 	must(t, "tables", "create", "--shared-with-jvm")
 	long := strings.Repeat("l", 2030)
@@ -68,8 +68,8 @@ func TestAnIDThatIsTooLongToBeWrittenStopsNoCommand(t *testing.T) {
 	}
 }
 
-// An id whose key is too long to be stored is wrong usage if it is named: no archive is made.
-func TestAnIDWithoutAKeyIsNotExported(t *testing.T) {
+// Naming an id whose key is too long to be stored is wrong usage: no archive is created.
+func TestExport_RefusesIDWithoutKey(t *testing.T) {
 	clean(t)
 	must(t, "tables", "create")
 	file := filepath.Join(t.TempDir(), "one.journal")
@@ -79,9 +79,9 @@ func TestAnIDWithoutAKeyIsNotExported(t *testing.T) {
 	}
 }
 
-// Ids of which a mark can't be read, or more numbers are missing than a writer leaves, are named by
-// commands over all ids, and the others are done.
-func TestIDsThatCannotBeReadStopNoCommand(t *testing.T) {
+// Some ids can't be processed: a mark can't be read, or more numbers are missing than a writer can
+// leave. Commands over all ids name them, and process the other ids.
+func TestUnreadableID_StopsNoCommand(t *testing.T) {
 	clean(t)
 	must(t, "tables", "create", "--shared-with-jvm")
 	for _, pid := range []string{"a", "broken", "z"} {

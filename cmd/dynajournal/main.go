@@ -1,5 +1,4 @@
-// Command dynajournal tries, operates and inspects journals on DynamoDB, or on an embedded engine
-// of its own.
+// Command dynajournal tries, operates and inspects journals on DynamoDB or on its embedded engine.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(status)

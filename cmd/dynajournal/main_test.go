@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// asCommand makes the test binary be the command, for tests that need processes.
+// asCommand makes the test binary act as the command, for tests that need processes.
 const asCommand = "DYNAJOURNAL_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -57,7 +57,7 @@ func invoke(ctx context.Context, stdin string, args ...string) outcome {
 	return outcome{status, out.String(), errs.String()}
 }
 
-// must runs a command line that is to succeed, and returns its results.
+// must runs a command line that has to succeed, and returns its results.
 func must(t *testing.T, args ...string) []map[string]any {
 	t.Helper()
 	o := invoke(t.Context(), "", args...)
@@ -67,7 +67,7 @@ func must(t *testing.T, args ...string) []map[string]any {
 	return results(t, o.out)
 }
 
-// results are the JSON objects of an output, one a line.
+// results returns the JSON objects of an output, one per line.
 func results(t *testing.T, out string) []map[string]any {
 	t.Helper()
 	var found []map[string]any
@@ -83,7 +83,7 @@ func results(t *testing.T, out string) []map[string]any {
 
 func keys(r map[string]any) string { return strings.Join(slices.Sorted(maps.Keys(r)), " ") }
 
-// numbers are the values of a key that has numbers.
+// numbers returns the values of a key whose values are numbers.
 func numbers(t *testing.T, found []map[string]any, key string) []int64 {
 	t.Helper()
 	var all []int64

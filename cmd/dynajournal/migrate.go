@@ -14,22 +14,22 @@ type migrateCommand struct {
 	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids to copy. Default: all."`
 	All            bool     `help:"Copy all persistence ids, which a scan of the source finds. This is the default."`
 
-	FromLayout         string `type:"layout" enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source, one of ${layouts}. Required."`
+	FromLayout         string `type:"layout" enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source: one of ${layouts}. Required."`
 	FromTable          string `required:"" placeholder:"NAME" help:"Table of events of the source. Required."`
 	FromSnapshotTable  string `placeholder:"NAME" help:"Table of snapshots of the source. Default: no snapshots are copied, and an id that needs one is refused."`
-	WithoutSnapshots   bool   `help:"Copy ids without the snapshots that they need: their entities lose what was deleted. Default: such an id is refused."`
+	WithoutSnapshots   bool   `help:"Copy ids without the snapshots that they need: their entities lose the state from deleted events. Default: such an id is refused."`
 	FromJournalName    string `placeholder:"NAME" help:"Name of the source's journal. Default: the name of the target's."`
 	FromSequenceShards int    `placeholder:"N" help:"Number of shards of the source's marks. Default: the default of its layout."`
 
-	ToEndpoint string `xor:"to" placeholder:"URL" help:"Endpoint of the target. Default: that of the source."`
+	ToEndpoint string `xor:"to" placeholder:"URL" help:"Endpoint of the target. Default: the endpoint of the source."`
 	ToData     string `xor:"to" placeholder:"DIR" help:"Folder of an embedded engine as the target. Default: the location of the source."`
-	ToAWS      bool   `xor:"to" name:"to-aws" help:"Use DynamoDB of AWS as the target. Default: the location of the source."`
-	ToRegion   string `placeholder:"R" help:"Region of the target. Default: that of the source."`
+	ToAWS      bool   `xor:"to" name:"to-aws" help:"Use DynamoDB on AWS as the target. Default: the location of the source."`
+	ToRegion   string `placeholder:"R" help:"Region of the target. Default: the region of the source."`
 	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, for example of another account. Default: the SDK's default."`
 
-	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Marked events: skip keeps their numbers taken, tombstones makes tombstones of a prefix too. Default: skip."`
+	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip only keeps their numbers taken; tombstones also writes tombstones for the ones at the beginning of a history. Default: skip."`
 	Live          bool    `help:"A JVM still writes to the source: an event that is missing near the end of a persistence id is left for a later run. Default: no."`
-	CatchUp       bool    `help:"Copy only what follows the last event of the target, without comparing what is before it. Default: compare all."`
+	CatchUp       bool    `help:"Copy only events after the last event of the target, without comparing the earlier ones. Default: compare all."`
 	State         string  `placeholder:"FILE" help:"Record in this file which persistence ids are copied, and skip them in later runs. Default: every run compares all."`
 	Notes         string  `placeholder:"FILE" help:"Write a line of JSON to this file for each event that has confirmations, is marked as deleted, or can't be read. Default: none."`
 	Verify        bool    `default:"true" negatable:"" help:"Compare source and target afterwards, event by event. Default: yes."`
@@ -41,13 +41,13 @@ type migrateCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*migrateCommand) Help() string {
-	return "The location flags select the source, and without --to-… also the target, whose tables are " +
-		"--journal-table and --snapshot-table. The source is only read. A migration can be interrupted at " +
-		"any point and run again. A persistence id with different content in the target fails, and nothing " +
-		"is overwritten. On the older layouts, with --layout, also append, events, highest, ids, list, " +
-		"delete, confirm, and tables create and delete work. With --from-layout pay and the table of the " +
-		"target, events get the current form in place. On an embedded engine without tables, the command " +
-		"first makes those of a native journal."
+	return "The location flags select the source. Without --to-… they also select the target. The target's " +
+		"tables are --journal-table and --snapshot-table. The source is only read. A migration can be " +
+		"interrupted at any point and run again. A persistence id with different content in the target fails; " +
+		"nothing is overwritten. With --from-layout pay and the table of the target as --from-table, events " +
+		"are converted to the current form in place. On an embedded engine without tables, the command " +
+		"first creates the tables of a native journal. Other commands also support the older layouts, with " +
+		"--layout: append, events, highest, ids, list, delete, confirm, tables create and tables delete."
 }
 
 // Run runs the command.
@@ -77,7 +77,7 @@ func (c *migrateCommand) usage() error {
 	case c.WithoutSnapshots && c.FromSnapshotTable != "":
 		return usagef("give --from-snapshot-table, or --without-snapshots")
 	case c.VerifyOnly && (c.CatchUp || c.State != ""):
-		return usagef("--verify-only copies nothing: leave --catch-up and --state out")
+		return usagef("--verify-only copies nothing: remove --catch-up and --state")
 	}
 	return nil
 }
@@ -150,10 +150,10 @@ func (m *migrationRun) migrate(ctx context.Context) (err error) {
 	return s.result.write(result)
 }
 
-// report reports what was copied.
+// report prints the summary of the copy.
 func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error {
 	s := m.session
-	err := s.message("copied %d persistence ids: %d events, of which %d were not there, and %d snapshots, of which %d were not there, in %v",
+	err := s.message("copied %d persistence ids: %d events, of which %d were new, and %d snapshots, of which %d were new, in %v",
 		sum.PersistenceIDs, sum.Events, sum.Written, sum.Snapshots, sum.SnapshotsWritten, took.Round(time.Millisecond))
 	if sum.Skipped > 0 {
 		err = errors.Join(err, s.message("skipped %d persistence ids that %s lists as copied", sum.Skipped,
@@ -164,7 +164,7 @@ func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error 
 			sum.MarkedDeleted))
 	}
 	if sum.Confirmed > 0 {
-		err = errors.Join(err, s.message("%d events had %d confirmations, which today's layout has no place for",
+		err = errors.Join(err, s.message("%d events had %d confirmations, which the current layout can't store",
 			sum.Confirmed, sum.Confirmations))
 	}
 	if sum.Unreadable > 0 {
@@ -177,13 +177,13 @@ func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error 
 	return err
 }
 
-// reportCompared reports the result of the comparison.
+// reportCompared prints the result of the comparison.
 func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	s := m.session
 	err := s.message("compared: %d persistence ids, %d events and %d snapshots are the same", c.PersistenceIDs,
 		c.Events, c.Snapshots)
 	if c.Behind > 0 {
-		err = errors.Join(err, s.message("%d persistence ids only lack what is newest in the source: run it again with --catch-up", c.Behind))
+		err = errors.Join(err, s.message("%d persistence ids only lack the newest events of the source: run the command again with --catch-up", c.Behind))
 	}
 	for _, d := range c.Differences {
 		err = errors.Join(err, s.message("different: %s at %d: %s", printable(d.PersistenceID), d.SequenceNumber,
@@ -192,7 +192,7 @@ func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	return err
 }
 
-// estimate returns about how many events the source has.
+// estimate returns an approximate number of events in the source, or unknownTotal.
 func (m *migrationRun) estimate(ctx context.Context) int64 {
 	if len(m.command.PersistenceIDs) > 0 {
 		return unknownTotal

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// noteFile is the file of the notes, a JSON object per line. A nil noteFile writes none.
+// noteFile writes notes to a file, a JSON object per line. A nil noteFile discards them.
 type noteFile struct {
 	file io.Closer
 	out  *bufio.Writer
@@ -29,7 +29,7 @@ type noteLine struct {
 
 func openNotes(path string) (*noteFile, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // none is a file that nothing is written to
+		return nil, nil //nolint:nilnil // a nil noteFile discards notes
 	}
 	//nolint:gosec // the file that the user names
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// migrationRun is a migration with everything that it has opened.
+// migrationRun is a migration and the resources that it has opened.
 type migrationRun struct {
 	command    *migrateCommand
 	session    *session
@@ -32,7 +32,7 @@ func (m *migrationRun) close() error {
 	return err
 }
 
-// open opens source and target. An embedded engine that has both is opened once.
+// open opens source and target. If both are on the same embedded engine, it opens the engine once.
 func (m *migrationRun) open(ctx context.Context) error {
 	c, s := m.command, m.session
 	to := *s.location
@@ -84,8 +84,8 @@ func sameName(a, b string) bool {
 	return first(a, dynajournal.DefaultJournalName) == first(b, dynajournal.DefaultJournalName)
 }
 
-// openTarget opens the target. It makes its tables on an embedded engine, unless the target is the
-// table of the source.
+// openTarget opens the target. On an embedded engine it creates missing tables, unless the
+// migration is in place or only verifies.
 func (m *migrationRun) openTarget(ctx context.Context, p *connection) (*dynajournal.Journal, error) {
 	p.takeLargeWrites()
 	j, err := dynajournal.Open(ctx, p.config)
@@ -95,7 +95,8 @@ func (m *migrationRun) openTarget(ctx context.Context, p *connection) (*dynajour
 	return j, err
 }
 
-// inPlace reports whether the events are upgraded in the table of the source.
+// inPlace reports whether source and target are the same journal, so that events are upgraded in
+// its table.
 func (m *migrationRun) inPlace() bool {
 	return m.command.FromLayout == layoutPay && !m.elsewhere && m.command.FromTable == m.to.JournalTable &&
 		sameName(m.from.JournalName, m.to.JournalName)
@@ -133,8 +134,8 @@ func (m *migrationRun) openSource(ctx context.Context) error {
 	return nil
 }
 
-// withLayoutHint adds the legacy layout that the table has to the error of opening it with a
-// current layout.
+// withLayoutHint adds the legacy layout that fits the table to the error of opening the table with
+// a current layout.
 func withLayoutHint(ctx context.Context, layout string, config dynajournal.Config, err error) error {
 	if !errors.Is(err, dynajournal.ErrTableSchema) {
 		return err
@@ -148,5 +149,5 @@ func withLayoutHint(ctx context.Context, layout string, config dynajournal.Confi
 		}
 		return errors.Join(fmt.Errorf("%w: it looks like --from-layout %s, not %s", err, l, layout), j.Close())
 	}
-	return fmt.Errorf("%w: it looks like no journal", err)
+	return fmt.Errorf("%w: the table does not look like a journal", err)
 }

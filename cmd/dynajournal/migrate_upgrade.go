@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// upgrade gives events the current form in place.
+// upgrade converts events to the current form in place.
 func (m *migrationRun) upgrade(ctx context.Context) error {
 	s, c := m.session, m.command
 	shown := s.idsProgress(ctx, m.target, "persistence ids", len(c.PersistenceIDs))

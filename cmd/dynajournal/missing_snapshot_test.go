@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// needing makes a journal of a persistence id whose events up to 4 of 6 were deleted because of a
-// snapshot at 5, and of another one.
+// needing makes a journal of two persistence ids. Of the 6 events of the first one, the events up
+// to 4 were deleted because of a snapshot at 5.
 func needing(t *testing.T) {
 	t.Helper()
 	must(t, "tables", "create")
@@ -33,9 +33,9 @@ func needing(t *testing.T) {
 	}
 }
 
-// A copy of the events alone is refused for the ids that need their snapshot, and made if the
-// caller says that they need none.
-func TestMigrateRefusesIDsWithoutTheSnapshotThatTheyNeed(t *testing.T) {
+// A copy without snapshots is refused for ids that need their snapshot, unless --without-snapshots
+// is set.
+func TestMigrate_RefusesIDsWithoutNeededSnapshot(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	needing(t)
@@ -67,9 +67,9 @@ func TestMigrateRefusesIDsWithoutTheSnapshotThatTheyNeed(t *testing.T) {
 	}
 }
 
-// An archive keeps what a persistence id needs. An import of one that lacks it fails, and so does
-// verify.
-func TestImportFailsWithoutTheSnapshotThatAnIDNeeds(t *testing.T) {
+// An archive contains the snapshot that a persistence id needs. An import of an archive without it
+// fails, and so does verify.
+func TestImport_FailsWithoutNeededSnapshot(t *testing.T) {
 	clean(t)
 	needing(t)
 	folder := t.TempDir()

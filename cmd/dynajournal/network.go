@@ -12,9 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/network"
 )
 
-// networkCommand is the process of a proxy that bench starts. Its first line says where it listens;
-// then it answers each line of standard input with what it has carried. It ends when standard input
-// ends.
+// networkCommand runs a proxy, in a process that bench starts. It first prints its address. Then it
+// answers each line of standard input with its counts of connections and requests. It stops at the
+// end of standard input.
 type networkCommand struct {
 	Target string        `required:"" placeholder:"URL" help:"Endpoint of the service, http://HOST:PORT."`
 	P50    time.Duration `name:"p50" default:"4ms" help:"Median of the delay of a request. Default: ${default}."`
@@ -28,7 +28,7 @@ const (
 	connectionAge      = 30 * time.Second
 )
 
-// networkAddress is the first line of a proxy.
+// networkAddress is the first line that a proxy prints.
 type networkAddress struct {
 	URL       string `json:"url"`
 	Authority string `json:"authority,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// result is one result of a command: JSON by its fields, or a line of text.
+// result is one result of a command. It is printed as JSON, by its fields, or as a line of text.
 type result interface {
 	text() string
 }
@@ -23,12 +23,13 @@ type result interface {
 type output struct {
 	w    *bufio.Writer
 	json *json.Encoder
-	// width is that of the terminal, in columns, at which a line with a payload is cut, and another
-	// one is wrapped. 0 is none.
+	// width is the width of the terminal in columns, or 0 for no limit. Lines with a payload are
+	// cut there, and other lines are wrapped.
 	width int
 }
 
-// newOutput returns an output of a format. Nothing is cut if it is no terminal, or with full.
+// newOutput returns an output in a format. Lines are neither cut nor wrapped if full is set or w is
+// not a terminal.
 func newOutput(w io.Writer, format string, full bool) *output {
 	o := &output{w: bufio.NewWriter(w)}
 	if !full {
@@ -55,7 +56,8 @@ func (o *output) write(r result) error {
 	return o.line(wrap(text, o.width))
 }
 
-// wrap breaks a text at spaces, so that its lines have a width at most, where there are spaces.
+// wrap breaks a text at spaces into lines of at most width columns. A word that is longer stays
+// whole.
 func wrap(text string, width int) string {
 	const indent = "    "
 	var b strings.Builder
@@ -75,8 +77,8 @@ func wrap(text string, width int) string {
 	}
 }
 
-// cut shortens a line to a width, and marks that. It counts characters, of which wide ones take two
-// columns.
+// cut shortens a line to a width, and ends it with an ellipsis. It counts characters, although a
+// wide one takes two columns.
 func cut(line string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(line) <= width {
 		return line
@@ -84,8 +86,8 @@ func cut(line string, width int) string {
 	return string([]rune(line)[:width-1]) + "…"
 }
 
-// widthOf returns the width of the terminal that w is, in columns, or 0 if it is none. COLUMNS wins
-// over what the terminal says.
+// widthOf returns the width of a terminal in columns, or 0 if w is not a terminal. The environment
+// variable COLUMNS overrides the terminal's width.
 func widthOf(w io.Writer) int {
 	if !isTerminal(w) {
 		return 0
@@ -100,7 +102,7 @@ func widthOf(w io.Writer) int {
 	return columns
 }
 
-// line writes a line that is no result.
+// line writes a line of text.
 func (o *output) line(text string) error {
 	if _, err := o.w.WriteString(text + "\n"); err != nil {
 		return fmt.Errorf("write the result: %w", err)

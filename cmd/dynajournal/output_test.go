@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestLinesWithPayloadsAreCutAtTheWidthOfTheTerminal(t *testing.T) {
+func TestCut_AtTerminalWidth(t *testing.T) {
 	t.Parallel()
 	event := eventResult{SequenceNr: 7, SerializerID: 20, PayloadBase64: strings.Repeat("ä", 200)}
 	bounds := boundsResult{PersistenceID: strings.Repeat("a", 200)}
@@ -36,14 +36,14 @@ func TestLinesWithPayloadsAreCutAtTheWidthOfTheTerminal(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTerminalHasNoWidth(t *testing.T) {
+func TestWidthOf_NoTerminal(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	if got := newOutput(&bytes.Buffer{}, "text", false).width; got != 0 {
 		t.Errorf("the width is %d", got)
 	}
 }
 
-func TestLinesAreWrappedAtWords(t *testing.T) {
+func TestWrap_AtWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                           "",

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// notRun precedes a block that is only parsed, and says what it needs.
+// notRun precedes a block that is only parsed, and gives the reason.
 var notRun = regexp.MustCompile(`^ *<!-- not run: it \S.* -->$`)
 
-// languages are the languages of blocks in which there is nothing to run. The blocks of Go are
-// checked by the tests in the root.
+// languages are the languages of blocks that can't be run. internal/repotest checks the blocks of
+// Go.
 var languages = map[string]bool{"go": true, "hocon": true, "json": true, "scala": true, "text": true}
 
 // block is a fenced block of a page.
@@ -21,7 +21,7 @@ type block struct {
 	run                   bool
 }
 
-// blocks returns the fenced blocks of a page, also those in lists.
+// blocks returns the fenced blocks of a page, including blocks in lists.
 func blocks(page string) []block {
 	var found []block
 	title, before, indent := "", "", ""
@@ -50,17 +50,17 @@ func blocks(page string) []block {
 	return found
 }
 
-// step is a command of a page and what it prints.
+// step is a command of a page and its output.
 type step struct {
 	command string
 	printed []string
 	// script reports whether the command is a script, whose output the page does not show.
 	script bool
-	// run reports whether the command can be run. Others need AWS, a JVM or another tool.
+	// run reports whether the command can be run. Other commands need AWS, a JVM or another tool.
 	run bool
 }
 
-// steps returns the steps of a block, or an error if the block is none that the tests can check.
+// steps returns the steps of a block, or an error if the tests can't check the block.
 func (b *block) steps() ([]step, error) {
 	switch {
 	case b.language == "json" && !json.Valid([]byte(b.text)):

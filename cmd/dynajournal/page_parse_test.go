@@ -10,7 +10,8 @@ import (
 )
 
 // commandLines returns the words of the commands of a script, without redirections, comments and
-// quotes. It knows what the pages use of the shell: lists, pipes, quotes and continued lines.
+// quotes. It supports the shell syntax that the pages use: lists, pipes, quotes and continued
+// lines.
 func commandLines(script string) [][]string {
 	var lines [][]string
 	var words []string
@@ -62,8 +63,8 @@ func commandLines(script string) [][]string {
 	return lines
 }
 
-// argumentsOf returns the arguments of the calls of this command in a script. A page may call it D,
-// or run it from the source.
+// argumentsOf returns the arguments of each call of this command in a script. A page may call the
+// command D, or run it from source.
 func argumentsOf(script string) [][]string {
 	var found [][]string
 	for _, words := range commandLines(script) {
@@ -80,8 +81,8 @@ func argumentsOf(script string) [][]string {
 	return found
 }
 
-// parse fails if a step that is not run has a syntax error, or names a command, a flag or a fault
-// of dynajournal that there is not.
+// parse checks a step that is not run. It fails if the step has a syntax error, or names an unknown
+// command, flag or fault of dynajournal.
 func (r *reader) parse(t *testing.T, s *step) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", s.command).CombinedOutput(); err != nil {

@@ -21,14 +21,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// elsewhere are the pages whose console blocks another test runs. Here they are parsed.
+// elsewhere are the pages whose console blocks another test runs. The tests here only parse them.
 var elsewhere = map[string]string{"docs/tutorial.md": "examples/tutorial"}
 
-// longestStep bounds a command of a page, as one that serves without a "&" after it never ends.
+// longestStep limits the time of a command of a page. For example, a server without a "&" after it
+// would never stop.
 const longestStep = time.Minute
 
-// prints reports whether lines are those that a page shows. In a shown line "…" stands for any
-// text, and alone on a line for any lines.
+// prints reports whether lines match the lines that a page shows. In a shown line, "…" matches any
+// text. Alone on a line, it matches any lines.
 func prints(lines, shown []string) bool {
 	if len(shown) == 0 {
 		return len(lines) == 0
@@ -45,17 +46,18 @@ func prints(lines, shown []string) bool {
 	return len(lines) > 0 && regexp.MustCompile(pattern).MatchString(lines[0]) && prints(lines[1:], shown[1:])
 }
 
-// reader has what a reader of a page has: a folder, a shell, the command, and a free port.
+// reader simulates the reader of a page. It has a folder, a shell, the command, and a free port.
 type reader struct {
 	folder, address string
 	environment     []string
-	// serving is the process of the last command that ends with "&", serverOutput its output.
+	// serving is the process of the last command that ends with "&".
+	// serverOutput is the output of that process.
 	serving      *exec.Cmd
 	serverOutput io.Closer
 }
 
-// newReader returns a reader with an empty folder. The command is this test program. It prints text
-// as on a terminal.
+// newReader returns a reader with an empty folder. The command is this test program, and prints
+// text as on a terminal.
 func newReader(t *testing.T) *reader {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,7 +90,7 @@ func newReader(t *testing.T) *reader {
 	return r
 }
 
-// stopServing ends the server, if there is one, and waits for its end.
+// stopServing stops the server, if one runs, and waits for it.
 func (r *reader) stopServing() error {
 	if r.serving == nil {
 		return nil
@@ -110,12 +112,12 @@ func (r *reader) shell(ctx context.Context, command string) *exec.Cmd {
 	return cmd
 }
 
-// own returns a text of a page with the reader's port for the page's.
+// own returns a text of a page with the page's port replaced by the reader's port.
 func (r *reader) own(text string) string {
 	return strings.ReplaceAll(text, "127.0.0.1:8000", r.address)
 }
 
-// do runs a step, and fails if it does not print what the page shows.
+// do runs a step, and fails if the output differs from the page.
 func (r *reader) do(t *testing.T, s *step) {
 	t.Helper()
 	shown := strings.Split(r.own(strings.Join(s.printed, "\n")), "\n")
@@ -131,7 +133,7 @@ func (r *reader) do(t *testing.T, s *step) {
 	var out bytes.Buffer
 	cmd := r.shell(ctx, s.command)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run() // a status that is not 0 may be what the page shows
+	err := cmd.Run() // the page may show a command that fails
 	var lines []string
 	for line := range strings.Lines(out.String()) {
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
@@ -142,7 +144,7 @@ func (r *reader) do(t *testing.T, s *step) {
 	t.Errorf("$ %s\nprints (%v)\n%s\nthe page shows\n%s", s.command, err, out.String(), strings.Join(shown, "\n"))
 }
 
-// serve starts a server, and waits until it has printed what the page shows.
+// serve starts a server, and waits for the output that the page shows.
 func (r *reader) serve(t *testing.T, command string, shown []string) {
 	t.Helper()
 	if err := r.stopServing(); err != nil {
@@ -185,11 +187,11 @@ func pages(t *testing.T) []string {
 	return names
 }
 
-// shortRun are the pages whose commands run without the build tag long, too. Those of the others
-// are only parsed then.
+// shortRun are the pages whose commands also run without the build tag long. Without it, the
+// commands of other pages are only parsed.
 var shortRun = map[string]bool{"README.md": true}
 
-func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
+func TestPages_CommandsPrintWhatIsShown(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -231,7 +233,7 @@ func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 	}
 }
 
-func TestWhatAPageShowsIsCompared(t *testing.T) {
+func TestPages_ComparesOutput(t *testing.T) {
 	t.Parallel()
 	page := "## One\n\n```console\n$ a \\\n  b\n1\n$ c\n```\n\n## Two\n\n<!-- not run: it needs AWS -->\n\n```console\n$ d\n```\n"
 	found, err := sections(page)
@@ -262,7 +264,7 @@ func TestWhatAPageShowsIsCompared(t *testing.T) {
 	}
 }
 
-func TestABlockThatNoTestChecksIsFound(t *testing.T) {
+func TestPages_FindsUncheckedBlock(t *testing.T) {
 	t.Parallel()
 	for page, right := range map[string]bool{
 		"```text\na\n```\n":              true,
@@ -280,7 +282,7 @@ func TestABlockThatNoTestChecksIsFound(t *testing.T) {
 	}
 }
 
-func TestWordsOfAScriptAreFound(t *testing.T) {
+func TestPages_CommandLines(t *testing.T) {
 	t.Parallel()
 	script := "N=1 dynajournal ids --sorted > ids # all\nD append a \\\n  --string 'b c' | cat\n" +
 		"(go run ./cmd/dynajournal demo)\necho dynajournal; for i in 1; do dynajournal verify \"$i\"; done\n"

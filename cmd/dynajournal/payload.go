@@ -38,9 +38,9 @@ func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 		if _, err := serialization.ParseReference(p.Bytes); err != nil {
 			return nil
 		}
-		return p.Bytes // what the payload is, the program knows that has the store
+		return p.Bytes // only the program that has the store can load the payload
 	}
-	value, err := d.registry.Decode(context.Background(), p) // without a store no context is needed
+	value, err := d.registry.Decode(context.Background(), p) // only a store needs a context
 	if err != nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 			return nil
 		}
 		return text
-	default: // messages of the JVM have no form in JSON
+	default: // JVM messages have no JSON form
 		return nil
 	}
 }
@@ -61,13 +61,13 @@ func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 // document is any value that Jackson wrote, as JSON.
 type document struct{ json json.RawMessage }
 
-// UnmarshalJSON keeps the text.
+// UnmarshalJSON copies the text.
 func (d *document) UnmarshalJSON(text []byte) error { //nolint:unparam // an interface of encoding/json
 	d.json = append(json.RawMessage(nil), text...)
 	return nil
 }
 
-// UnmarshalCBOR turns CBOR into JSON.
+// UnmarshalCBOR converts CBOR to JSON.
 func (d *document) UnmarshalCBOR(data []byte) error {
 	var value any
 	if err := objectsByName.Unmarshal(data, &value); err != nil {
@@ -75,13 +75,13 @@ func (d *document) UnmarshalCBOR(data []byte) error {
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("turn CBOR into JSON: %w", err)
+		return fmt.Errorf("convert CBOR to JSON: %w", err)
 	}
 	d.json = text
 	return nil
 }
 
-// objectsByName decodes objects as JSON has them, with strings as keys.
+// objectsByName decodes CBOR maps with strings as keys, as in JSON.
 var objectsByName = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}.DecMode()
 	if err != nil {
@@ -90,7 +90,7 @@ var objectsByName = func() cbor.DecMode {
 	return mode
 }()
 
-// payloadText is a payload on a line of text, with its serializer.
+// payloadText formats a payload and its serializer for a line of text.
 func payloadText(serializer int32, manifest string, decoded json.RawMessage, base64 string) string {
 	kind := fmt.Sprintf("serializer %d", serializer)
 	if manifest != "" {

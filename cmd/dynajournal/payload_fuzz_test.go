@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// FuzzPayload shows any stored payload. What is shown is JSON on one line.
+// FuzzPayload checks that any stored payload is shown as JSON on one line.
 func FuzzPayload(f *testing.F) {
 	f.Add(serialization.IDJacksonJSON, "a.B#1", []byte(`{"a":[1,"x\u2028"]}`))
 	f.Add(serialization.IDJacksonCBOR, "a.B", []byte("\xa1\x61a\x82\xf9\x7e\x00\xc2\x41\xff"))

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// apart has nothing to set here.
+// ownProcessGroup returns nil: only Unix systems need the attribute.
 func ownProcessGroup() *syscall.SysProcAttr { return nil }

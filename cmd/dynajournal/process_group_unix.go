@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// apart puts a process into a group of its own: an interrupt from the keyboard, which goes to the
-// group, does not reach it.
+// ownProcessGroup puts a process into its own process group. An interrupt from the keyboard goes to
+// the group of this process, so it does not reach the new one.
 func ownProcessGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

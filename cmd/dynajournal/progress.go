@@ -11,17 +11,17 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// patience is how long the work takes before its progress is shown.
+// patience is how long work must take before its progress is shown.
 const patience = time.Second
 
-// progress shows on a terminal how much was done, if the work takes long. As a hook of a journal it
-// counts requests.
+// progress shows the progress of long work on a terminal. Used as a hook of a journal, it counts
+// requests.
 type progress struct {
 	w io.Writer
-	// unit of the count, in words
+	// what names the unit that is counted.
 	what string
-	// total is the approximate amount of work, unknownTotal if it is not known. With it the rate
-	// and the remaining time are shown.
+	// total is the approximate amount of work, or unknownTotal. If it is known, the rate and the
+	// remaining time are shown.
 	total int64
 	began time.Time
 
@@ -51,7 +51,7 @@ func (p *progress) count() {
 	p.show(p.done + 1)
 }
 
-// set sets how much was done.
+// set sets the amount of work that is done.
 func (p *progress) set(done int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,11 +75,11 @@ func (p *progress) show(done int) {
 			progressbar.OptionSetSpinnerChangeInterval(ownGoroutine), progressbar.OptionShowIts(),
 			progressbar.OptionSetPredictTime(true))
 	}
-	if p.total >= 0 && int64(p.done) > p.total { // it was an estimate
+	if p.total >= 0 && int64(p.done) > p.total { // the total was an estimate
 		p.total = int64(p.done)
 		p.bar.ChangeMax64(p.total + 1)
 	}
-	_ = p.bar.Set(p.done) // showing it is not worth failing for
+	_ = p.bar.Set(p.done) // a bar that can't be shown must not fail the work
 }
 
 // stop removes the progress from the terminal.

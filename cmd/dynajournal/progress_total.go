@@ -7,8 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// idsProgress shows the progress of work on the persistence ids of a journal: all of them if none
-// are given. For these it lists them first, on a terminal, where somebody sees the total.
+// idsProgress shows the progress of work on the given number of persistence ids of a journal, or on
+// all of them if given is 0. To know the total, it lists all ids first, but only on a terminal,
+// where somebody sees it.
 func (s *session) idsProgress(ctx context.Context, j *dynajournal.Journal, what string, given int) *progress {
 	total := int64(given)
 	if given == 0 {
@@ -20,8 +21,8 @@ func (s *session) idsProgress(ctx context.Context, j *dynajournal.Journal, what 
 	return newProgressOf(s.err, what, total)
 }
 
-// countIDs returns how many persistence ids a journal lists, unknownTotal if it can't be told: the
-// work itself reports why.
+// countIDs returns the number of persistence ids in a journal, or unknownTotal after an error,
+// which the work itself will report.
 func countIDs(ctx context.Context, j *dynajournal.Journal) int64 {
 	total := int64(0)
 	for _, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{}) {
@@ -33,8 +34,8 @@ func countIDs(ctx context.Context, j *dynajournal.Journal) int64 {
 	return total
 }
 
-// countItems returns about how many items the journal table has, unknownTotal if it can't be told.
-// DynamoDB counts them every few hours.
+// countItems returns the approximate number of items in the journal table, or unknownTotal.
+// DynamoDB counts items every few hours.
 func countItems(ctx context.Context, config dynajournal.Config) int64 {
 	client, err := core.Connect(&config)
 	if err != nil {

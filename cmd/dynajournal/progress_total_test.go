@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Work on a whole journal knows about how much there is.
-func TestTotalsOfLongWork(t *testing.T) {
+// Work on a whole journal knows its approximate total.
+func TestProgress_Totals(t *testing.T) {
 	clean(t)
 	for _, pid := range []string{"a", "b", "c"} {
 		must(t, "append", pid, "--string", "x", "--string", "y")
@@ -24,7 +24,7 @@ func TestTotalsOfLongWork(t *testing.T) {
 		if got := s.idsProgress(t.Context(), j, "persistence ids", 0).total; got != unknownTotal {
 			t.Errorf("without a terminal the total is %d", got)
 		}
-		// The header is an item, too.
+		// The header is also an item.
 		if got := countItems(t.Context(), s.opened.config); got != 7 {
 			t.Errorf("%d items, want 7", got)
 		}

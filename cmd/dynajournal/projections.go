@@ -164,7 +164,8 @@ func (*projectionsDebtsCommand) Help() string {
 		"persistence ids, half a read unit for each projection, and half a read unit for each 20 of these ids."
 }
 
-// debtResult is a persistence id that is owed a run.
+// debtResult is a persistence id that is owed a run, with the cause and the time of the next
+// attempt.
 type debtResult struct {
 	Projection    string    `json:"projection"`
 	PersistenceID string    `json:"persistence_id"`
@@ -197,7 +198,7 @@ func withIndex(err error) error {
 	return err
 }
 
-// subject are the arguments of a command for a persistence id of a projection.
+// subject has the arguments of a command for a persistence id of a projection.
 type subject struct {
 	Projection    string `arg:"" help:"Projection, as group/name."`
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
@@ -241,8 +242,8 @@ type projectionsSkipCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsSkipCommand) Help() string {
-	return "Then the persistence id is handled again, as after retry. With --seq the command can be " +
-		"repeated: it never skips a second event. `dynajournal projections stuck` shows the number."
+	return "A process of the projection then continues after the event, as with retry. With --seq the command " +
+		"can be repeated: it never skips a second event. `dynajournal projections stuck` shows the number."
 }
 
 // skippedResult is the event, gap or purge that a projection skips.

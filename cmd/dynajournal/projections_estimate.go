@@ -11,23 +11,23 @@ import (
 )
 
 type projectionsEstimateCommand struct {
-	BatchSize     int      `default:"100" placeholder:"N" help:"Config.BatchSize of the group. Default: that of the package, ${default}."`
-	PerSecond     float64  `default:"100" placeholder:"N" help:"Persistence ids per second of the sweep, -1 for no limit. The estimate itself reads no more. Default: ${default}."`
-	Prefix        []string `placeholder:"TEXT" sep:"none" help:"Only persistence ids that begin with TEXT, as OnlyIDs. May be repeated."`
-	Sample        int      `default:"100" placeholder:"N" help:"Read at most N persistence ids. More make the margins narrower. Default: ${default}."`
+	BatchSize     int      `default:"100" placeholder:"N" help:"Config.BatchSize of the group. Default: the default of package projection, ${default}."`
+	PerSecond     float64  `default:"100" placeholder:"N" help:"Persistence ids per second of the sweep, -1 for no limit. The estimate itself has the same limit. Default: ${default}."`
+	Prefix        []string `placeholder:"TEXT" sep:"none" help:"Only persistence ids that begin with TEXT, as with projection.OnlyIDs. Can be repeated."`
+	Sample        int      `default:"100" placeholder:"N" help:"Read at most N persistence ids. A larger sample has narrower margins. Default: ${default}."`
 	Transactional bool     `help:"The projection is Transactional. Add the write units of its items."`
 }
 
 // Help returns the text below the help of the flags.
 func (*projectionsEstimateCommand) Help() string {
-	return "It states what the first sweep of a projection that has never run does and uses, before it runs. It lists " +
-		"all persistence ids, and reads the events of a sample, chosen at random. The margins are two standard " +
-		"errors: in 19 of 20 estimates the truth is not further away. They say too little if a few persistence ids " +
-		"have most of the events. The table of projections is not needed. What the sweep has used in the end is in " +
-		"the log of its process, and in Config.OnSweep."
+	return "It estimates the first sweep of a projection that has never run: the events that are handled, the " +
+		"requests and the capacity units. It lists all persistence ids, and reads the events of a random " +
+		"sample. The margins are two standard errors: in 19 of 20 estimates the true value is within them. " +
+		"They are too narrow if a few persistence ids have most of the events. The table of projections " +
+		"is not needed. After a sweep, its actual cost is in the log of its process, and in Config.OnSweep."
 }
 
-// estimateResult is what a sweep does and uses.
+// estimateResult is the estimated work and cost of a sweep.
 type estimateResult struct {
 	IDs              int     `json:"ids"`
 	Sampled          int     `json:"sampled"`
@@ -39,7 +39,8 @@ type estimateResult struct {
 	ReadUnitsMargin  float64 `json:"read_units_margin"`
 	WriteUnits       float64 `json:"write_units"`
 	WriteUnitsMargin float64 `json:"write_units_margin"`
-	// LeastMs is 0 without a limit.
+	// LeastMs is the shortest duration of the sweep, 0 if it has no limit of persistence ids per
+	// second.
 	LeastMs       int64   `json:"least_ms"`
 	UsedReadUnits float64 `json:"used_read_units"`
 }
@@ -51,7 +52,7 @@ func (r estimateResult) text() string {
 	if r.LeastMs > 0 {
 		text += fmt.Sprintf("at least %v\n", time.Duration(r.LeastMs)*time.Millisecond)
 	}
-	return text + fmt.Sprintf("by a sample of %d persistence ids, for %.0f read units", r.Sampled, r.UsedReadUnits)
+	return text + fmt.Sprintf("estimated from a sample of %d persistence ids, for %.0f read units", r.Sampled, r.UsedReadUnits)
 }
 
 // Run runs the command.
@@ -85,7 +86,7 @@ func (c *projectionsEstimateCommand) Run(ctx context.Context, s *session) error 
 	})
 }
 
-// projection returns a projection like the one that is meant. Its handler is never called.
+// projection returns a projection with the options of the flags. Its handler is never called.
 func (c *projectionsEstimateCommand) projection() projection.Projection {
 	var options []projection.Option
 	if len(c.Prefix) > 0 {

@@ -30,7 +30,7 @@ func TestProjectionsEstimate(t *testing.T) {
 	}
 	o := invoke(t.Context(), "", "projections", "estimate", "--sample", "2", "--output", "text")
 	if o.status != statusDone || !strings.HasPrefix(o.out, "4 persistence ids\n") ||
-		!strings.Contains(o.out, "at least 40ms\nby a sample of 2 persistence ids, for ") {
+		!strings.Contains(o.out, "at least 40ms\nestimated from a sample of 2 persistence ids, for ") {
 		t.Errorf("%+v", o)
 	}
 	for args, text := range map[string]string{

@@ -15,32 +15,32 @@ import (
 type projectionsLagCommand struct {
 	sweepFlags
 
-	IDs bool `name:"ids" help:"Look at all persistence ids, and count what is not handled."`
+	IDs bool `name:"ids" help:"Read all persistence ids, and count the events that are not handled."`
 }
 
 // Help returns the text below the help of the flags.
 func (*projectionsLagCommand) Help() string {
-	return "Without --ids it reads how far the stream was read and handled by each projection: 1 read unit for each " +
-		"shard and group. The lag of an idle projection is then up to 5 seconds, as that is how often it is stored. " +
-		"Of projections that sweep it knows none. With --ids it costs as much as verify, and the lag is the age of the oldest event that is " +
-		"the next of its persistence id, 0 if its time is not stored."
+	return "Without --ids it reads the stored positions of each projection in the stream: 1 read unit for each shard and " +
+		"group. An idle projection can then show a lag of up to 5 seconds, because positions are stored every 5 seconds. " +
+		"Projections that sweep have no position, so their lag needs --ids. With --ids it costs as much as verify. The lag is " +
+		"then the greatest age of any persistence id's next unhandled event, or 0 if the times of events are not stored."
 }
 
-// lagResult is how far a projection is behind.
+// lagResult is the lag of a projection.
 type lagResult struct {
 	Projection string `json:"projection"`
-	// LagEvents and LagMs are null where they are not known.
+	// LagEvents and LagMs are null if they are not known.
 	LagEvents *int64 `json:"lag_events"`
 	LagMs     *int64 `json:"lag_ms"`
 	// IDs and Stuck are set with --ids.
 	IDs   *int `json:"ids,omitzero"`
 	Stuck *int `json:"stuck,omitzero"`
-	// Shards and SweepOwed are set without.
+	// Shards and SweepOwed are set without --ids.
 	Shards    []shardResult `json:"shards,omitempty"`
 	SweepOwed bool          `json:"sweep_owed,omitempty"`
 }
 
-// shardResult is how far a shard was read.
+// shardResult is the lag of a projection in a shard.
 type shardResult struct {
 	Shard  string `json:"shard"`
 	Worker string `json:"worker"`
@@ -58,14 +58,14 @@ func (r lagResult) text() string {
 		return text + fmt.Sprintf("%d events of %d persistence ids are not handled, the oldest %v old; %d are stuck",
 			*r.LagEvents, *r.IDs, time.Duration(*r.LagMs)*time.Millisecond, *r.Stuck)
 	case r.LagMs == nil && len(r.Shards) == 0:
-		return text + "it reads no stream: its lag is known with --ids only"
+		return text + "it reads no stream: use --ids to measure its lag"
 	case r.LagMs == nil:
-		text += "not begun"
+		text += "not started"
 	default:
 		text += fmt.Sprintf("%v behind", time.Duration(*r.LagMs)*time.Millisecond)
 	}
 	if r.SweepOwed {
-		text += ", and all persistence ids are still to be swept"
+		text += ", and a sweep of all persistence ids is pending"
 	}
 	for _, shard := range r.Shards {
 		text += "\n  " + shard.text()
@@ -79,7 +79,7 @@ func (r shardResult) text() string {
 		text = fmt.Sprintf("%s: %v behind", r.Shard, time.Duration(*r.LagMs)*time.Millisecond)
 	}
 	if r.Worker == "" {
-		return text + ", nobody reads it"
+		return text + ", no process reads it"
 	}
 	return text + ", read by " + r.Worker
 }
@@ -99,13 +99,13 @@ func (c *projectionsLagCommand) Run(ctx context.Context, s *session) error {
 			err = errors.Join(err, s.result.write(r))
 		}
 		if len(all) == 0 && err == nil {
-			return s.message("there is no lag to show: `dynajournal projections list` shows which projections there are")
+			return s.message("no lag to show: `dynajournal projections list` lists the projections")
 		}
 		return err
 	})
 }
 
-// count looks at all persistence ids.
+// count measures the lag from all persistence ids.
 func (c *projectionsLagCommand) count(
 	ctx context.Context, s *session, j *dynajournal.Journal,
 ) ([]lagResult, error) {
@@ -121,7 +121,7 @@ func (c *projectionsLagCommand) count(
 	return all, err
 }
 
-// read reads how far the stream was read.
+// read reads the lag from the stored positions in the stream.
 func (c *projectionsLagCommand) read(
 	ctx context.Context, s *session, j *dynajournal.Journal,
 ) ([]lagResult, error) {
@@ -156,7 +156,7 @@ func (c *projectionsLagCommand) read(
 	return all, nil
 }
 
-// value returns what n points to, 0 if it is nil.
+// value returns *n, or 0 if n is nil.
 func value[T int | int64](n *T) T {
 	if n == nil {
 		return 0

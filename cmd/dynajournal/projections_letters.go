@@ -17,8 +17,8 @@ type projectionsLettersCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsLettersCommand) Help() string {
-	return "It scans the table of projections, which costs half a read unit for each 4 KB. The bodies of messages are " +
-		"not shown. A dead letter that can't be read ends the command with an error, after the others."
+	return "It scans the table of projections, which costs half a read unit for each 4 KB. The bodies of " +
+		"messages are not shown. If a dead letter can't be read, the command shows the others and then fails."
 }
 
 // letterResult is a dead letter.
@@ -60,13 +60,13 @@ func (c *projectionsLettersCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// letter are the arguments of a command for a dead letter.
+// letter has the arguments of a command for a dead letter.
 type letter struct {
 	Projection string `arg:"" help:"Outbox, as group/name."`
 	Message    string `arg:"" help:"Id of the message, as dead-letters shows it."`
 }
 
-// letterDoneResult is what becomes of a dead letter.
+// letterDoneResult is the outcome of a command for a dead letter.
 type letterDoneResult struct {
 	Projection string `json:"projection"`
 	Message    string `json:"message"`
@@ -81,9 +81,9 @@ type projectionsSendAgainCommand struct{ letter }
 
 // Help returns the text below the help of the flags.
 func (*projectionsSendAgainCommand) Help() string {
-	return "Call it when the target takes the message. It stores a request, which a process of the outbox finds within " +
-		"10 seconds, also one that begins later. The message has the same id as before. If it is refused again, the " +
-		"dead letter stays: see `dynajournal projections dead-letters`."
+	return "Run it when the target accepts the message. It stores a request, which a process of the outbox " +
+		"finds within 10 seconds, even a process that starts later. The message has the same id as before. " +
+		"If the target refuses it again, the dead letter stays: see `dynajournal projections dead-letters`."
 }
 
 // Run runs the command.

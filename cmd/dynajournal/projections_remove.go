@@ -16,16 +16,17 @@ type projectionsRemoveCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsRemoveCommand) Help() string {
-	return "No process may run the projection any more. The command scans the table of projections, and deletes " +
-		"what is stored of the projection: 1 read unit for each 4 KB of the table, and 1 write unit for each item. " +
-		"If it is interrupted, call it again. What the handlers have written is not touched, nor are offsets in a " +
-		"SQL database."
+	return "First stop all processes that run the projection. The command scans the table of " +
+		"projections, and deletes the items of the projection: 1 read unit for each 4 KB " +
+		"of the table, and 1 write unit for each item. If it is interrupted, run it again. " +
+		"It does not touch what the handlers have written, or offsets in a SQL database."
 }
 
-// removeResult is a projection that is gone.
+// removeResult is a removed projection.
 type removeResult struct {
 	Projection string `json:"projection"`
-	// Items is how many items of the projections table were deleted beside its registration.
+	// Items counts the deleted items of the projections table, without the registration of the
+	// projection.
 	Items int64 `json:"items"`
 }
 

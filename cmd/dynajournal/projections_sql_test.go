@@ -23,8 +23,8 @@ func (unreachable) Connect(context.Context) (driver.Conn, error) {
 
 func (unreachable) Driver() driver.Driver { return nil }
 
-// Commands that leave projections of SQL out say so, and fail for one that is named.
-func TestProjectionsThatAreLeftOutAreNamed(t *testing.T) {
+// Commands that leave out SQL projections say so, and fail if such a projection is named.
+func TestProjections_LeftOutAreNamed(t *testing.T) {
 	p := newProjecting(t)
 	must(t, p.at("append a --string x")...)
 	db := sql.OpenDB(unreachable{})
@@ -43,7 +43,7 @@ func TestProjectionsThatAreLeftOutAreNamed(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	const says = "left out, as their offsets are in a database of their own: billing/effects (sql)."
+	const says = "left out, because their offsets are in their own database: billing/effects (sql)."
 	for _, args := range []string{"projections verify", "projections lag --ids"} {
 		if o := invoke(t.Context(), "", p.at(args)...); o.status != statusDone || !strings.Contains(o.err, says) {
 			t.Errorf("%s: %+v", args, o)

@@ -87,7 +87,7 @@ func (p *projecting) run(cured *atomic.Bool) (stop func()) {
 	return stop
 }
 
-// until repeats a command until its results are as they should be.
+// until repeats a command until its results are as expected.
 func (p *projecting) until(args string, holds func([]map[string]any) bool) []map[string]any {
 	p.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -102,7 +102,7 @@ func (p *projecting) until(args string, holds func([]map[string]any) bool) []map
 	}
 }
 
-func TestProjectionsAreLookedAfter(t *testing.T) {
+func TestProjections_StuckRetryAndSkip(t *testing.T) {
 	p := newProjecting(t)
 	must(t, p.at("append a --string x --string y --string z")...)
 	must(t, p.at("append b --string x")...)
@@ -129,13 +129,13 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 	}
 	o := invoke(t.Context(), "", p.at("projections verify --min-age 0s")...)
 	found := results(t, o.out)
-	if o.status != statusFailed || o.err != "dynajournal: projections verify: found 1 in 2 persistence ids\n" || len(found) != 1 ||
+	if o.status != statusFailed || o.err != "dynajournal: projections verify: found 1 problems in 2 persistence ids\n" || len(found) != 1 ||
 		keys(found[0]) != "error kind lag_events lag_ms persistence_id projection sequence_nr" || found[0]["kind"] != "stuck" {
 		t.Errorf("%+v", o)
 	}
 
-	// It is passed over once, however often the command is called. A process may already be
-	// handling what follows.
+	// The event is skipped once, however often the command is called. A process may already be
+	// handling the next event.
 	for range 2 {
 		o := invoke(t.Context(), "", p.at("projections skip billing/balances a --seq 2 --yes")...)
 		if o.status == statusDone {
@@ -156,7 +156,7 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	p.until("projections stuck", none)
-	if o := invoke(t.Context(), "", p.at("projections verify")...); o.status != statusDone || o.err != "looked at 2 persistence ids, found nothing\n" {
+	if o := invoke(t.Context(), "", p.at("projections verify")...); o.status != statusDone || o.err != "checked 2 persistence ids, found nothing\n" {
 		t.Errorf("%+v", o)
 	}
 
@@ -185,7 +185,7 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 	}
 }
 
-func TestDeadLettersAreLookedAfter(t *testing.T) {
+func TestProjections_DeadLetters(t *testing.T) {
 	p := newProjecting(t)
 	must(t, p.at("append a --string x --string y")...)
 	var open atomic.Bool
@@ -243,7 +243,7 @@ func TestDeadLettersAreLookedAfter(t *testing.T) {
 	}
 }
 
-func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
+func TestProjections_WrongUsage(t *testing.T) {
 	p := newProjecting(t)
 	for args, want := range map[string]struct {
 		status int
@@ -257,7 +257,7 @@ func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
 		"projections retry p a":                  {statusUsage, "group and the projection"},
 		"projections stuck p":                    {statusUsage, "group and the projection"},
 		"projections retry g/p a":                {statusFailed, projection.ErrNoProjection.Error()},
-		"projections lag g/p":                    {statusFailed, "`dynajournal projections list` shows which there are"},
+		"projections lag g/p":                    {statusFailed, "`dynajournal projections list` lists the projections"},
 		"projections verify g/p --per-second -1": {statusFailed, projection.ErrNoProjection.Error()},
 		"projections list --layout naive":        {statusUsage, "--layout naive"},
 	} {
@@ -268,7 +268,7 @@ func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"list":  "no projection of this journal has run yet\n",
-		"lag":   "there is no lag to show: `dynajournal projections list` shows which projections there are\n",
+		"lag":   "no lag to show: `dynajournal projections list` lists the projections\n",
 		"stuck": "no persistence id is stuck\n",
 	} {
 		if o := invoke(t.Context(), "", p.at("projections "+args)...); o.status != statusDone || o.out != "" || o.err != want {
@@ -288,26 +288,26 @@ func TestProjectionsNeedTheirTable(t *testing.T) {
 	}
 }
 
-func TestTextOfProjections(t *testing.T) {
+func TestProjections_Text(t *testing.T) {
 	zero, two, ms := 0, 2, new(int64(1500))
 	for want, r := range map[string]result{
 		"g/p: at-least-once, by sweep, 2 processes": projectionResult{Projection: "g/p", Kind: "at-least-once", Source: "sweep", Processes: 2},
-		"g/p: transactional, by streams, not running, last seen 1970-01-01T00:00:00Z, its reset or removal was interrupted: call it again": projectionResult{
+		"g/p: transactional, by streams, not running, last seen 1970-01-01T00:00:00Z, its reset or removal was interrupted: run it again": projectionResult{
 			Projection: "g/p", Kind: "transactional", Source: "streams", Seen: time.Unix(0, 0).UTC(), Resetting: true},
-		"g/p: a is stuck at 2: bad; worse":                          stuckResult{"g/p", "a", 2, "bad\nworse"},
-		"g/p: \"a\\n\" will be handled again":                       requestedResult{"g/p", "a\n"},
-		"g/p: a: passed over event 2":                               skippedResult{"g/p", "a", 2, 2, false},
-		"g/p: a: passed over the deleted events 2 to 4":             skippedResult{"g/p", "a", 4, 2, false},
-		"g/p: a: passed over the purge":                             skippedResult{"g/p", "a", 0, 0, true},
-		"g/p: a: passed over the purge of the events up to 4":       skippedResult{"g/p", "a", 4, 4, true},
-		"g/p: deleted 3 rows: it begins anew":                       resetResult{"g/p", 3},
-		"g/p: removed, with 3 items":                                removeResult{"g/p", 3},
-		"g/p: everything is handled":                                lagResult{Projection: "g/p", IDs: &zero, Stuck: &zero},
-		"g/p: it reads no stream: its lag is known with --ids only": lagResult{Projection: "g/p"},
+		"g/p: a is stuck at 2: bad; worse":                       stuckResult{"g/p", "a", 2, "bad\nworse"},
+		"g/p: \"a\\n\" will be handled again":                    requestedResult{"g/p", "a\n"},
+		"g/p: a: skipped event 2":                                skippedResult{"g/p", "a", 2, 2, false},
+		"g/p: a: skipped the deleted events 2 to 4":              skippedResult{"g/p", "a", 4, 2, false},
+		"g/p: a: skipped the purge":                              skippedResult{"g/p", "a", 0, 0, true},
+		"g/p: a: skipped the purge of the events up to 4":        skippedResult{"g/p", "a", 4, 4, true},
+		"g/p: deleted 3 rows: it restarts from the first events": resetResult{"g/p", 3},
+		"g/p: removed, with 3 items":                             removeResult{"g/p", 3},
+		"g/p: everything is handled":                             lagResult{Projection: "g/p", IDs: &zero, Stuck: &zero},
+		"g/p: it reads no stream: use --ids to measure its lag":  lagResult{Projection: "g/p"},
 		"g/p: 1500 events of 2 persistence ids are not handled, the oldest 1.5s old; 2 are stuck": lagResult{
 			Projection: "g/p", IDs: &two, Stuck: &two, LagEvents: ms, LagMs: ms},
-		"g/p: not begun\n  s1: not read yet, nobody reads it": lagResult{Projection: "g/p", Shards: []shardResult{{Shard: "s1"}}},
-		"g/p: 1.5s behind, and all persistence ids are still to be swept\n  s1: 1.5s behind, read by w": lagResult{
+		"g/p: not started\n  s1: not read yet, no process reads it": lagResult{Projection: "g/p", Shards: []shardResult{{Shard: "s1"}}},
+		"g/p: 1.5s behind, and a sweep of all persistence ids is pending\n  s1: 1.5s behind, read by w": lagResult{
 			Projection: "g/p", LagMs: ms, SweepOwed: true, Shards: []shardResult{{"s1", "w", ms}}},
 		"g/p: a: behind at 2: why (3 events, the oldest 2s ago)": auditResult{"g/p", "a", 2, 3, 1500, operator.FindingBehind, "why"},
 		"g/p: a: stuck at 2: why":                                auditResult{"g/p", "a", 2, 0, 0, operator.FindingStuck, "why"},

@@ -10,14 +10,15 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// sweepFlags are the flags of a command that looks at all persistence ids.
+// sweepFlags are the flags of a command that reads all persistence ids.
 type sweepFlags struct {
 	Projection string  `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
-	PerSecond  float64 `default:"100" placeholder:"N" help:"Look at most at N persistence ids per second, -1 for no limit. Default: ${default}."`
+	PerSecond  float64 `default:"100" placeholder:"N" help:"Read at most N persistence ids per second, -1 for no limit. Default: ${default}."`
 }
 
-// leftOut says which projections the command leaves out because their offsets are not in the table
-// of projections. One that is named is an error, which the package reports.
+// leftOut prints the projections that the command leaves out because their offsets are not in the
+// table of projections. If the command names such a projection, package operator returns an error
+// instead.
 func (c *sweepFlags) leftOut(ctx context.Context, s *session, j *dynajournal.Journal) error {
 	if c.Projection != "" {
 		return nil
@@ -35,8 +36,8 @@ func (c *sweepFlags) leftOut(ctx context.Context, s *session, j *dynajournal.Jou
 	if len(names) == 0 {
 		return nil
 	}
-	return s.message("left out, as their offsets are in a database of their own: %s. Their programs can measure the "+
-		"lag, with operator.MeasureLag", strings.Join(names, ", "))
+	return s.message("left out, because their offsets are in their own database: %s. Their programs can measure the "+
+		"lag with operator.MeasureLag", strings.Join(names, ", "))
 }
 
 // options returns the options of a sweep whose progress is shown.
@@ -47,16 +48,16 @@ func (c *sweepFlags) options(shown *progress) operator.AuditOptions {
 type projectionsVerifyCommand struct {
 	sweepFlags
 
-	MinAge time.Duration `default:"1m" placeholder:"D" help:"Leave out events that are younger: they may be on their way. Default: ${default}."`
+	MinAge time.Duration `default:"1m" placeholder:"D" help:"Ignore younger events, which may still be on their way. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.
 func (*projectionsVerifyCommand) Help() string {
-	return "It changes nothing. Kinds of findings: behind, no-row (events are not handled), ahead (the offset is " +
-		"beyond the last event), other-life (a purge is not handled, or the event at the offset is missing or of " +
-		"another writer), stuck, unreadable. Exit status 1: something was found. It reads 1 read unit for each persistence id and " +
-		"projection, and 3 for each persistence id and different offset; on a terminal also one listing, for the " +
-		"total."
+	return "It changes nothing. Kinds of findings: behind and no-row (events are not handled), ahead (the " +
+		"offset is beyond the last event), other-life (a purge is not handled, or the event at the " +
+		"offset is missing or has another writer), stuck, unreadable. Exit status 1: something was found. " +
+		"It costs 1 read unit for each persistence id and projection, and 3 for each persistence id " +
+		"and different offset. On a terminal it also lists the persistence ids once, to show the total."
 }
 
 // auditResult is a finding of an audit.
@@ -117,8 +118,8 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if found > 0 {
-			return fmt.Errorf("found %d in %d persistence ids", found, looked)
+			return fmt.Errorf("found %d problems in %d persistence ids", found, looked)
 		}
-		return s.message("looked at %d persistence ids, found nothing", looked)
+		return s.message("checked %d persistence ids, found nothing", looked)
 	})
 }

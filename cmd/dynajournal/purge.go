@@ -10,7 +10,7 @@ import (
 type purgeCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 	Yes           bool   `help:"Confirm that all events and snapshots are removed. Required."`
-	Now           bool   `help:"Remove every item immediately. No other writer may exist then. Default: tombstones stay, and expire after the fence window."`
+	Now           bool   `help:"Remove every item immediately. First make sure that no other writer exists. Default: tombstones stay, and expire after the fence window."`
 }
 
 // purgedResult is the result of a purge.
@@ -26,7 +26,7 @@ func (r purgedResult) text() string {
 // Run runs the command.
 func (c *purgeCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usagef("it removes all events and snapshots of %q: confirm with --yes", c.PersistenceID)
+		return usagef("this removes all events and snapshots of %q: confirm with --yes", c.PersistenceID)
 	}
 	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{SkipMissing: true}, nil)

@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// usedAgain makes a journal of a persistence id that was purged after three events, and used again,
-// and of a second one. Its events have the numbers 5 and 6. A process that died has left snapshots
-// that the purge has taken.
+// usedAgain makes a journal of two persistence ids. The first one was purged after three events and
+// then used again: its events have the numbers 5 and 6. A crashed process has left snapshots in the
+// purged range.
 func usedAgain(t *testing.T) {
 	t.Helper()
 	must(t, "append", "a", "--string", "x", "--string", "x", "--string", "x")
@@ -29,7 +29,7 @@ func usedAgain(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	for _, late.SequenceNumber = range []int64{2, 4} { // they have landed after the purge
+	for _, late.SequenceNumber = range []int64{2, 4} { // saved after the purge
 		if _, err := j.CopySnapshot(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func recordsAt(t *testing.T, pid, folder string) []dynajournal.Record {
 
 // A persistence id that was purged and used again is the same in each copy: its numbers, the purge,
 // and the snapshots since the purge.
-func TestPurgedIDIsCopied(t *testing.T) {
+func TestExport_PurgedID(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, copied := range map[string]func(t *testing.T, folder string){
 		"export and import": func(t *testing.T, folder string) {
@@ -115,9 +115,9 @@ func TestPurgedIDIsCopied(t *testing.T) {
 	}
 }
 
-// A copy into an id that was purged there would use numbers of the purge again. It is refused, and
-// nothing is changed.
-func TestCopyIntoAPurgedIDIsRefused(t *testing.T) {
+// A copy into an id that was purged in the target would reuse numbers of the purge. It is refused,
+// and nothing is changed.
+func TestImport_RefusesPurgedID(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, source := range map[string]func(t *testing.T){
 		"a history from number 1": func(*testing.T) {},
@@ -149,7 +149,7 @@ func TestCopyIntoAPurgedIDIsRefused(t *testing.T) {
 						"--to-data", folder,
 					},
 				} {
-					if o := invoke(t.Context(), "", args...); o.status != statusFailed || !strings.Contains(o.err, "purged here up to 2") {
+					if o := invoke(t.Context(), "", args...); o.status != statusFailed || !strings.Contains(o.err, "the target was purged up to 2") {
 						t.Errorf("%s: %+v", what, o)
 					}
 				}

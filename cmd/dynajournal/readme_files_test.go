@@ -37,7 +37,7 @@ func fileOf(t *testing.T, text string) string {
 	return path
 }
 
-func TestCommandsTakeTheBlocksOfTheREADMEs(t *testing.T) {
+func TestLocation_PlugInREADMEFiles(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	for _, host := range []string{"akka", "pekko"} {
 		t.Run(host, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestCommandsTakeTheBlocksOfTheREADMEs(t *testing.T) {
 	}
 }
 
-// A file for AWS never ends in a local folder.
-func TestFileForAWSDoesNotUseAFolder(t *testing.T) {
+// A file for AWS never selects a local folder.
+func TestLocation_FileForAWS(t *testing.T) {
 	for _, text := range []string{
 		pluginFile,
 		"dynamodb-journal { aws-access-key-id = a, aws-secret-access-key = hidden, region = eu-central-1 }",
@@ -82,7 +82,7 @@ func TestFileForAWSDoesNotUseAFolder(t *testing.T) {
 			t.Errorf("%+v, %+v", got, shown["data"])
 		}
 		o := invoke(t.Context(), "", "serve", "--config", conf)
-		if o.status != statusUsage || !strings.Contains(o.err, "embedded engine only") {
+		if o.status != statusUsage || !strings.Contains(o.err, "needs an embedded engine") {
 			t.Errorf("%+v", o)
 		}
 		if left, err := os.ReadDir(state); err != nil || len(left) != 0 {
@@ -91,7 +91,7 @@ func TestFileForAWSDoesNotUseAFolder(t *testing.T) {
 	}
 }
 
-func TestMissingTablesAreNamedWithTheirPlace(t *testing.T) {
+func TestLocation_MissingTables(t *testing.T) {
 	clean(t)
 	folder := t.TempDir()
 	for _, command := range []string{"highest a", "tables describe", "tables delete --yes"} {

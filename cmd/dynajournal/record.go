@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// archivedRecord returns the form of a record in an archive.
+// archivedRecord converts a record of a journal to a record of an archive.
 func archivedRecord(r *dynajournal.Record) *records.Record {
 	return &records.Record{
 		Kind:               records.Kind(r.Kind),
@@ -27,7 +27,7 @@ func archivedRecord(r *dynajournal.Record) *records.Record {
 	}
 }
 
-// recordOf returns the journal's form of a record of an archive.
+// recordOf converts a record of an archive to a record of a journal.
 func recordOf(r *records.Record) dynajournal.Record {
 	return dynajournal.Record{
 		Kind:               dynajournal.RecordKind(r.Kind),

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/newfile"
 )
 
-// removedItems is the file of the items that a repair removes: an object in DynamoDB's JSON on each
+// removedItems is the file to which a repair writes the items that it removes, one JSON object per
 // line.
 type removedItems struct{ file *os.File }
 
@@ -24,7 +24,7 @@ type removedItem struct {
 	Item          json.RawMessage         `json:"item"`
 }
 
-// createRemovedItems makes the file. One that exists is not written over.
+// createRemovedItems creates the file. An existing file is an error.
 func createRemovedItems(name string) (*removedItems, error) {
 	//nolint:gosec // the file that the user names
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -37,7 +37,7 @@ func createRemovedItems(name string) (*removedItems, error) {
 	return &removedItems{file}, nil
 }
 
-// add writes an item to the disk.
+// add writes an item, and syncs the file.
 func (r *removedItems) add(i dynajournal.RemovedItem) error {
 	line, err := json.Marshal(removedItem{i.Table, i.PersistenceID, i.SequenceNumber, i.Kind, i.Item})
 	if err != nil {

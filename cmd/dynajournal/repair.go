@@ -15,20 +15,20 @@ type repairCommand struct {
 	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is correct. Default: keep them."`
 	RemoveDeleted    bool   `help:"Also remove items that hide the highest number from a JVM. Needs --archive. First stop the entity on both sides. Default: keep them."`
 	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't be completed into seals. Needs --archive. Default: keep them."`
-	RestoreHighMark  bool   `help:"Also put a missing high mark where events are hidden behind a gap. Readers then see them again. Default: leave them hidden."`
-	SealMissing      bool   `help:"Also seal numbers at which items were lost: readers continue without these events. Default: leave them, to be restored."`
+	RestoreHighMark  bool   `help:"Also write a missing high mark where events are hidden after a gap. Readers then see them again. Default: leave them hidden."`
+	SealMissing      bool   `help:"Also seal numbers at which items were lost: readers continue without these events. Default: leave the numbers, so that the items can be restored."`
 	Archive          string `placeholder:"FILE" help:"Write each item to this new file before it is removed, as a JSON object per line. Required to remove items. Default: none."`
 }
 
 // Help returns the text below the help of the flags.
 func (*repairCommand) Help() string {
-	return "Without further flags it changes only what no reader can ever show and no writer was told is " +
-		"stored. Everything else needs its own flag. It shows every finding, repaired or not. Writers may " +
-		"continue, except with a flag in a journal that is shared with a JVM. Exit status 1: damage or data " +
-		"loss is left."
+	return "Without further flags it changes only data that no reader can ever show and whose " +
+		"write was never acknowledged. Every other repair needs its own flag. It shows " +
+		"every finding, repaired or not. Writers may continue, except with such a flag in " +
+		"a journal that is shared with a JVM. Exit status 1: damage or data loss remains."
 }
 
-// repairResult is a finding, and whether it was repaired.
+// repairResult is a finding. Repaired reports whether it was repaired.
 type repairResult struct {
 	findingResult
 
@@ -42,7 +42,7 @@ func (r repairResult) text() string {
 	return r.findingResult.text()
 }
 
-// usage reports whether the flags go together.
+// usage returns an error if a flag is missing or the flags contradict each other.
 func (c *repairCommand) usage() error {
 	removes := c.RemoveOrphans || c.RemoveDeleted || c.RemoveIncomplete
 	switch {

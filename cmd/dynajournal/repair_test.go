@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// putItem puts an item of strings and numbers: a value in digits is a number.
+// putItem puts an item of strings and numbers. A value of digits is a number.
 func putItem(t *testing.T, table string, item map[string]string) {
 	t.Helper()
 	stored := map[string]types.AttributeValue{}
@@ -92,8 +92,8 @@ func TestRepairArchivesWhatItRemoves(t *testing.T) {
 	}
 }
 
-// A snapshot that has lost a part is an error of each command that would have shown it, and a
-// finding.
+// A snapshot that has lost a part is an error in each command that would show it, and a finding of
+// verify.
 func TestDamagedSnapshotIsNamedByEachCommand(t *testing.T) {
 	clean(t)
 	appendMany(t, "a", 5)

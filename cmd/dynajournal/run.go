@@ -17,8 +17,8 @@ import (
 // commands is the grammar of the command line.
 type commands struct {
 	Help     help `help:"Show this help." short:"h"`
-	location `embed:"" group:"Where it works"`
-	Full     bool   `help:"Show long payloads whole. Default: on a terminal a line is cut at its width."`
+	location `embed:"" group:"Location"`
+	Full     bool   `help:"Show long payloads in full. Default: on a terminal, a line is cut at its width."`
 	Output   string `enum:"text,json," default:"" help:"Output as text, or as one JSON object per line. Default: text on a terminal, otherwise json." placeholder:"text|json"`
 
 	Demo        demoCommand        `cmd:"" help:"Demonstrate a journal end to end: entities that persist events, crash and recover."`
@@ -35,16 +35,16 @@ type commands struct {
 	Delete      deleteCommand      `cmd:"" help:"Delete the events of a persistence id up to a sequence number."`
 	Confirm     confirmCommand     `cmd:"" help:"Confirm an event, in the older layouts that have confirmations."`
 	Purge       purgeCommand       `cmd:"" help:"Remove everything that is stored for a persistence id."`
-	Verify      verifyCommand      `cmd:"" help:"Check the stored data, and show what is wrong with it."`
+	Verify      verifyCommand      `cmd:"" help:"Check the stored data, and show what is wrong."`
 	Repair      repairCommand      `cmd:"" help:"Repair the stored data without losing an event."`
-	Projections projectionsCommand `cmd:"" help:"Look after the projections of the journal."`
-	Bench       benchCommand       `cmd:"" help:"Measure a journal in comparison with the bare AWS SDK."`
+	Projections projectionsCommand `cmd:"" help:"Operate the projections of the journal."`
+	Bench       benchCommand       `cmd:"" help:"Measure the performance of a journal, compared with the bare AWS SDK."`
 	Export      exportCommand      `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`
 	Import      importCommand      `cmd:"" help:"Write the content of an exported file into a journal."`
 	Migrate     migrateCommand     `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
-	Settings    configCommand      `cmd:"" name:"config" help:"Show every setting in effect, and where it is from."`
+	Settings    configCommand      `cmd:"" name:"config" help:"Show every effective setting and its source."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
-	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags for where it works."`
+	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags that select the location."`
 	Completion  completionCommand  `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
 	Network     networkCommand     `cmd:"" hidden:"" help:"Delay requests on their way to a service, for bench."`
 }
@@ -64,7 +64,7 @@ type session struct {
 	opened *connection
 }
 
-// message writes a line that is no result to stderr.
+// message writes a line to stderr.
 func (s *session) message(format string, args ...any) error {
 	if _, err := fmt.Fprintf(s.err, format+"\n", args...); err != nil {
 		return fmt.Errorf("write a message: %w", err)
@@ -72,7 +72,7 @@ func (s *session) message(format string, args ...any) error {
 	return nil
 }
 
-// tellFolder writes once where the folder is that a location made.
+// tellFolder prints the folder that a location created, once.
 func (s *session) tellFolder(l *location) error {
 	made := l.made
 	if l.made = ""; made == "" {
@@ -81,7 +81,7 @@ func (s *session) tellFolder(l *location) error {
 	return s.message("made the folder %s for the embedded engine", printable(made))
 }
 
-// tellNotes writes what a JVM does otherwise with the file of the location.
+// tellNotes prints where a JVM interprets the file of --config differently.
 func (s *session) tellNotes() error {
 	for _, note := range s.location.notes {
 		if err := s.message("note: %s", printable(note)); err != nil {
@@ -133,8 +133,8 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	return statusDone
 }
 
-// checkPersistenceID refuses an empty persistence id. The journal refuses it, too, but only when a
-// command has made the tables for it.
+// checkPersistenceID refuses an empty persistence id. The journal also refuses it, but only after a
+// command has created the tables.
 func checkPersistenceID(line *kong.Context) error {
 	for _, word := range line.Path {
 		if arg := word.Positional; arg != nil && arg.Name == "pid" && arg.Target.String() == "" {
@@ -163,8 +163,8 @@ func newGrammar(ctx context.Context, c *commands, s streams) (*kong.Kong, error)
 	return parser, nil
 }
 
-// flagVars gives the flags of a type variables for their tags. kong expands variables of the whole
-// grammar anew for each flag, which took most of the time that it took to make the parser.
+// flagVars provides variables for the tags of flags of one type. kong expands variables of the
+// whole grammar again for each flag, which would take most of the time of building the parser.
 type flagVars struct {
 	kong.Mapper
 	vars kong.Vars
@@ -173,8 +173,8 @@ type flagVars struct {
 // Vars implements kong.VarsContributor.
 func (v flagVars) Vars(*kong.Value) kong.Vars { return v.vars }
 
-// wrongLine returns the failure of a command line that can't be parsed. Who gives no command gets
-// the help, unless a program reads the output.
+// wrongLine returns the error for a command line that can't be parsed. If the command is missing,
+// it also prints the help, except with --output json.
 func wrongLine(err error, output string) error {
 	parse := new(kong.ParseError)
 	if !errors.As(err, &parse) || parse.Context == nil {
@@ -191,8 +191,8 @@ func wrongLine(err error, output string) error {
 	return usagef("no command is given")
 }
 
-// checkText refuses a command line that is not UTF-8. Its bytes would become replacement
-// characters: two persistence ids one.
+// checkText refuses a command line that is not valid UTF-8. Invalid bytes would become replacement
+// characters, so that two persistence ids could become equal.
 func checkText(args []string) error {
 	for _, word := range args {
 		if !utf8.ValidString(word) {
@@ -202,7 +202,7 @@ func checkText(args []string) error {
 	return nil
 }
 
-// selected is the name of the command on the command line.
+// selected returns the name of the command on the command line.
 func selected(line *kong.Context) string {
 	var names []string
 	for _, step := range line.Path {

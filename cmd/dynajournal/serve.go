@@ -14,37 +14,37 @@ import (
 type serveCommand struct {
 	Addr        string   `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on. Port 0 picks a free port. Default: ${default}."`
 	Fault       values   `placeholder:"SPEC" help:"Inject this fault into requests. Can be repeated. Default: none."`
-	Seed        uint64   `placeholder:"N" help:"Seed of the random choices of the faults. Default: 0."`
+	Seed        uint64   `placeholder:"N" help:"Seed for the random choices of faults. Default: 0."`
 	Throughput  bool     `help:"Throttle as DynamoDB does, at the limits of a partition key and the provisioned capacity of a table. Default: no throttling."`
-	AllowOrigin values   `placeholder:"SCHEME://HOST:PORT" help:"Accept requests of browser pages from this origin. Can be repeated. Default: none."`
+	AllowOrigin values   `placeholder:"SCHEME://HOST:PORT" help:"Accept requests from web pages of this origin. Can be repeated. Default: none."`
 	AllowHost   values   `placeholder:"HOST" help:"Also accept requests to this host name. Can be repeated. Default: none."`
-	Control     bool     `help:"Serve the faults at /control/faults, where they can be listed, added and removed while it runs. Only on a loopback address. Default: off."`
+	Control     bool     `help:"Serve the faults at /control/faults, where they can be listed, added and removed while the server runs. Only on a loopback address. Default: off."`
 	Log         bool     `help:"Log each request on stderr: operation, tables, status and duration, no keys or values. Default: no log."`
-	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Switch off features that other servers lack: ${enum}. Default: none."`
+	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Disable features that other DynamoDB servers lack: ${enum}. Default: none."`
 }
 
 // Help returns the text below the help of the flags.
 func (*serveCommand) Help() string {
-	return "It prints `listening on http://HOST:PORT` when it is ready, and ends with an interrupt or " +
-		"SIGTERM; requests in flight have 10 seconds to finish. There is no authentication: every client " +
-		"that reaches the address can read and write everything.\n\n" +
-		"On a loopback address it accepts only requests to localhost, a loopback address, or a name of " +
-		"--allow-host, so that no browser page gets through by a name of its own (DNS rebinding). Requests " +
-		"of browser pages are accepted if their origin is one of --allow-origin. GET /metrics shows " +
-		"metrics in the text format of Prometheus.\n\n" +
-		"With --control, GET /control/faults lists the faults as JSON, POST /control/faults adds the fault " +
-		"in the body, DELETE /control/faults/ID removes one, and DELETE /control/faults removes all.\n\n" +
-		"A fault is EFFECT[,CLAUSE]…, for example throttling,operation=PutItem,probability=0.1 or " +
-		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
-		"expired-token, access-denied, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
-		"statement-errors, transaction-conflict, stale-read, index-lag, stale-description, and of streams " +
-		"stream-lag, half-page, expired-iterator, trimmed, reader-limit, late-shards, late-latest. Forms of " +
-		"responses, in addition to another fault: no-error-checksum, statement-capacity, wrong-clock. Clauses: operation, table, key, " +
-		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
-		"applied, some, code, delay."
+	return "It prints `listening on http://HOST:PORT` when it is ready, and stops on an interrupt or " +
+		"SIGTERM; requests in flight have 10 seconds to finish. There is no authentication: every " +
+		"client that reaches the address can read and write everything.\n\nOn a loopback address it " +
+		"accepts only requests to localhost, a loopback address, or a name of --allow-host, so that a " +
+		"web page can't reach it through its own host name (DNS rebinding). Requests from web pages " +
+		"are accepted if their origin is one of --allow-origin. GET /metrics returns metrics in the " +
+		"text format of Prometheus.\n\nWith --control, GET /control/faults lists the faults as JSON, " +
+		"POST /control/faults adds the fault in the body, DELETE /control/faults/ID removes one, " +
+		"and DELETE /control/faults removes all.\n\nA fault is EFFECT[,CLAUSE]…, for example " +
+		"throttling,operation=PutItem,probability=0.1 or reset,applied,table=pekko-*,nth=3. Effects: " +
+		"throughput-exceeded, throttling, request-limit, expired-token, access-denied, internal-error, " +
+		"unavailable, reset, truncated, garbage, slow, hang, unprocessed, statement-errors, " +
+		"transaction-conflict, stale-read, index-lag, stale-description. Effects on streams: stream-lag, " +
+		"half-page, expired-iterator, trimmed, reader-limit, late-shards, late-latest. Effects on the " +
+		"form of responses, which combine with another fault: no-error-checksum, statement-capacity, " +
+		"wrong-clock. Clauses with a pattern, in which * matches any text: operation, table, key, " +
+		"sort-key, index. Other clauses: nth, every, times, probability, applied, some, code, delay."
 }
 
-// options are the engine's options that the flags name.
+// options returns the engine's options for the flags.
 func (c *serveCommand) options() ([]embedded.Option, error) {
 	options := []embedded.Option{embedded.WithSeed(c.Seed)}
 	for _, spec := range c.Fault {
@@ -63,7 +63,7 @@ func (c *serveCommand) options() ([]embedded.Option, error) {
 	return options, nil
 }
 
-// checkAddress returns an error if an address to listen on is not valid.
+// checkAddress returns an error unless an address has the form HOST:PORT with a numeric port.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {

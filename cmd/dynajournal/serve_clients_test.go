@@ -24,7 +24,7 @@ var (
 	slowBytes = flag.Int("serve.bytes", 3<<20, "how many bytes each of them tries to send")
 )
 
-// residentPeak is the most memory that a process has had, in bytes.
+// residentPeak returns the peak resident memory of a process, in bytes.
 func residentPeak(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -66,10 +66,10 @@ func metric(t *testing.T, url, name string) string {
 	return value
 }
 
-// Clients send half a request, as large as the server accepts, and then nothing. With -v it reports
-// how much memory the server used. Other clients write at the same time, and SIGTERM ends the
-// server.
-func TestServersMemoryIsBoundedWhateverSlowClientsSend(t *testing.T) {
+// Clients send half a request, as large as the server accepts, and then nothing. Other clients
+// write at the same time, and SIGTERM stops the server. With -v the test logs the memory that the
+// server used.
+func TestServe_MemoryWithSlowClients(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skipped: the memory of a process is read in Linux' way")
 	}

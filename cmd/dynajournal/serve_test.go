@@ -20,7 +20,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// process makes a process that runs the command line.
+// process returns a process that runs the command line.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
@@ -52,7 +52,7 @@ func serve(t *testing.T, args ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.ProcessState == nil { // the test has failed before it ended the server
+		if s.ProcessState == nil { // the test failed before it stopped the server
 			_ = s.Process.Kill()
 			_ = s.Wait()
 		}
@@ -66,7 +66,7 @@ func serve(t *testing.T, args ...string) *server {
 	return s
 }
 
-// terminate ends the server in the way that it should be ended.
+// terminate stops the server gracefully.
 func (s *server) terminate(t *testing.T) {
 	t.Helper()
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
@@ -98,7 +98,7 @@ func TestServeInjectsFaults(t *testing.T) {
 		"x"); o.status != statusFailed || !strings.Contains(o.err, "ExpiredToken") {
 		t.Errorf("%+v", o)
 	}
-	must(t, "--endpoint", s.url, "append", "b", "--string", "x") // tried again after the throttling
+	must(t, "--endpoint", s.url, "append", "b", "--string", "x") // retried after the throttling
 	client := dynamodb.New(dynamodb.Options{BaseEndpoint: &s.url, Region: "us-east-1",
 		Credentials: aws.CredentialsProviderFunc(dummyCredentials)})
 	_, err := client.ExecuteStatement(t.Context(),
@@ -200,9 +200,9 @@ func startAppender(t *testing.T, url, name string, round, events int) *appender 
 	return a
 }
 
-// Two processes write to one persistence id at once. A round in which one of them was done before
-// the other began proves nothing, so it continues until they have met.
-func TestTwoProcessesNeverBothSucceed(t *testing.T) {
+// Two processes write to one persistence id at the same time. A round in which one finished before
+// the other started proves nothing, so rounds are repeated until they overlap.
+func TestServe_TwoProcessesOneID(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory")
 	must(t, "--endpoint", s.url, "tables", "create")
@@ -258,8 +258,8 @@ func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 }
 
 // The server is killed while clients write. Afterwards every acknowledged write is stored, in
-// order, and of each client at most one more event, whose response was lost.
-func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
+// order. At most one more event of each client is stored: the event whose response was lost.
+func TestServe_KillLosesNothingAcknowledged(t *testing.T) {
 	clean(t)
 	folder := t.TempDir()
 	s := serve(t, "--data", folder)

@@ -34,7 +34,7 @@ func (c *snapshotLoadCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if !found {
-			return s.message("%s has no such snapshot", printable(c.PersistenceID))
+			return s.message("%s has no snapshot that matches", printable(c.PersistenceID))
 		}
 		return s.result.write(newSnapshotResult(snapshot, &payloadDecoder{}))
 	})
@@ -51,9 +51,9 @@ type snapshotSaveCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*snapshotSaveCommand) Help() string {
-	return "It replaces a snapshot with the same sequence number. The next recovery from a snapshot beyond " +
-		"the last event continues after the snapshot. On an embedded engine without tables, the command " +
-		"first makes those of a native journal."
+	return "It replaces a snapshot with the same sequence number. If --seq is beyond the last " +
+		"event, the next recovery from the snapshot continues after --seq. On an embedded " +
+		"engine without tables, the command first creates the tables of a native journal."
 }
 
 // Run runs the command.
@@ -73,7 +73,7 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if c.Seq > bounds.Highest {
-			err = s.message("warning: the last event of %s is %d: the next recovery from this snapshot goes on after %d",
+			err = s.message("warning: the last event of %s is %d: the next recovery from this snapshot continues after %d",
 				printable(c.PersistenceID), bounds.Highest, c.Seq)
 		}
 		saved := dynajournal.Snapshot{SnapshotMetadata: metadata, SerializerID: state.SerializerID,
@@ -82,7 +82,7 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// state returns the state of the flags in its stored form.
+// state returns the state that the flags give, in its stored form.
 func (c *snapshotSaveCommand) state(s *session) (serialization.Payload, error) {
 	var state any
 	switch {
@@ -112,8 +112,8 @@ type snapshotDeleteCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*snapshotDeleteCommand) Help() string {
-	return "The command shows each snapshot that it has deleted. Snapshots that can't be read are deleted " +
-		"too, and counted on stderr."
+	return "The command shows each snapshot that it deletes. It also deletes " +
+		"snapshots that can't be read, and prints their number on stderr."
 }
 
 // Run runs the command.
@@ -130,11 +130,12 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 		if err != nil || rest == 0 {
 			return err
 		}
-		return s.message("deleted %d more that can't be read, or were saved during the deletion", rest)
+		return s.message("deleted %d more snapshots, which can't be read or were saved during the deletion", rest)
 	})
 }
 
-// deleteReadable deletes snapshots one by one, so that it shows exactly those that it has deleted.
+// deleteReadable deletes snapshots one by one, so that it shows exactly the snapshots that it
+// deletes.
 func (c *snapshotDeleteCommand) deleteReadable(
 	ctx context.Context, s *session, j *dynajournal.Journal, bounds dynajournal.SnapshotCriteria,
 ) error {
@@ -152,7 +153,7 @@ func (c *snapshotDeleteCommand) deleteReadable(
 		if err != nil {
 			return err
 		}
-		if deleted == 0 { // another was faster
+		if deleted == 0 { // another process deleted it first
 			continue
 		}
 		if err := s.result.write(newSnapshotResult(snapshot, &payloads)); err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// criteria are the flags that select snapshots. All bounds are inclusive, and a snapshot must be
-// within all of them.
+// criteria has the flags that select snapshots. Bounds are inclusive, and a snapshot must satisfy
+// all of them.
 type criteria struct {
 	MinSeq *int64  `placeholder:"N" help:"Lowest sequence number. Default: no bound."`
 	MaxSeq *int64  `placeholder:"N" help:"Highest sequence number. Default: no bound."`
-	MinTS  instant `name:"min-ts" placeholder:"T" help:"Earliest time, in milliseconds since 1970 or as 2026-01-31T12:00:00Z. Default: no bound."`
+	MinTS  instant `name:"min-ts" placeholder:"T" help:"Earliest time, in milliseconds since 1970 or like 2026-01-31T12:00:00Z. Default: no bound."`
 	MaxTS  instant `name:"max-ts" placeholder:"T" help:"Latest time, in the same form. Default: no bound."`
 }
 
@@ -40,12 +40,12 @@ func (i *instant) Decode(c *kong.DecodeContext) error {
 	}
 	var err error
 	if i.Time, err = time.Parse(time.RFC3339, word); err != nil {
-		return fmt.Errorf("%q is neither a number of milliseconds nor a time as 2026-01-31T12:00:00Z", word)
+		return fmt.Errorf("%q is neither a number of milliseconds nor a time like 2026-01-31T12:00:00Z", word)
 	}
 	return nil
 }
 
-// bounds returns the criteria as the journal has them, in which a MaxSequenceNumber of 0 is no
+// bounds converts the flags to criteria of a journal, in which a MaxSequenceNumber of 0 means no
 // bound.
 func (c *criteria) bounds() (dynajournal.SnapshotCriteria, error) {
 	b := dynajournal.SnapshotCriteria{MinTimestamp: c.MinTS.Time, MaxTimestamp: c.MaxTS.Time}
@@ -77,7 +77,8 @@ type snapshotResult struct {
 	SerializerManifest string          `json:"serializer_manifest"`
 	PayloadBase64      string          `json:"payload_base64"`
 	Payload            json.RawMessage `json:"payload,omitempty"`
-	// CommandIDs is how many ids of commands the snapshot of an entity has, besides its state.
+	// CommandIDs is the number of command ids that an entity's snapshot has in addition to the
+	// state.
 	CommandIDs *int `json:"command_ids,omitempty"`
 
 	state serialization.Payload
@@ -126,7 +127,7 @@ func (c *snapshotsCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		var payloads payloadDecoder
-		var damaged error // the first damaged snapshot; those after it are shown too
+		var damaged error // the first damaged snapshot; later snapshots are still shown
 		for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
 			if errors.Is(err, dynajournal.ErrCorruptItem) {
 				if damaged == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// touch changes the tables of the default folder behind the journal's back.
+// touch changes the tables of the default folder directly, without the journal.
 func touch(t *testing.T, change func(*dynamodb.Client) error) {
 	t.Helper()
 	w := location{Layout: layoutCurrent}
@@ -83,7 +83,7 @@ func TestLoadReportsThatThereIsNoSnapshot(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
 	if o := invoke(t.Context(), "", "snapshot", "load", "a"); o.status != statusDone || o.out != "" ||
-		o.err != "a has no such snapshot\n" {
+		o.err != "a has no snapshot that matches\n" {
 		t.Errorf("%+v", o)
 	}
 }

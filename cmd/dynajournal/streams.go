@@ -8,8 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// streams returns a client for the streams of the location. DynamoDB of AWS has another endpoint
-// for them. Other services have the same one, unless AWS_ENDPOINT_URL_DYNAMODB_STREAMS is set.
+// streams returns a client for the streams of the location. On AWS, streams have their own
+// endpoint. Other services use the same endpoint as for tables, unless
+// AWS_ENDPOINT_URL_DYNAMODB_STREAMS is set.
 func (c *connection) streams() *dynamodbstreams.Client {
 	config := c.config.AWS
 	if id, secret := c.config.AccessKeyID, c.config.SecretAccessKey; id != "" {

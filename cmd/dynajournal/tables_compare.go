@@ -10,11 +10,12 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// comparison compares a file of the JVM with tables.
+// comparison compares a JVM's configuration file with tables.
 type comparison struct {
 	path string
-	// file and used are the settings of the file, and those of the tables that are described. They
-	// differ only where a flag or the environment overrides the file.
+	// file has the settings of the file.
+	// used has the settings that selected the described tables. It differs from file only where a
+	// flag or the environment overrides the file.
 	file, used settings
 	found      []difference
 }
@@ -34,7 +35,7 @@ func (c *comparison) need(d difference) {
 	c.found = append(c.found, d)
 }
 
-// compare returns the differences, those of names first.
+// compare returns the differences. Differences of names come first.
 func (c *comparison) compare(tables []dynajournal.Table) []difference {
 	journalTable, snapshotTable := c.used.journalTable.value, c.used.snapshotTable.value
 	c.name(journalTable, c.file.journalTable, c.used.journalTable)
@@ -53,19 +54,19 @@ func (c *comparison) compare(tables []dynajournal.Table) []difference {
 	return c.found
 }
 
-// name compares a name of the file with the one that is described.
+// name compares a name in the file with the name that was used for the description.
 func (c *comparison) name(table string, file, used setting) {
 	if file.value != used.value {
 		flag := "--" + file.key
 		variable := "$DYNAJOURNAL_" + strings.ToUpper(strings.ReplaceAll(file.key, "-", "_"))
 		c.add(table, file, true,
-			fmt.Sprintf("%s or %s says %s, which is described", flag, variable, printable(used.value)),
+			fmt.Sprintf("%s or %s says %s, which overrides the file", flag, variable, printable(used.value)),
 			"correct one of the two")
 	}
 }
 
-// table makes the comparisons that both tables have in common, and reports whether the table exists
-// with the key that it needs.
+// table makes the comparisons that apply to both tables. It reports whether the table exists with
+// the key that it needs.
 func (c *comparison) table(
 	tables []dynajournal.Table, name string, s setting, want string,
 ) (dynajournal.Table, bool) {
@@ -84,12 +85,12 @@ func (c *comparison) table(
 		return t, false
 	}
 	if t.Status != "ACTIVE" && t.Status != "UPDATING" {
-		c.add(name, s, true, "it is "+t.Status, "wait until it is ACTIVE: it can't be used before")
+		c.add(name, s, true, "the table is "+t.Status, "wait until it is ACTIVE: it can't be used before")
 	}
 	return t, true
 }
 
-// create returns the command that makes the tables, or the header, with the settings of the file.
+// create returns the command that creates the tables, or the header, with the settings of the file.
 func (c *comparison) create() string {
 	return fmt.Sprintf("`dynajournal tables create --shared-with-jvm --sequence-shards %s`",
 		c.file.shards.value)
@@ -110,7 +111,7 @@ func keyAdvice(keys string) string {
 	case "par (S), seq (N)":
 		return "correct the name: it is a table of snapshots"
 	default:
-		return "correct the name: it is no table of the plug-in"
+		return "correct the name: this is not a table of the plug-in"
 	}
 }
 
@@ -136,7 +137,7 @@ func (c *comparison) journal(t dynajournal.Table) {
 				Table: t.Name,
 				Found: fmt.Sprintf("index %s has %d write units, the table has %d",
 					printable(i.Name), i.WriteUnits, t.WriteUnits),
-				Advice: "give the index as many: every write goes to it too, and waits for it",
+				Advice: "give the index as many: every write also goes to the index, and waits for it",
 			})
 		}
 	}
@@ -157,22 +158,22 @@ func (c *comparison) header(t dynajournal.Table) bool {
 	case t.Kind == kindNative:
 		c.add(t.Name, c.file.journalName, true,
 			fmt.Sprintf("%s says native, %d shards", header, t.Shards),
-			"make other tables with "+c.create()+" and copy it with `dynajournal migrate`: "+
-				"a native journal is for Go alone")
+			"make other tables with "+c.create()+" and copy the journal with `dynajournal migrate`: "+
+				"only Go programs can use a native journal")
 		return false
 	case t.Kind == "" && native:
 		c.add(t.Name, c.file.journalName, true,
-			"the table is one of native journals, and has no header of journal "+name,
-			"correct journal-name; if the making of a native journal was cut short, "+
+			"the table is for native journals, and has no header of journal "+name,
+			"correct journal-name; if the creation of a native journal was interrupted, "+
 				"call `dynajournal tables create` again")
 		return false
 	case t.Kind == "":
 		c.add(t.Name, c.file.shards, false, "journal "+name+" has no header",
-			"if it should have one, correct journal-name; else write it with "+c.create()+
-				", so that no program takes another number")
+			"if it should have one, correct journal-name; otherwise write it with "+c.create()+
+				", so that no program uses another number")
 	case strconv.Itoa(t.Shards) != c.file.shards.value:
 		c.add(t.Name, c.file.shards, true, fmt.Sprintf("%s says %d shards", header, t.Shards),
-			fmt.Sprintf("set sequence-shards = %d in %s: with another number highest sequence "+
+			fmt.Sprintf("set sequence-shards = %d in %s: with another number, highest sequence "+
 				"numbers are lost", t.Shards, printable(c.path)))
 	}
 	return true
@@ -180,7 +181,7 @@ func (c *comparison) header(t dynajournal.Table) bool {
 
 // expiry compares the expiry of items with what tombstones need.
 func (c *comparison) expiry(t dynajournal.Table) {
-	const update = "`dynajournal tables update`: tombstones stay for good otherwise"
+	const update = "`dynajournal tables update`: otherwise tombstones are never removed"
 	d := difference{Table: t.Name}
 	switch {
 	case t.TTL == ttlAttribute || t.TTLStatus == "":
@@ -188,7 +189,7 @@ func (c *comparison) expiry(t dynajournal.Table) {
 	case t.TTL != "":
 		d.Found = fmt.Sprintf("items expire by %s (%s), tombstones have %s",
 			printable(t.TTL), t.TTLStatus, ttlAttribute)
-		d.Advice = "a table has one such attribute: turn that one off, and call " + update
+		d.Advice = "a table can have only one such attribute: turn this one off, and call " + update
 	case t.MultiRegionConsistency == string(types.MultiRegionConsistencyStrong):
 		d.Found = "items can't expire: the table is strongly consistent in several Regions"
 		d.Advice = "remove expired tombstones with `dynajournal repair`"

@@ -15,9 +15,9 @@ import (
 )
 
 type tablesCreateCommand struct {
-	SharedWithJVM bool   `name:"shared-with-jvm" help:"Make tables that Akka's or Pekko's plug-in can use, with its indexes and 10 shards. Default: native, 1 shard."`
-	Projections   bool   `help:"Also make the table that package projection needs, also for a journal that exists."`
-	Stream        bool   `help:"Also enable a stream on the journal table, also for a journal that exists: projections read it."`
+	SharedWithJVM bool   `name:"shared-with-jvm" help:"Create tables that Akka's or Pekko's plug-in can use, with its indexes and 10 shards. Default: native tables, 1 shard."`
+	Projections   bool   `help:"Also create the table that package projection needs, for a new or an existing journal."`
+	Stream        bool   `help:"Also enable a stream on the journal table, for a new or an existing journal: projections read the stream."`
 	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is billed: ${enum}. Default: on-demand."`
 	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units of each table and index. Required if provisioned."`
 	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units of each table and index. Required if provisioned."`
@@ -25,9 +25,9 @@ type tablesCreateCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*tablesCreateCommand) Help() string {
-	return "It reports for each table whether it was made or existed before, whether the journal's header was " +
-		"written, and why not; with --shared-with-jvm also what the JVM's configuration needs. A table of " +
-		"a JVM gets a header only if --sequence-shards sets the JVM's number."
+	return "For each table it reports whether the table was created or existed before. For the journal table it also reports " +
+		"whether the header was written, and why not. With --shared-with-jvm it reports the settings that the JVM's " +
+		"configuration needs. An existing table of a JVM gets a header only if --sequence-shards sets the JVM's number."
 }
 
 // Run runs the command.
@@ -49,19 +49,19 @@ func (c *tablesCreateCommand) usage(l *location) error {
 	case !provisioned && (c.RCU != 0 || c.WCU != 0):
 		return usagef("--rcu and --wcu need --billing provisioned")
 	case l.isLegacy() && (c.SharedWithJVM || provisioned || c.Projections || c.Stream):
-		return usagef("tables of --layout %s have no variants and are billed on demand", l.Layout)
+		return usagef("--layout %s does not support --shared-with-jvm, --projections, --stream and --billing provisioned", l.Layout)
 	}
 	return nil
 }
 
-// create creates the tables of a configuration, and prints which of them it has created.
+// create creates the tables of a configuration, and prints for each table whether it was created.
 func (c *tablesCreateCommand) create(ctx context.Context, s *session, config dynajournal.Config) error {
 	before, err := dynajournal.DescribeTables(ctx, config)
 	if err != nil {
 		return err
 	}
 	for _, name := range beingDeleted(before) {
-		if err := s.message("%s is being deleted: it is made when it is gone, for which this waits at most 10 minutes",
+		if err := s.message("%s is being deleted: waiting up to 10 minutes until it is gone, to create it again",
 			printable(name)); err != nil {
 			return err
 		}
@@ -96,26 +96,26 @@ func beingDeleted(tables []dynajournal.Table) []string {
 	return names
 }
 
-// What creating has done about the journal's header.
+// The outcomes for the journal's header.
 const (
 	headerWritten = "written"
 	headerExists  = "exists"
 	headerNone    = "none"
 )
 
-// createdResult is a table, and what create has done with it.
+// createdResult is a table, and the outcome of its creation.
 type createdResult struct {
 	tableResult
 
-	// Created reports whether the table was made; else it was there before.
+	// Created reports whether the table was created. Otherwise it existed before.
 	Created bool `json:"created"`
-	// Header is what create has done with the header of the journal, HeaderDetail the reason. Both
-	// are empty for a snapshot table.
+	// Header is the outcome for the header of the journal, empty for a snapshot table.
+	// HeaderDetail is the reason, empty for a snapshot table.
 	Header       string `json:"header,omitempty"`
 	HeaderDetail string `json:"header_detail,omitempty"`
-	// Notes name what an existing table lacks, and what to do.
+	// Notes describe what an existing table lacks, and what to do.
 	Notes []string `json:"notes,omitempty"`
-	// JVM has the keys and values that the JVM's configuration needs.
+	// JVM has the settings that the JVM's configuration needs.
 	JVM map[string]any `json:"jvm_config,omitempty"`
 
 	journal string
@@ -127,7 +127,7 @@ func (r createdResult) text() string {
 	if r.Created {
 		text.WriteString("\n  created")
 	} else {
-		text.WriteString("\n  was there before")
+		text.WriteString("\n  existed before")
 	}
 	for _, note := range r.Notes {
 		text.WriteString("\n  note: " + note)
@@ -149,7 +149,7 @@ func (r createdResult) text() string {
 	return text.String()
 }
 
-// created returns the tables as they are now, with what was done with each.
+// created returns the tables with the outcome for each.
 func (c *tablesCreateCommand) created(
 	config dynajournal.Config, before, after []dynajournal.Table,
 ) []createdResult {
@@ -189,24 +189,24 @@ func tableNamed(tables []dynajournal.Table, name string) (dynajournal.Table, boo
 	return tables[i], true
 }
 
-// headerOutcome returns what was done with the journal's header, and why.
+// headerOutcome returns the outcome for the journal's header, and the reason.
 func headerOutcome(before, after dynajournal.Table) (outcome, detail string) {
 	says := fmt.Sprintf("it says %s, %d shards", after.Kind, after.Shards)
 	switch {
 	case after.Kind == "":
-		return headerNone, fmt.Sprintf("the table was there before, and only the JVM's configuration says "+
+		return headerNone, fmt.Sprintf("the table existed before, and only the JVM's configuration says "+
 			"how many shards its journal has: give that number as --sequence-shards to write the header "+
-			"(a JVM that does not set sequence-shards has %d); without it every program must be told",
+			"(a JVM that does not set sequence-shards has %d); without a header every program needs the number",
 			dynajournal.DefaultSequenceShards)
 	case before.Kind != "":
-		return headerExists, "it was there before; " + says
+		return headerExists, "it existed before; " + says
 	default:
 		return headerWritten, says
 	}
 }
 
-// jvmConfig returns the keys and values that the JVM's configuration needs for a shared journal.
-// Without a header the number of shards is not known.
+// jvmConfig returns the settings that the JVM's configuration needs for a shared journal. Without a
+// header, the number of shards is not known and is left out.
 func jvmConfig(set settings, journal dynajournal.Table) map[string]any {
 	const events, snapshots, lists = "dynamodb-journal.", "dynamodb-snapshot-store.", "dynamodb-read-journal."
 	must := map[string]any{

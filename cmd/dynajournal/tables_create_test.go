@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// jvmTables makes the tables as the JVM's users make them: without a header, expiry and indexes.
+// jvmTables creates the tables as JVM users do: without a header, expiry and indexes.
 func jvmTables(t *testing.T) {
 	t.Helper()
 	touch(t, func(c *dynamodb.Client) error {
@@ -61,7 +61,7 @@ func TestTablesCreateReportsWhatItHasWritten(t *testing.T) {
 		jvm     map[string]any
 	}{
 		{"--shared-with-jvm", true, "written", "it says shared, 10 shards", 10, jvm("journal", 10.0)},
-		{"--shared-with-jvm", false, "exists", "it was there before; it says shared, 10 shards", 10,
+		{"--shared-with-jvm", false, "exists", "it existed before; it says shared, 10 shards", 10,
 			jvm("journal", 10.0)},
 		{"--shared-with-jvm --journal-name b", false, "none", "--sequence-shards", 0, jvm("b", nil)},
 		{"--shared-with-jvm --journal-name b --sequence-shards 7", false, "written",
@@ -88,9 +88,9 @@ func TestTablesCreateNamesWhatTablesOfAJVMLack(t *testing.T) {
 	jvmTables(t)
 	o := invoke(t.Context(), "", "--output", "text", "tables", "create", "--shared-with-jvm")
 	for _, part := range []string{
-		"\n  was there before\n",
-		"\n  note: there is no index persistence-ids-idx: if persistence ids are to be listed, add it",
-		"\n  header of journal journal: none: the table was there before",
+		"\n  existed before\n",
+		"\n  note: there is no index persistence-ids-idx: to list persistence ids, add it",
+		"\n  header of journal journal: none: the table existed before",
 		"\n    dynamodb-journal.journal-name = \"journal\"\n",
 		"\n  note: there is no index ts-idx: name another snapshot table",
 	} {

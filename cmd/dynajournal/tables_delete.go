@@ -13,13 +13,13 @@ type tablesDeleteCommand struct {
 	Yes bool `help:"Confirm that the tables are deleted with all journals in them. Required."`
 }
 
-// statusDeleted is the status of a table that is no more, as DynamoDB has none for it.
+// statusDeleted is the status of a deleted table, for which DynamoDB does not have a status.
 const statusDeleted = "DELETED"
 
 // Run runs the command.
 func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usagef("it deletes the tables with all journals in them: confirm with --yes")
+		return usagef("this deletes the tables with all journals in them: confirm with --yes")
 	}
 	if s.location.isLegacy() {
 		return s.legacyTable(ctx, statusDeleted, legacy.DeleteTable)
@@ -30,7 +30,7 @@ func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 			err = errors.Join(err, s.result.write(bareTable(name, statusDeleted)))
 		}
 		if err == nil && len(names) == 0 {
-			return fmt.Errorf("%w: neither of them exists %s", dynajournal.ErrTableNotFound, s.location.place())
+			return fmt.Errorf("%w: neither the journal table nor the snapshot table exists %s", dynajournal.ErrTableNotFound, s.location.place())
 		}
 		return err
 	})

@@ -11,10 +11,10 @@ type tablesDescribeCommand struct{}
 
 // Help returns the text below the help of the flags.
 func (*tablesDescribeCommand) Help() string {
-	return "DynamoDB counts items and bytes about every six hours. " +
-		"With --config FILE it compares the file, an application.conf of the JVM, with the tables and the " +
-		"journal's header. Each difference is a line: the setting in FILE / the value found / what to do. " +
-		"Exit status 1: one of the differences matters. A note does not."
+	return "DynamoDB counts items and bytes about every six hours. With --config FILE it compares " +
+		"the file, an application.conf of the JVM, with the tables and the journal's header. It " +
+		"prints each difference on a line: the setting in FILE / the value found / what to do. " +
+		"Exit status 1: at least one difference matters. Differences shown as notes do not matter."
 }
 
 // Run runs the command.
@@ -31,7 +31,7 @@ func (*tablesDescribeCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// compare describes the tables, and compares them with a file.
+// compare describes the tables, and compares them with the configuration file of a JVM.
 func (s *session) compare(
 	ctx context.Context, used dynajournal.Config, path string, file dynajournal.Config,
 ) error {

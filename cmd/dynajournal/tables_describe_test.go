@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// described are two tables as a JVM and Go share them.
+// described returns two tables that a JVM and Go share.
 func described() []dynajournal.Table {
 	key := func(name, kind string) dynajournal.KeyAttribute {
 		return dynajournal.KeyAttribute{Name: name, Type: kind}
@@ -39,13 +39,13 @@ func described() []dynajournal.Table {
 	}
 }
 
-func TestAFileIsComparedWithTheTables(t *testing.T) {
+func TestTablesDescribe_ComparesFile(t *testing.T) {
 	type tables = []dynajournal.Table
 	headerless := func(t tables) { t[0].Version, t[0].Kind, t[0].Shards, t[0].FenceWindow = 0, "", 0, 0 }
 	for name, c := range map[string]struct {
 		file, used dynajournal.Config
 		change     func(tables)
-		// want are the beginnings of the differences as text.
+		// want has the beginning of each difference as text.
 		want []string
 	}{
 		"what was made agrees": {change: func(tables) {}},
@@ -91,7 +91,7 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 				headerless(t)
 				t[0].Indexes = []dynajournal.Index{{Name: "ids-idx"}}
 			},
-			want: []string{"differs: pekko-persistence: f.conf says journal-name = b / the table is one of native " +
+			want: []string{"differs: pekko-persistence: f.conf says journal-name = b / the table is for native " +
 				"journals, and has no header of journal b / correct journal-name"},
 		},
 		"a header of a later release": {
@@ -108,7 +108,7 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 			used: dynajournal.Config{JournalTable: "pekko-persistence"}, change: func(tables) {},
 			want: []string{
 				"differs: pekko-persistence: f.conf says journal-table = x / --journal-table or " +
-					"$DYNAJOURNAL_JOURNAL_TABLE says pekko-persistence, which is described / correct one",
+					"$DYNAJOURNAL_JOURNAL_TABLE says pekko-persistence, which overrides the file / correct one",
 				"differs: pekko-persistence-snapshot: f.conf says snapshot-table = y / --snapshot-table or " +
 					"$DYNAJOURNAL_SNAPSHOT_TABLE says pekko-persistence-snapshot",
 				"differs: pekko-persistence: f.conf says journal-name = z / --journal-name or " +
@@ -127,7 +127,7 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 		},
 		"a table that is being deleted": {
 			change: func(t tables) { t[0].Status = "DELETING" },
-			want:   []string{"differs: pekko-persistence: f.conf does not set journal-table: it is pekko-persistence / it is DELETING"},
+			want:   []string{"differs: pekko-persistence: f.conf does not set journal-table: it is pekko-persistence / the table is DELETING"},
 		},
 		"names that are exchanged": {
 			change: func(t tables) { t[0].Keys, t[1].Keys = t[1].Keys, t[0].Keys },
@@ -148,7 +148,7 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 		"no index of ids": {
 			change: func(t tables) { t[0].Indexes = nil },
 			want: []string{"note: pekko-persistence: f.conf does not set persistence-ids-index-name: it is " +
-				"persistence-ids-idx / there is no index persistence-ids-idx / if persistence ids are to be listed"},
+				"persistence-ids-idx / there is no index persistence-ids-idx / to list persistence ids"},
 		},
 		"an index of ids that the file names, and that is not there": {
 			file: dynajournal.Config{IDsIndexName: "ids"}, change: func(tables) {},
@@ -157,7 +157,7 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 		"an index of another key": {
 			change: func(t tables) { t[0].Indexes[0].Keys[0].Name = "par" },
 			want: []string{"differs: pekko-persistence: f.conf does not set persistence-ids-index-name: it is " +
-				"persistence-ids-idx / index persistence-ids-idx is not a global one by num (N)"},
+				"persistence-ids-idx / index persistence-ids-idx is not a global index by num (N)"},
 		},
 		"an index that is being filled": {
 			change: func(t tables) { t[0].Indexes[0].Status = "CREATING" },
@@ -193,7 +193,7 @@ func TestAFileIsComparedWithTheTables(t *testing.T) {
 		"expiry by another attribute": {
 			change: func(t tables) { t[0].TTL = "until" },
 			want: []string{"note: pekko-persistence: f.conf has no key for it / items expire by until (ENABLED), " +
-				"tombstones have expires / a table has one such attribute"},
+				"tombstones have expires / a table can have only one such attribute"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,17 +6,20 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// difference is a difference between the tables and a file, or between the tables and what the
-// plug-in needs.
+// difference is a difference between the tables and a file, or between the tables and the needs of
+// the plug-in.
 type difference struct {
 	Table string `json:"table"`
-	// Key is the key of the file, empty if the plug-in has none for it.
+	// Key is the key of the file. It is empty if the plug-in does not have a key for the setting.
 	Key string `json:"key"`
-	// Says is the setting of the file, Found what the tables have, Advice what to do.
+	// Says is the setting of the file.
+	// Found is the value in the tables.
+	// Advice says how to fix the difference.
 	Says   string `json:"says"`
 	Found  string `json:"found"`
 	Advice string `json:"advice"`
-	// Matters reports whether a program fails or reads wrongly; else it is a note.
+	// Matters reports whether a program fails or reads wrong data. Otherwise the difference is a
+	// note.
 	Matters bool `json:"matters"`
 }
 
@@ -39,21 +42,22 @@ func lacksIDsIndex(t dynajournal.Table, name string) []difference {
 	switch {
 	case !exists:
 		d.Found = "there is no index " + printable(name)
-		d.Advice = "if persistence ids are to be listed, add it with `dynajournal tables update`"
+		d.Advice = "to list persistence ids, add it with `dynajournal tables update`"
 	case i.Local || !listsIDs(i.Keys):
 		d.Matters = true
-		d.Found = "index " + printable(name) + " is not a global one by num (N)"
-		d.Advice = "name another index: lists of persistence ids by this one fail"
+		d.Found = "index " + printable(name) + " is not a global index by num (N)"
+		d.Advice = "name another index: with this one, listing persistence ids fails"
 	case i.Status != "ACTIVE":
 		d.Found = "index " + printable(name) + " is " + i.Status
-		d.Advice = "wait until it is ACTIVE: lists of persistence ids fail"
+		d.Advice = "wait until it is ACTIVE: before that, listing persistence ids fails"
 	default:
 		return nil
 	}
 	return []difference{d}
 }
 
-// listsIDs reports whether an index of a key can list persistence ids: by num, with or without par.
+// listsIDs reports whether an index with these keys can list persistence ids: num, with or without
+// par.
 func listsIDs(keys []dynajournal.KeyAttribute) bool {
 	switch len(keys) {
 	case 1:
@@ -65,7 +69,7 @@ func listsIDs(keys []dynajournal.KeyAttribute) bool {
 	}
 }
 
-// lacksSnapshotIndex is a difference if a snapshot table lacks the index by timestamp.
+// lacksSnapshotIndex returns a difference if a snapshot table lacks the index by timestamp.
 func lacksSnapshotIndex(t dynajournal.Table) []difference {
 	if i, exists := index(t, snapshotIndex); exists && i.Local {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// legacyTable changes the table of a legacy layout and shows it with the status that it has then.
+// legacyTable changes the table of a legacy layout, and prints it with the given status.
 func (s *session) legacyTable(
 	ctx context.Context, status string, change func(context.Context, legacy.Config) error,
 ) error {

@@ -24,9 +24,9 @@ type tableResult struct {
 	Stream     string   `json:"stream"`
 	// FenceWindow is in seconds.
 	FenceWindow int64 `json:"fence_window"`
-	// FormatVersion is the version of the stored format of the journal, or 0 if there is no header.
+	// FormatVersion is the version of the journal's stored format, or 0 without a header.
 	FormatVersion int `json:"format_version"`
-	// Items and Bytes are those that DynamoDB counts about every six hours.
+	// Items and Bytes are approximate: DynamoDB counts them about every six hours.
 	Items               int64  `json:"items"`
 	Bytes               int64  `json:"bytes"`
 	DeletionProtection  bool   `json:"deletion_protection"`
@@ -37,14 +37,14 @@ type tableResult struct {
 	Replicas               []string `json:"replicas,omitempty"`
 	MultiRegionConsistency string   `json:"multi_region_consistency,omitempty"`
 
-	// notReady are the indexes that are not active, and their status.
+	// notReady has the indexes that are not active, with their status.
 	notReady []string
 }
 
 // active is DynamoDB's status of a table or an index that is ready.
 const active = "ACTIVE"
 
-// How capacity is paid for, as --billing spells it.
+// The values of --billing.
 const (
 	billingOnDemand    = "on-demand"
 	billingProvisioned = "provisioned"
@@ -76,7 +76,7 @@ func newTableResult(t dynajournal.Table) tableResult {
 	return r
 }
 
-// bareTable is a table of which only its name and its status are known.
+// bareTable returns a table of which only the name and the status are known.
 func bareTable(name, status string) tableResult {
 	return tableResult{Table: name, Status: status, Keys: []string{}, Indexes: []string{}}
 }
@@ -88,13 +88,13 @@ func (r tableResult) text() string {
 	if r.Kind != "" {
 		parts = append(parts, r.Kind, fmt.Sprintf("%d shards", r.Shards))
 	}
-	if len(r.Keys) > 0 { // it is described
+	if len(r.Keys) > 0 { // the result is not a bareTable
 		parts = append(parts, r.described()...)
 	}
 	return printable(r.Table) + ": " + strings.Join(parts, ", ")
 }
 
-// described are the parts of the text that a table has of which more than the name is known.
+// described returns the parts of the text for a table that was described.
 func (r tableResult) described() []string {
 	parts := []string{"key " + strings.Join(r.Keys, " and ")}
 	if len(r.Indexes) > 0 {
@@ -127,7 +127,7 @@ func (r tableResult) described() []string {
 	return append(parts, r.kept()...)
 }
 
-// kept are the parts of the text about what is stored, and how it is kept.
+// kept returns the parts of the text about the stored data and its protection.
 func (r tableResult) kept() []string {
 	parts := []string{fmt.Sprintf("about %d items, %d bytes", r.Items, r.Bytes)}
 	if r.DeletionProtection {

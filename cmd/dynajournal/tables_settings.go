@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// setting is the value of a key in a configuration of the JVM.
+// setting is the value of a key in a JVM's configuration.
 type setting struct {
 	key, value string
 	// set reports whether the file sets the key. Otherwise the value is the plug-in's default.

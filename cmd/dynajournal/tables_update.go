@@ -8,19 +8,19 @@ import (
 )
 
 type tablesUpdateCommand struct {
-	Projections bool `help:"Also make the table that package projection needs."`
-	Stream      bool `help:"Also enable a stream on the journal table: projections read it."`
+	Projections bool `help:"Also create the table that package projection needs."`
+	Stream      bool `help:"Also enable a stream on the journal table: projections read the stream."`
 }
 
 // Help returns the text below the help of the flags.
 func (*tablesUpdateCommand) Help() string {
-	return "It raises the format version of a native journal of an earlier version: stop all processes of that " +
-		"version first, and wait 15 minutes afterwards. There is no way back. " +
-		"It reports on stderr what it has added, and what that costs from now on. It waits until the index " +
-		"is filled from the stored items, which takes long for a large table. Then it describes the tables. " +
-		"A stream costs writers nothing. DynamoDB bills each request of its readers (GetRecords), but not " +
-		"those of AWS Lambda: a projection sends 4 a second for each shard while it is idle, unless its " +
-		"StreamsOptions.Poll says otherwise."
+	return "It raises the format version of a native journal of an earlier version: stop all processes " +
+		"of that version first, and wait 15 minutes afterwards. This can't be undone. It " +
+		"reports on stderr what it has added, and the running costs of each addition. It waits until " +
+		"the index is filled from the stored items, which takes long for a large table. Then it " +
+		"describes the tables. A stream costs writers nothing. DynamoDB bills each request of " +
+		"the stream's readers (GetRecords), except requests of AWS Lambda: an idle projection sends " +
+		"4 requests a second for each shard, unless StreamsOptions.Poll sets another interval."
 }
 
 // Run runs the command.

@@ -16,20 +16,20 @@ import (
 type tailCommand struct {
 	PersistenceID string `arg:"" optional:"" name:"pid" help:"Persistence id."`
 	All           bool   `help:"Follow all persistence ids, including new ones."`
-	Prefix        string `placeholder:"P" help:"With --all: follow only those that begin with P. Default: all."`
+	Prefix        string `placeholder:"P" help:"With --all: follow only persistence ids that begin with P. Default: all."`
 	MaxIDs        int    `name:"max-ids" default:"1000" placeholder:"N" help:"With --all: fail if there are more than N persistence ids. Default: ${default}."`
 	From          int64  `placeholder:"N" help:"First sequence number. Default: the first that is stored."`
 }
 
 // Help returns the text below the help of the flags.
 func (*tailCommand) Help() string {
-	return "The command shows the stored events and then new ones, those of a persistence id in order, each " +
-		"once. It ends with an interrupt or SIGTERM, which is no failure. Each persistence id is read " +
-		"again after a pause of at most 3 seconds.\n\nWith --all, if the journal table has a stream, it reads " +
-		"the stream and shows what is written from now on: with --from it shows the stored events too. The " +
-		"stream has no costs for writers, and nothing is read for persistence ids without new events. Without a " +
-		"stream, and with --from, each persistence id is read again and again, and every search for new ones " +
-		"lists all of them, and costs as much."
+	return "The command shows the stored events and then new ones: each event once, and the events of " +
+		"a persistence id in order. An interrupt or SIGTERM stops it, with exit status 0. Each " +
+		"persistence id is polled after a pause of at most 3 seconds.\n\nWith --all, if the journal table " +
+		"has a stream, it reads the stream and shows only events that are written from now on. The " +
+		"stream costs writers nothing, and persistence ids without new events are not read. With " +
+		"--from, or without a stream, it also shows the stored events, and polls each persistence id. " +
+		"Every search for new persistence ids then lists all of them, and costs as much as a list."
 }
 
 // Run runs the command.
@@ -66,28 +66,28 @@ type follower struct {
 
 	journal *dynajournal.Journal
 	from    int64
-	// named shows the persistence id with each event.
+	// named reports whether the persistence id is shown with each event.
 	named bool
 
 	mu       sync.Mutex // guards the following fields and the output
 	payloads payloadDecoder
 }
 
-// stream shows the events that are written from now on, which it finds in the stream of the table.
-// Where it can't be read, it follows every persistence id.
+// stream shows the events that are written from now on, from the stream of the table. If the stream
+// can't be read, it follows every persistence id.
 func (f *follower) stream(ctx context.Context, prefix string, most int) error {
 	began := false
 	opts := projection.FollowOptions{Started: func() {
 		began = true
-		// it is only for the eye
-		_ = f.message("reads the stream of the table: shows what is written from now on")
+		// a message that can't be written must not stop the command
+		_ = f.message("reading the stream of the table: showing events that are written from now on")
 	}}
 	for e, err := range projection.Follow(ctx, f.journal, f.opened.streams(), opts) {
 		if err != nil && (began || ctx.Err() != nil) {
 			return err
 		}
 		if err != nil {
-			if err := f.message("reads each persistence id again and again: %s", oneLine(err.Error())); err != nil {
+			if err := f.message("polling each persistence id: %s", oneLine(err.Error())); err != nil {
 				return err
 			}
 			return f.all(ctx, prefix, most)
@@ -102,7 +102,7 @@ func (f *follower) stream(ctx context.Context, prefix string, most int) error {
 	return nil
 }
 
-// all follows every persistence id that there is or will be, up to a number of them.
+// all follows all persistence ids, including new ones. It fails if there are more than most.
 func (f *follower) all(ctx context.Context, prefix string, most int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	followed := 0
@@ -133,7 +133,7 @@ func (f *follower) follow(ctx context.Context, pid string) error {
 	return nil
 }
 
-// show shows an event at once: the next one may be long in coming.
+// show prints an event and flushes the output: the next event may come much later.
 func (f *follower) show(e dynajournal.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +143,7 @@ func (f *follower) show(e dynajournal.Event) error {
 	return f.result.flush()
 }
 
-// followedResult is an event of one persistence id, or of all.
+// followedResult is an event. Its text begins with the persistence id if named is set.
 type followedResult struct {
 	eventResult
 

@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// lines is what a tail says on stderr, while it runs.
+// lines has the lines that a tail writes to stderr while it runs.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -37,7 +37,7 @@ type tailing struct {
 	lines chan string
 	ended chan int
 	err   lines
-	// says is what it is to say on stderr.
+	// says is the expected text on stderr.
 	says string
 }
 
@@ -56,7 +56,7 @@ func startTail(t *testing.T, args ...string) *tailing {
 		for shown := bufio.NewScanner(in); shown.Scan(); {
 			select {
 			case tail.lines <- shown.Text():
-			case <-ctx.Done(): // what nobody reads any more
+			case <-ctx.Done(): // the test has stopped reading
 			}
 		}
 	}()
@@ -64,7 +64,7 @@ func startTail(t *testing.T, args ...string) *tailing {
 	return tail
 }
 
-// next is the next event, by persistence id and payload.
+// next returns the next event, as its persistence id and payload.
 func (tail *tailing) next(t *testing.T) string {
 	t.Helper()
 	select {
@@ -80,10 +80,10 @@ func (tail *tailing) next(t *testing.T) string {
 	}
 }
 
-// reads waits until the tail says that it reads the stream.
+// reads waits until the tail reports that it reads the stream.
 func (tail *tailing) reads(t *testing.T) {
 	t.Helper()
-	tail.says = "reads the stream of the table: shows what is written from now on\n"
+	tail.says = "reading the stream of the table: showing events that are written from now on\n"
 	for deadline := time.Now().Add(time.Minute); tail.err.said() != tail.says; {
 		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
 			t.Fatalf("it says %q", tail.err.said())
@@ -137,7 +137,7 @@ func TestTailFollowsAllPersistenceIDsAndNewOnes(t *testing.T) {
 	if got := tail.next(t); got != "a-new 2" {
 		t.Errorf("then %s", got)
 	}
-	tail.says = "reads each persistence id again and again: follow a journal: table \"pekko-persistence\": " +
+	tail.says = "polling each persistence id: follow a journal: table \"pekko-persistence\": " +
 		"the journal table has no stream\n"
 	tail.interrupt(t)
 	s.terminate(t)

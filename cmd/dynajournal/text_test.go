@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// What is not UTF-8 would become replacement characters on the way: two persistence ids, or
-// journals, one.
-func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
+// Text that is not UTF-8 would become replacement characters, so that two persistence ids or
+// journals could become one.
+func TestRun_RefusesTextThatIsNotUTF8(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
 	const bad = "\xff"
@@ -75,7 +75,7 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := invoke(t.Context(), "", migrate...); o.status != statusFailed ||
-		!strings.Contains(o.err, "it is no state of a migration") {
+		!strings.Contains(o.err, "not the state of a migration") {
 		t.Errorf("a state file: %+v", o)
 	}
 	if got := must(t, "ids"); len(got) != 1 {

@@ -22,7 +22,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// history writes ids of several kinds at the default place.
+// history writes ids of several kinds at the default location.
 func history(t *testing.T) {
 	t.Helper()
 	must(t, "append", "a", "--string", "x", "--string", "y", "--bytes-base64", "AP8=")
@@ -32,7 +32,7 @@ func history(t *testing.T) {
 	must(t, "snapshot", "save", "a", "--seq", "2", "--string", "state")
 }
 
-// sameAt checks that events, bounds and snapshots of an id are the same at two places.
+// sameAt checks that events, bounds and snapshots of an id are the same at two locations.
 func sameAt(t *testing.T, pid string, from, to []string) {
 	t.Helper()
 	for _, args := range [][]string{{"events", pid}, {"highest", pid}, {"snapshots", pid}} {
@@ -43,7 +43,7 @@ func sameAt(t *testing.T, pid string, from, to []string) {
 	}
 }
 
-func TestAnImportRestoresAnExport(t *testing.T) {
+func TestImport_RestoresExport(t *testing.T) {
 	clean(t)
 	history(t)
 	file, other := filepath.Join(t.TempDir(), "all.journal"), []string{"--data", t.TempDir()}
@@ -74,7 +74,7 @@ func TestAnImportRestoresAnExport(t *testing.T) {
 		t.Errorf("the copy has the checksum %v, want %v", got, sum)
 	}
 	if o := invoke(t.Context(), "", "export", "--all", file); o.status != statusFailed ||
-		!strings.Contains(o.err, "is there already: give another name") {
+		!strings.Contains(o.err, "already exists: give another name") {
 		t.Errorf("export over a file: %+v", o)
 	}
 	must(t, append(other, "append", "c", "--string", "only here")...)
@@ -94,7 +94,7 @@ func TestAnImportRestoresAnExport(t *testing.T) {
 }
 
 // Persistence ids that do not fit into memory are written while they are read.
-func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
+func TestImport_LargePersistenceID(t *testing.T) {
 	testsize.NeedsLong(t, "its events are large")
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
@@ -122,9 +122,9 @@ func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
 	}
 }
 
-// A history of eight events, the first five deleted, is copied to an id with other events: with
-// more or fewer than were deleted.
-func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
+// A history of eight events, of which the first five are deleted, is copied to an id with other
+// events. The id has more or fewer events than were deleted.
+func TestImport_KeepsOtherEvents(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, n := range map[string]int{"below what is deleted": 3, "beyond what is deleted": 7} {
 		t.Run(name, func(t *testing.T) {
@@ -170,8 +170,9 @@ func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 	}
 }
 
-// Verified means equal: each of these exits 1, with a line that names the id and the number.
-func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
+// Verified means equal. Each difference exits with status 1, and prints a line with the id and the
+// number.
+func TestMigrate_VerifyOnlyFailsOnDifference(t *testing.T) {
 	testsize.NeedsLong(t, "it copies six times; a test of the migration has the same cases")
 	testsize.NoRace(t, "it does one thing after the other")
 	for name, c := range map[string]struct {
@@ -236,7 +237,7 @@ func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
 	})
 }
 
-func TestADamagedArchiveIsRefused(t *testing.T) {
+func TestImport_RefusesDamagedArchive(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -253,8 +254,8 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	}{
 		"cut short":      {whole[:len(whole)-1], "the archive is cut short: in the block at byte"},
 		"damaged":        {damaged, "the archive is damaged: in the block at byte 16"},
-		"something else": {[]byte("{}"), "it is no archive of dynajournal"},
-		"empty":          {nil, "it is no archive of dynajournal"},
+		"something else": {[]byte("{}"), "it is not an archive of dynajournal"},
+		"empty":          {nil, "it is not an archive of dynajournal"},
 	} {
 		if err := os.WriteFile(file, c.content, 0o600); err != nil {
 			t.Fatal(err)
@@ -270,8 +271,8 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// An unfinished export is continued, and only with content of the same journal.
-func TestAnUnfinishedExportIsContinued(t *testing.T) {
+// An unfinished export is continued, but only with content of the same journal.
+func TestExport_ContinuesUnfinished(t *testing.T) {
 	clean(t)
 	history(t)
 	folder := t.TempDir()
@@ -287,7 +288,7 @@ func TestAnUnfinishedExportIsContinued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As if it had been killed just before the end.
+	// The file is as if the export had been killed just before the end.
 	if err := os.WriteFile(partial, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -304,8 +305,9 @@ func TestAnUnfinishedExportIsContinued(t *testing.T) {
 	}
 }
 
-// A part that another release has left is named, as its name is not one that the user has given.
-func TestAnExportThatCannotBeContinuedNamesItsPart(t *testing.T) {
+// The error names an unfinished part that another release has left, because the user did not choose
+// the name of the part.
+func TestExport_NamesPartThatCannotBeContinued(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -348,7 +350,7 @@ func TestMigrateToAnotherLocation(t *testing.T) {
 	}
 	must(t, "append", "c", "--string", "new")
 	o := invoke(t.Context(), "", append(args, "--catch-up")...)
-	if o.status != statusDone || !strings.Contains(o.err, "of which 1 were not there") ||
+	if o.status != statusDone || !strings.Contains(o.err, "of which 1 were new") ||
 		!strings.Contains(o.err, "compared: 3 persistence ids, 6 events and 1 snapshots are the same") {
 		t.Errorf("catching up: %+v", o)
 	}
@@ -383,8 +385,7 @@ func TestMigrateKeepsItsStateInAFile(t *testing.T) {
 	}
 }
 
-// legacyTable makes a table of a legacy layout, with everything that the current layout does not
-// have.
+// legacyTable makes a table of a legacy layout, with all features that the current layout lacks.
 func legacyTable(t *testing.T, layout legacy.Layout, table string) {
 	t.Helper()
 	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
@@ -489,7 +490,7 @@ func TestMigrateFromEachLegacyLayout(t *testing.T) {
 				}
 			}
 			if o := invoke(t.Context(), "", append(args, "--catch-up")...); o.status != statusDone ||
-				!strings.Contains(o.err, "of which 0 were not there") {
+				!strings.Contains(o.err, "of which 0 were new") {
 				t.Errorf("again: %+v", o)
 			}
 			if after := scanned(t, table); !reflect.DeepEqual(after, before) {
@@ -502,7 +503,7 @@ func TestMigrateFromEachLegacyLayout(t *testing.T) {
 	}
 }
 
-// scanned are all items of a table.
+// scanned returns all items of a table.
 func scanned(t *testing.T, table string) []map[string]types.AttributeValue {
 	t.Helper()
 	var all []map[string]types.AttributeValue
@@ -556,7 +557,7 @@ func TestMigrateInPlace(t *testing.T) {
 	}
 }
 
-func TestMigrateReportsWhatIsWrong(t *testing.T) {
+func TestMigrate_ReportsFailures(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	clean(t)
 	history(t)
@@ -597,9 +598,10 @@ func TestMigrateReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAMigrationSurvivesSIGKILL kills the command, on a folder, until one run is complete.
-func TestAMigrationSurvivesSIGKILL(t *testing.T) {
-	testsize.NeedsLong(t, "TestAnExportSurvivesSIGKILL kills the command, too")
+// TestMigrate_ContinuesAfterSIGKILL repeats a migration on a folder, and kills each run, until one
+// run is complete.
+func TestMigrate_ContinuesAfterSIGKILL(t *testing.T) {
+	testsize.NeedsLong(t, "TestExport_ContinuesAfterSIGKILL kills the command, too")
 	clean(t)
 	ids := testsize.Of(8, 20)
 	for i := range ids {

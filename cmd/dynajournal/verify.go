@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// checkFlags are the flags that select what to check, and how fast.
+// checkFlags has the flags that select the persistence ids to check, and the speed.
 type checkFlags struct {
 	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids to check."`
 	All            bool     `help:"Check all persistence ids, which a scan of the table finds."`
@@ -29,7 +29,7 @@ func (c *checkFlags) usage() error {
 	return nil
 }
 
-// findingResult is something in the stored data that is wrong.
+// findingResult is a problem in the stored data.
 type findingResult struct {
 	PersistenceID string                  `json:"persistence_id"`
 	Kind          dynajournal.FindingKind `json:"kind"`
@@ -64,14 +64,14 @@ func (r findingResult) text() string {
 	return r.line("not repairable")
 }
 
-// findings are the methods that check one persistence id, and all of them.
+// findings has the method that checks one persistence id, and the method that checks all of them.
 type findings struct {
 	one func(context.Context, string, dynajournal.VerifyOptions) iter.Seq2[dynajournal.Finding, error]
 	all func(context.Context, dynajournal.VerifyOptions) iter.Seq2[dynajournal.Finding, error]
 }
 
-// check checks the persistence ids of the flags and calls found for each finding. It returns how
-// many persistence ids were checked.
+// check checks the persistence ids of the flags and calls found for each finding. It returns the
+// number of checked persistence ids.
 func (c *checkFlags) check(
 	ctx context.Context, s *session, j *dynajournal.Journal, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error,
 ) (int, error) {
@@ -111,16 +111,16 @@ func (c *checkFlags) check(
 type verifyCommand struct {
 	checkFlags
 
-	Severity dynajournal.Severity `enum:"left-over,damage,data-loss" default:"damage" help:"Exit with 1 from this one upward: left-over, damage or data-loss. Default: ${default}."`
+	Severity dynajournal.Severity `enum:"left-over,damage,data-loss" default:"damage" help:"Exit with status 1 if a finding has this severity or a worse one: left-over, damage or data-loss. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.
 func (*verifyCommand) Help() string {
-	return "Without persistence ids it checks all of them. It changes nothing. It shows everything that it " +
-		"finds. What is left over harms nobody: a write that was refused or cut short has left it. Damage and " +
-		"data loss need somebody: the page on operations has each kind. Data that is being written can look " +
-		"like damage, so check again before you act on a finding. On a terminal it lists the persistence ids " +
-		"first, for the total."
+	return "Without persistence ids it checks all of them. It changes nothing, and shows all findings. " +
+		"A finding of severity left-over is harmless: a write that was refused or interrupted has " +
+		"left it. Damage and data loss need a decision: docs/operations.md explains each kind of " +
+		"finding. Data that is being written can look like damage, so check again before you act on a " +
+		"finding. On a terminal, a check of all persistence ids lists them first, to show the total."
 }
 
 // Run runs the command.
@@ -155,7 +155,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// severityCounts is how many findings there are of each severity.
+// severityCounts counts the findings of each severity.
 type severityCounts map[dynajournal.Severity]int
 
 func (c *severityCounts) add(s dynajournal.Severity) {
@@ -165,7 +165,7 @@ func (c *severityCounts) add(s dynajournal.Severity) {
 	(*c)[s]++
 }
 
-// String lists the severities of which there are findings, the worst first.
+// String lists the counts that are not zero, the worst severity first.
 func (c severityCounts) String() string {
 	var parts []string
 	for _, s := range slices.Backward(dynajournal.Severities()) {

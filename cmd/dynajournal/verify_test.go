@@ -109,7 +109,7 @@ func TestRepairReportsWhatItRepaired(t *testing.T) {
 	}
 }
 
-func TestEventsAndExportOfAMissingEvent(t *testing.T) {
+func TestExport_MissingEvent(t *testing.T) {
 	clean(t)
 	appendMany(t, "b", 5)
 	loseItem(t, "journal-P-b-0", "3")

@@ -13,14 +13,14 @@ import (
 // proves the engine right.
 type difference struct {
 	operation string
-	// body is a part of the request's body, empty for any request.
+	// body is a part of the request's body. If it is empty, any request matches.
 	body string
-	// ours and theirs are the beginnings of the responses, empty for any.
+	// ours and theirs are the starts of the responses. If one is empty, any response matches.
 	ours, theirs string
-	// without are members, at any depth, without which the responses are equal. It replaces ours
-	// and theirs.
+	// without has the names of members at any depth. The responses must be equal without them. It
+	// replaces ours and theirs.
 	without []string
-	// because is the reason by the documentation.
+	// because is the reason, from the documentation.
 	because string
 }
 
@@ -169,7 +169,7 @@ var tableDifferences = []difference{
 	{operation: "UntagResource", ours: "200", theirs: "200", because: "the answer has no body"},
 }
 
-// laterDifferences are about newer behaviour of DynamoDB that dynoxide does not have.
+// laterDifferences are about newer behavior of DynamoDB that dynoxide does not have.
 var laterDifferences = []difference{
 	{operation: "UpdateItem", body: `"DELETE a :a"`, ours: "200 {}", theirs: done, because: "an update that only removes makes no item"},
 	{operation: "UpdateItem", body: `"REMOVE x.y, l[0]"`, ours: "200 {}", theirs: done, because: "as above"},

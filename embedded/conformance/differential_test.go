@@ -15,9 +15,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynoxide"
 )
 
-// TestScriptsGetTheSameResponsesFromAnIndependentImplementation sends the scripts to the engine and
+// TestScripts_SameResponsesAsDynoxide sends the scripts to the engine and
 // to dynoxide.
-func TestScriptsGetTheSameResponsesFromAnIndependentImplementation(t *testing.T) {
+func TestScripts_SameResponsesAsDynoxide(t *testing.T) {
 	binary := dynoxide.Find(t)
 	for _, file := range scripts(t) {
 		t.Run(title(file), func(t *testing.T) {
@@ -36,9 +36,9 @@ func TestScriptsGetTheSameResponsesFromAnIndependentImplementation(t *testing.T)
 // sequencesVariable names the environment variable with the number of generated sequences.
 const sequencesVariable = "DYNAJOURNAL_SEQUENCES"
 
-// TestGeneratedRequestsGetTheSameResponsesFromAnIndependentImplementation sends seeded sequences of
+// TestGeneratedRequests_SameResponsesAsDynoxide sends seeded sequences of
 // requests to both.
-func TestGeneratedRequestsGetTheSameResponsesFromAnIndependentImplementation(t *testing.T) {
+func TestGeneratedRequests_SameResponsesAsDynoxide(t *testing.T) {
 	binary := dynoxide.Find(t)
 	sequences := uint64(20)
 	if given := os.Getenv(sequencesVariable); given != "" {
@@ -57,7 +57,7 @@ func TestGeneratedRequestsGetTheSameResponsesFromAnIndependentImplementation(t *
 			for range 250 {
 				operation, body := g.request()
 				if !compare(t, engine, other, operation, body) {
-					return // what follows would differ because of this
+					return // later responses would differ because of this one
 				}
 			}
 		})
@@ -81,8 +81,9 @@ func compare(t *testing.T, engine, other, operation, body string) bool {
 	return false
 }
 
-// normal removes from a digest what is not guaranteed: the wording of messages, the descriptions of
-// tables (which have their own scripts), the order of unordered items, and estimates of sizes.
+// normal removes the parts of a digest that are not guaranteed: the wording of messages, the
+// descriptions of tables (which have their own scripts), the order of unordered items, and
+// estimates of sizes.
 func normal(t *testing.T, operation, response string) string {
 	t.Helper()
 	status, rest, _ := strings.Cut(response, " ")

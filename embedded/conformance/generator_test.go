@@ -24,9 +24,9 @@ var generatedTables = []string{
 		"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}`,
 }
 
-// generator generates requests. It leaves out known differences of dynoxide that change what is
-// stored, as all later responses would differ: elements set beyond the end of a list, and keys of
-// indexes of the wrong length.
+// generator generates requests. It leaves out requests after which dynoxide is known to store
+// something else, as all later responses would differ: requests that set elements beyond the end of
+// a list, or index keys of the wrong length.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(options ...string) string { return options[g.IntN(len(options))] }
@@ -41,7 +41,7 @@ func (g generator) text() string { return g.pick("a", "b", "c", "ab", "é") }
 
 func (g generator) binary() string { return g.pick("AA==", "AAE=", "/w==") }
 
-// key returns a table with a key of it.
+// key returns a table and a key of an item in it.
 func (g generator) key() (table, key string) {
 	switch g.IntN(6) {
 	case 0:
@@ -111,8 +111,8 @@ func (g generator) update() (update, values string) {
 	case 4:
 		return "ADD v :u", `":u":{"SS":["q","r"]}`
 	case 5:
-		// With a SET, since an update that only deletes creates no item, which dynoxide does not
-		// implement.
+		// The SET is needed: an update that only deletes does not create an item, which dynoxide
+		// does not implement.
 		return "SET w = :w DELETE v :u", `":u":{"SS":["p","q"]},":w":` + number
 	case 6:
 		return "SET doc.k = :u", `":u":` + value
@@ -128,7 +128,8 @@ func (g generator) show() string {
 	return g.sometimes(`,"ReturnConsumedCapacity":"` + g.pick("TOTAL", "INDEXES") + `"`)
 }
 
-// guard returns the parameters of a write for a condition, besides other values.
+// guard returns the parameters of a write for a condition, or for no condition. They include the
+// other values of the write.
 func (g generator) guard(values string) string {
 	if g.IntN(2) == 0 {
 		if values == "" {

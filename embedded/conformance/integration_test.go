@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The packages that the programs use. The second brings a boto3 of its own.
+// The packages that the programs use. bloop installs its own version of boto3.
 const (
 	boto3 = "boto3==1.44.5"
 	bloop = "bloop==3.1.1"
@@ -61,7 +61,7 @@ func TestBoto3WorksWithServe(t *testing.T) { runPython(t, "testdata/boto3_progra
 // TestBloopFollowsAStreamOfServe runs a Python program with a library that reads streams.
 func TestBloopFollowsAStreamOfServe(t *testing.T) { runPython(t, "testdata/bloop_program.py", bloop) }
 
-// runPython runs a program against the command, with a package that is brought once.
+// runPython runs a program against the command, with a package that is installed once.
 func runPython(t *testing.T, file, wanted string) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -70,13 +70,13 @@ func runPython(t *testing.T, file, wanted string) {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skipf("skipped: there is no place for %s: %v", wanted, err)
+		t.Skipf("skipped: there is no cache folder for %s: %v", wanted, err)
 	}
 	packages := filepath.Join(cache, "dynajournal", wanted)
 	if _, err := os.Stat(filepath.Join(packages, "boto3")); err != nil {
 		install := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, wanted)
 		if out, err := install.CombinedOutput(); err != nil {
-			t.Skipf("skipped: pip cannot bring %s: %v\n%s", wanted, err, out)
+			t.Skipf("skipped: pip cannot install %s: %v\n%s", wanted, err, out)
 		}
 	}
 	program := exec.CommandContext(t.Context(), python, file, serveCommand(t))
@@ -87,8 +87,8 @@ func runPython(t *testing.T, file, wanted string) {
 	}
 }
 
-// TestTheSDKForGoWorksWithServe uses the helpers of the SDK: waiters, paginators, typed errors.
-func TestTheSDKForGoWorksWithServe(t *testing.T) {
+// TestServe_SDKForGo uses the helpers of the SDK: waiters, paginators, typed errors.
+func TestServe_SDKForGo(t *testing.T) {
 	client := dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String(serveCommand(t)),
 		Region:       "us-east-1",

@@ -64,7 +64,7 @@ func readScript(t *testing.T, file string) *script {
 	return s
 }
 
-// expand replaces %{3*ab}% by ababab.
+// expand replaces %{3*ab}% with ababab.
 func expand(t *testing.T, line string) string {
 	t.Helper()
 	for {
@@ -82,7 +82,7 @@ func expand(t *testing.T, line string) string {
 	}
 }
 
-// write stores the script with the responses in place of the expected ones.
+// write stores the script, with the expected responses replaced by the given ones.
 func (s *script) write(t *testing.T, responses []string) {
 	t.Helper()
 	for i, response := range responses {

@@ -13,7 +13,7 @@ import (
 )
 
 // update writes the engine's responses into the scripts. They must be reviewed.
-var update = flag.Bool("update", false, "write the engine's answers into the scripts")
+var update = flag.Bool("update", false, "write the engine's responses into the scripts")
 
 // serveEngine returns the address of a server with an empty engine.
 func serveEngine(t *testing.T) string {
@@ -43,7 +43,7 @@ func scripts(t *testing.T) []string {
 
 func title(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txt") }
 
-func TestTheEngineRespondsAsDocumented(t *testing.T) {
+func TestEngine_RespondsAsDocumented(t *testing.T) {
 	for _, file := range scripts(t) {
 		t.Run(title(file), func(t *testing.T) {
 			s := readScript(t, file)

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// reportsOf returns what is reported when a command is run on an entity with a deposit.
+// reportsOf returns the reports of a command that runs on an entity with a deposit.
 func reportsOf(t *testing.T, change func(*Type), command func(*Tx) error) []string {
 	t.Helper()
 	kind := accountType()
@@ -89,7 +89,7 @@ func TestCopyThatSharesWhatEvolveChangesIsReported(t *testing.T) {
 	t.Parallel()
 	wantReport(t, reportsOf(t, func(kind *Type) {
 		kind.Evolve, kind.Copy = inPlace, func(a Account) Account { return a }
-	}, record()), "Type.Copy of \"test\" returns what shares with the state what Evolve changes")
+	}, record()), "Type.Copy of \"test\" returns a copy that shares data with the original")
 }
 
 func TestCopyThatReturnsAnotherStateIsReported(t *testing.T) {
@@ -106,7 +106,7 @@ func TestInitialThatReturnsWhatEvolveChangesIsReported(t *testing.T) {
 		kind.Evolve, kind.Copy = inPlace, Account.clone
 		kind.Initial = func(string) Account { return Account{ByKind: shared} }
 	}, record())
-	wantReport(t, reports, "Initial of \"test\" returns what Evolve changes")
+	wantReport(t, reports, "Initial of \"test\" returns a state that Evolve has changed")
 }
 
 func TestEvolveThatIsNotPureIsReported(t *testing.T) {
@@ -121,8 +121,8 @@ func TestEvolveThatIsNotPureIsReported(t *testing.T) {
 	wantReport(t, reports, "is not pure: the same events lead to")
 }
 
-// Evolve sees events that were decoded when an entity is loaded.
-func TestEventsThatLeadToAnotherStateWhenTheyAreReplayedAreReported(t *testing.T) {
+// When an entity is loaded, Evolve gets decoded events.
+func TestKit_ReplayLeadsToAnotherState(t *testing.T) {
 	t.Parallel()
 	first := true
 	wantReport(t, reportsOf(t, func(kind *Type) {
@@ -133,7 +133,7 @@ func TestEventsThatLeadToAnotherStateWhenTheyAreReplayedAreReported(t *testing.T
 			}
 			return Account{ByKind: map[string]int{}}
 		}
-	}, func(*Tx) error { return errInsufficient }), "when they are replayed, and led to")
+	}, func(*Tx) error { return errInsufficient }), "when they are replayed, but led to")
 }
 
 func TestCommandThatChangesItsStateIsReported(t *testing.T) {
@@ -222,18 +222,18 @@ func TestCommandThatCallsTheKitIsReported(t *testing.T) {
 	}
 }
 
-func TestEventsThatCanNotBeGivenEndTheTest(t *testing.T) {
+func TestGiven_UnregisteredEvent(t *testing.T) {
 	t.Parallel()
 	reports := observe(t, func(o testing.TB) {
 		entitytest.New(o, accountType(), registry(t)).Given(Unregistered{})
-		o.Errorf("it goes on")
+		o.Errorf("the test continues")
 	})
 	if len(reports) != 2 {
 		t.Errorf("the reports are %q", reports)
 	}
 }
 
-// A command may end the goroutine of the test, as t.FailNow does. The kit can be used after that.
+// A command may exit the goroutine of the test, as t.FailNow does. The kit can be used after that.
 func TestCommandThatEndsItsGoroutineLeavesTheKitUsable(t *testing.T) {
 	t.Parallel()
 	var k *Kit

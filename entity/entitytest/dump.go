@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// dump returns a value as text, with all that it points to. Two values are the same if their texts
-// are: so a text that was taken before a call shows what the call has changed.
+// dump returns a value as text, including everything that it points to. Two values are the same if
+// their texts are the same, so a text from before a call shows what the call has changed.
 func dump[T any](value T) string {
 	d := dumper{open: map[visit]bool{}}
 	d.write(reflect.ValueOf(&value).Elem())
@@ -41,7 +41,7 @@ type visit struct {
 
 type dumper struct {
 	text strings.Builder
-	// open are those that are being written, so that a cycle ends.
+	// open has the pointers, slices and maps that are being written, so that a cycle ends.
 	open map[visit]bool
 }
 
@@ -79,11 +79,12 @@ func (d *dumper) write(v reflect.Value) {
 	case reflect.String:
 		d.text.WriteString(strconv.Quote(v.String()))
 	default:
-		fmt.Fprintf(&d.text, "%v", v) // reflect.Value prints what it holds, exported or not
+		fmt.Fprintf(&d.text, "%v", v) // also prints unexported values, because v is a reflect.Value
 	}
 }
 
-// writeTyped writes a value of an interface with its type, which structs have anyway.
+// writeTyped writes a value of an interface with its type. Structs are written with their type
+// anyway.
 func (d *dumper) writeTyped(v reflect.Value) {
 	if !v.IsValid() || v.Kind() == reflect.Struct {
 		d.write(v)
@@ -94,8 +95,8 @@ func (d *dumper) writeTyped(v reflect.Value) {
 	d.text.WriteByte(')')
 }
 
-// writeWhole writes a value whose fields do not tell whether it is the same. It reports false if v
-// is none.
+// writeWhole writes a value that can't be compared by its fields: a time or a protobuf message. It
+// reports false for other values.
 func (d *dumper) writeWhole(v reflect.Value) bool {
 	if !v.IsValid() || !v.CanInterface() {
 		return false
@@ -153,8 +154,8 @@ func (d *dumper) writeMap(v reflect.Value) {
 	d.text.WriteString("map[" + strings.Join(entries, " ") + "]")
 }
 
-// enter begins what a pointer, slice or map points to. It reports false, and writes what there is,
-// if that is nothing, or is being written already.
+// enter starts writing the contents of a pointer, slice or map. If v is nil or is already being
+// written, enter writes that instead and reports false.
 func (d *dumper) enter(v reflect.Value) bool {
 	at := visit{v.Pointer(), v.Type()}
 	switch {

@@ -14,7 +14,7 @@ type node struct {
 	by   map[string]*node
 }
 
-func TestTextsOfValuesTellWhetherTheyAreTheSame(t *testing.T) {
+func TestDump_SameValuesHaveSameText(t *testing.T) {
 	t.Parallel()
 	cycle := &node{name: "a"}
 	cycle.next = cycle

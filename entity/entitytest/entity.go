@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// DefaultID is the id of the entity of Kit.Given.
+// DefaultID is the id of the entity that Kit.Given uses.
 const DefaultID = "test"
 
 // Entity is an entity of a kit.
@@ -24,7 +24,7 @@ func (k *Kit[S, E]) Given(events ...E) *Entity[S, E] {
 	return k.Entity(DefaultID).Given(events...)
 }
 
-// Given lets the entity begin anew with these events, and no others. It returns the entity.
+// Given resets the entity to these events. It returns the entity.
 func (e *Entity[S, E]) Given(events ...E) *Entity[S, E] {
 	k := e.kit
 	k.t.Helper()
@@ -36,7 +36,7 @@ func (e *Entity[S, E]) Given(events ...E) *Entity[S, E] {
 		return nil
 	}, nil)
 	if r.err != nil {
-		k.t.Fatalf("the events that are given to %q: %v", e.id, r.err)
+		k.t.Fatalf("the events given to %q can't be recorded: %v", e.id, r.err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -44,13 +44,13 @@ func (e *Entity[S, E]) Given(events ...E) *Entity[S, E] {
 	return e
 }
 
-// When runs a command without a result. The function [When] runs one with a result.
+// When runs a command without a result. The function [When] runs a command with a result.
 func (e *Entity[S, E]) When(command func(*entity.Tx[S, E]) error, opts ...entity.CommandOption) *Outcome[S, E] {
 	e.kit.t.Helper()
 	return newOutcome(e, e.kit.run(context.Background(), e.id, command, opts))
 }
 
-// Then checks that exactly these events were recorded since Given, by all commands.
+// Then checks that all commands since Given together have recorded exactly these events.
 func (e *Entity[S, E]) Then(events ...E) *Entity[S, E] {
 	e.kit.t.Helper()
 	e.kit.mu.Lock()
@@ -71,14 +71,14 @@ func (e *Entity[S, E]) ThenState(want S) *Entity[S, E] {
 	return e
 }
 
-// State returns the state. The test must not change what it points to.
+// State returns the state. The test must not change what the state points to.
 func (e *Entity[S, E]) State() S {
 	e.kit.mu.Lock()
 	defer e.kit.mu.Unlock()
 	return e.kit.history(e.id).state
 }
 
-// Version returns the number of the last event, 0 if there is none.
+// Version returns the number of the last event, or 0 without events.
 func (e *Entity[S, E]) Version() int64 {
 	e.kit.mu.Lock()
 	defer e.kit.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity/entitytest"
 )
 
-// Another process writes. The entity has its old state in memory, so its next write conflicts: the
-// command is decided again, on what the other has written.
+// Another process writes. The entity still has the old state in memory, so its next write
+// conflicts: the command is decided again on the events of the other process.
 func ExampleJournal_Conflict() {
 	ctx := context.Background()
 	t := &printer{} // in a test, its *testing.T

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity/entitytest"
 )
 
-// A journal in memory fails on demand: responses are lost, and later nothing can be written.
+// A journal in memory fails on demand: first responses are lost, and then writes are throttled.
 func ExampleOpenJournal() {
 	ctx := context.Background()
 	t := &printer{} // in a test, its *testing.T

@@ -2,8 +2,8 @@ package entitytest_test
 
 import "github.com/dynajournal/dynajournal/entity/entitytest"
 
-// A test gives an entity a past, runs a command, and says what is to come of it. What does not is
-// reported to the test, here by printing it.
+// A test gives an entity some events, runs a command, and says what it expects. Deviations are
+// reported to the test. Here they are printed.
 func ExampleKit() {
 	t := &printer{} // in a test, its *testing.T
 	k := entitytest.New(t, accountType(), exampleRegistry())

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity/entitytest"
 )
 
-// The kit finds on its own that Evolve changes the map of the state that it is given. Entities
-// would show such a change before it is stored, and keep it if it is never stored.
+// The kit finds that Evolve changes a map in the state that it is given. Entities would show such a
+// change before it is stored, and would retain it even if it is never stored.
 func ExampleNew_purity() {
 	t := &reports{}
 	kind := accountType()
@@ -27,7 +27,7 @@ func ExampleNew_purity() {
 	// with Copy: true
 }
 
-// reports is used where a test would use its *testing.T. It keeps what is reported.
+// reports stands in for the *testing.T of a test. It records the reports.
 type reports struct {
 	printer
 

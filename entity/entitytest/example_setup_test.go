@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// printer is used where a test would use its *testing.T, which an example does not have. It prints
-// what is reported.
+// printer stands in for the *testing.T of a test, which an example does not have. It prints the
+// reports.
 type printer struct {
 	testing.TB
 
@@ -30,7 +30,7 @@ func (*printer) Fatalf(format string, args ...any) { log.Fatalf(format, args...)
 
 func (p *printer) Cleanup(f func()) { p.cleanups = append(p.cleanups, f) }
 
-// end ends the test.
+// end runs the cleanups.
 func (p *printer) end() {
 	for _, f := range slices.Backward(p.cleanups) {
 		f()
@@ -43,7 +43,7 @@ func check(err error) {
 	}
 }
 
-// exampleRegistry has the events and the state of an account.
+// exampleRegistry returns a registry with the events and the state of an account.
 func exampleRegistry() *serialization.Registry {
 	r := serialization.NewRegistry()
 	check(serialization.JSON[Deposited](r, "deposited"))

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity/entitytest"
 )
 
-// A kit is an entity.Updater, so code that takes one is tested without a journal.
+// A kit implements entity.Updater, so code that takes an Updater is tested without a journal.
 func ExampleKit_Update() {
 	t := &printer{} // in a test, its *testing.T
 	k := entitytest.New(t, accountType(), exampleRegistry())

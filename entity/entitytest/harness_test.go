@@ -127,7 +127,7 @@ func record(events ...Event) func(*Tx) error {
 	}
 }
 
-// observer is a test that keeps what is reported to it instead of failing.
+// observer is a testing.TB that records reports instead of failing.
 type observer struct {
 	testing.TB
 
@@ -153,7 +153,7 @@ func (o *observer) Fatal(args ...any) { o.Fatalf("%s", fmt.Sprint(args...)) }
 
 func (o *observer) Cleanup(f func()) { o.cleanups = append(o.cleanups, f) }
 
-// observe runs a test, and returns what is reported to it.
+// observe runs a test, and returns its reports.
 func observe(t *testing.T, test func(t testing.TB)) []string {
 	t.Helper()
 	o := &observer{TB: t}
@@ -171,7 +171,7 @@ func observe(t *testing.T, test func(t testing.TB)) []string {
 	return o.reports
 }
 
-// wantReport checks that exactly one thing is reported, with a text in it.
+// wantReport checks that there is exactly one report, and that it contains text.
 func wantReport(t *testing.T, reports []string, text string) {
 	t.Helper()
 	if len(reports) != 1 || !strings.Contains(reports[0], text) {

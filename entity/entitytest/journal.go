@@ -12,32 +12,33 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Journal is a journal in memory that fails on demand. Failures hit the requests of all that use
-// it.
+// Journal is a journal in memory that fails on demand. Failures affect the requests of everything
+// that uses it.
 type Journal struct {
 	*dynajournal.Journal
 
 	// Engine is the DynamoDB of the journal. Inject failures of other kinds there.
 	Engine *embedded.Engine
-	// Config is what the journal was opened with. Open it again with dynajournal.Open to have the
-	// journal of another process.
+	// Config is the configuration of the journal. Pass it to [dynajournal.Open] to get the journal
+	// as another process would.
 	Config dynajournal.Config
 
 	t testing.TB
-	// other writes what this journal does not know of.
+	// other is a second journal on the same tables. It writes events that Journal does not know of.
 	other *dynajournal.Journal
 }
 
-// retries is how often requests are sent again. Few are enough to fail, and fail soon.
+// retries is how often requests are retried. A low number makes them fail soon.
 const retries = 2
 
-// operationTimeout bounds the time of a request that is throttled, which uses up no retries.
+// operationTimeout limits the time of a throttled request, because throttling does not use up
+// retries.
 const operationTimeout = 2 * time.Second
 
-// OpenJournal opens a new native journal, until the end of the test. Close the entities before: a
-// Cleanup of the test that is registered later runs earlier. The functions change its configuration
-// before; by default a request is sent three times without a pause. A request that
-// is throttled fails after two seconds.
+// OpenJournal opens a new native journal that is closed at the end of the test. Close the entities
+// before that, in a Cleanup of the test that is registered after the call. The functions in change
+// modify the configuration first. By default a request is sent up to three times, without a pause.
+// A throttled request fails after two seconds.
 func OpenJournal(
 	tb testing.TB, registry *serialization.Registry, change ...func(*dynajournal.Config),
 ) *Journal {
@@ -51,9 +52,9 @@ func OpenJournal(
 	return &Journal{Journal: b.Journal(), Engine: b.Engine, Config: b.Config, t: tb, other: b.Journal()}
 }
 
-// Conflict lets another writer write events of a persistence id now, such as "account|anna": so the
-// next write of an entity that is in memory finds its number taken. Without events the other writer
-// takes the number with none. A command that calls it meets a conflict each time it is decided.
+// Conflict lets another writer write events of a persistence id, such as "account|anna", so that
+// the next write of an entity in memory finds its number taken. Without events, the other writer
+// seals the number. A command that calls Conflict meets a conflict each time it is decided.
 func (j *Journal) Conflict(persistenceID string, events ...any) {
 	j.t.Helper()
 	ctx := context.WithoutCancel(j.t.Context())
@@ -68,22 +69,22 @@ func (j *Journal) Conflict(persistenceID string, events ...any) {
 	}
 }
 
-// LoseResponses lets each write be stored, and its response be lost at every attempt, until stop is
-// called. An entity finds its events, and its commands succeed.
+// LoseResponses makes each write succeed but lose its response at every attempt, until stop is
+// called. An entity then finds its stored events, and its commands succeed.
 func (j *Journal) LoseResponses() (stop func()) {
 	j.t.Helper()
 	return j.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true})
 }
 
-// LoseRequests lets no write arrive, and no response come, until stop is called. An entity can't
-// know that nothing is stored: its commands fail with entity.ErrOutcomeUnknown.
+// LoseRequests loses each write before it arrives, until stop is called. An entity can't know that
+// nothing is stored: its commands fail with [entity.ErrOutcomeUnknown].
 func (j *Journal) LoseRequests() (stop func()) {
 	j.t.Helper()
 	return j.inject(embedded.Fault{Effect: embedded.EffectReset})
 }
 
-// Throttle refuses each write, until stop is called. Commands with events fail with
-// dynajournal.ErrThrottled.
+// Throttle makes each write be throttled, until stop is called. Commands with events fail with
+// [dynajournal.ErrThrottled].
 func (j *Journal) Throttle() (stop func()) {
 	j.t.Helper()
 	return j.inject(embedded.Fault{Effect: embedded.EffectThrottling})

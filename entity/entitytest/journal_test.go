@@ -35,7 +35,7 @@ func mustDo(t *testing.T, accounts *entity.Entities[Account, Event], command com
 	}
 }
 
-func TestConflictLetsTheNextWriteFindItsNumberTaken(t *testing.T) {
+func TestConflict_NextWriteConflicts(t *testing.T) {
 	t.Parallel()
 	j, accounts := open(t, entity.Options{})
 	mustDo(t, accounts, deposit(5), 5)
@@ -61,7 +61,7 @@ func TestConflictInACommandHappensEachTimeItIsDecided(t *testing.T) {
 	}
 }
 
-// The write is a lone event, and then an atomic write.
+// The first write is a single event, and the second is an atomic write.
 func TestLostResponsesLoseNoCommand(t *testing.T) {
 	t.Parallel()
 	j, accounts := open(t, entity.Options{})
@@ -109,8 +109,8 @@ func TestThrottledWritesFail(t *testing.T) {
 	})
 }
 
-// The clock is virtual: the delay is exact.
-func TestSlowWritesTakeTheirTime(t *testing.T) {
+// The clock is virtual, so the delay is exact.
+func TestSlow_DelaysWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, accounts := open(t, entity.Options{})

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Kit hosts entities of one type in memory, and checks what a journal would need of them. It is an
-// entity.Updater. It is safe for concurrent use.
+// Kit hosts entities of one type in memory, and checks that they would work with a journal. It
+// implements [entity.Updater]. It is safe for concurrent use.
 type Kit[S, E any] struct {
 	t        testing.TB
 	kind     entity.Type[S, E]
@@ -28,13 +28,14 @@ type Kit[S, E any] struct {
 
 var _ entity.Updater[int, int] = (*Kit[int, int])(nil)
 
-// history is what an entity has been through. It belongs to the holder of Kit.mu.
+// history has the events of an entity and the state that they have led to. It is guarded by Kit.mu.
 type history[S, E any] struct {
 	state S
-	// events are all events as they are read from a journal, recorded those since Given as they
-	// were recorded.
+	// events has all events, as they are read from a journal. recorded has the events since Given,
+	// as they were recorded.
 	events, recorded []E
-	// impure reports that the state may not be what the events lead to, which was reported.
+	// impure reports that the state may differ from the state that the events lead to. This was
+	// reported to the test.
 	impure bool
 	// done has the versions of the commands with ids.
 	done map[string]int64
@@ -42,8 +43,8 @@ type history[S, E any] struct {
 
 func (h *history[S, E]) version() int64 { return int64(len(h.events)) }
 
-// New returns a kit for a type of entities, without any. registry is the Config.Serialization of
-// the journal. What is wrong is reported to tb.
+// New returns a kit for a type of entities. All its entities start without events. registry is the
+// Config.Serialization of the journal. Problems are reported to tb.
 func New[S, E any](tb testing.TB, kind entity.Type[S, E], registry *serialization.Registry) *Kit[S, E] {
 	tb.Helper()
 	if err := kind.Check(); err != nil {
@@ -58,9 +59,9 @@ func New[S, E any](tb testing.TB, kind entity.Type[S, E], registry *serializatio
 	}
 }
 
-// Update runs a command as Entities.Update does, without a journal: its events are kept in memory.
-// It knows the options entity.At, entity.CommandID (all ids are remembered) and entity.Into. What
-// is wrong with the command or its events is reported to the test.
+// Update runs a command as Entities.Update does, but stores its events in memory, without a
+// journal. It supports the options entity.At, entity.CommandID (all ids are remembered) and
+// entity.Into. Problems with the command or its events are reported to the test.
 func (k *Kit[S, E]) Update(
 	ctx context.Context, id string, command func(*entity.Tx[S, E]) error, opts ...entity.CommandOption,
 ) (entity.Receipt, error) {
@@ -95,8 +96,8 @@ func (k *Kit[S, E]) View(
 	return version, show(state)
 }
 
-// SetTime sets the time that commands get from Tx.Now. It stands still in between, and begins with
-// the year 2000.
+// SetTime sets the time that commands get from Tx.Now. Between calls the time does not change. It
+// starts at the beginning of the year 2000.
 func (k *Kit[S, E]) SetTime(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +115,8 @@ func (k *Kit[S, E]) Now() time.Time {
 // stored returns a time as entities store it.
 func stored(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro() | 1).UTC() }
 
-// history returns what an entity has been through: nothing if it is new. The caller holds mu.
+// history returns the history of an entity, which is empty if the entity is new. The caller holds
+// mu.
 func (k *Kit[S, E]) history(id string) *history[S, E] {
 	h := k.histories[id]
 	if h == nil {
@@ -132,7 +134,7 @@ func (k *Kit[S, E]) initial(id string) S {
 	return k.kind.Initial(id)
 }
 
-// ran is what a command has done.
+// ran is the result of a command.
 type ran[S, E any] struct {
 	events  []E
 	state   S
@@ -142,7 +144,7 @@ type ran[S, E any] struct {
 
 func (r *ran[S, E]) receiptAndError() (entity.Receipt, error) { return r.receipt, r.err }
 
-// run runs a command, checks it, and keeps its events.
+// run runs a command, checks it, and stores its events.
 func (k *Kit[S, E]) run(
 	ctx context.Context, id string, command func(*entity.Tx[S, E]) error, opts []entity.CommandOption,
 ) *ran[S, E] {
@@ -184,7 +186,8 @@ func (k *Kit[S, E]) run(
 	return r
 }
 
-// refuse returns why a command is not run on a state, nil if it is. The caller holds mu.
+// refuse returns the error of a command that must not run on the state, or nil if it may run. The
+// caller holds mu.
 func (k *Kit[S, E]) refuse(id string, h *history[S, E], options *kit.Options[entity.Receipt]) error {
 	pid := k.kind.PersistenceID(id)
 	if version, ok := h.done[options.ID]; ok {
@@ -196,7 +199,7 @@ func (k *Kit[S, E]) refuse(id string, h *history[S, E], options *kit.Options[ent
 	return nil
 }
 
-// decide decides a command, checks what it has done, and keeps its events. The caller holds mu.
+// decide decides a command, checks its decision, and stores its events. The caller holds mu.
 func (k *Kit[S, E]) decide(id string, h *history[S, E], command func(*entity.Tx[S, E]) error) *ran[S, E] {
 	k.t.Helper()
 	decision, pure, err := k.decideTwice(id, h, command)

@@ -8,13 +8,13 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Outcome is what a command has done. A command that has failed fails the test, unless Fails
-// expects it.
+// Outcome is the outcome of a command. If the command has failed, the test fails, unless it expects
+// the error with Fails or reads it with Err.
 type Outcome[S, E any] struct {
 	t   testing.TB
 	id  string
 	ran *ran[S, E]
-	// seen reports that an error of the command was reported or expected.
+	// seen reports that the error of the command was reported, expected or read.
 	seen bool
 }
 
@@ -46,8 +46,8 @@ func (o *Outcome[S, E]) ThenState(want S) *Outcome[S, E] {
 	return o
 }
 
-// Fails checks that the command has failed with an error, for errors.Is. Such a command has
-// recorded nothing.
+// Fails checks with errors.Is that the command has failed with an error. A failed command records
+// nothing.
 func (o *Outcome[S, E]) Fails(want error) *Outcome[S, E] {
 	o.t.Helper()
 	o.seen = true
@@ -60,14 +60,14 @@ func (o *Outcome[S, E]) Fails(want error) *Outcome[S, E] {
 	return o
 }
 
-// Err returns the error of the command, nil if it has succeeded.
+// Err returns the error of the command, or nil if it has succeeded.
 func (o *Outcome[S, E]) Err() error {
 	o.seen = true
 	return o.ran.err
 }
 
-// succeeded reports whether the command has no error. It fails the test if it has one that nobody
-// has expected.
+// succeeded reports whether the command has succeeded. If the command has an error that is not seen
+// yet, succeeded fails the test.
 func (o *Outcome[S, E]) succeeded() bool {
 	o.t.Helper()
 	if o.ran.err != nil && !o.seen {
@@ -77,7 +77,7 @@ func (o *Outcome[S, E]) succeeded() bool {
 	return o.ran.err == nil
 }
 
-// Result is what a command with a result has done.
+// Result is the outcome of a command with a result.
 type Result[S, E, R any] struct {
 	outcome *Outcome[S, E]
 	result  R

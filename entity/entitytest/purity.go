@@ -4,10 +4,10 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// decideTwice decides a command twice on the same state, as entities may do, and reports what
-// should not be: a command or an Evolve that changes its argument, and a second run that differs.
-// The decision is that of the first run. pure reports that nothing was reported. The caller holds
-// mu.
+// decideTwice decides a command twice on the same state, as entities may do, and reports impure
+// functions: a command or an Evolve that changes its argument, or a second run that differs from
+// the first one. It returns the decision of the first run. pure means that nothing was reported.
+// The caller holds mu.
 func (k *Kit[S, E]) decideTwice(
 	id string, h *history[S, E], command func(*entity.Tx[S, E]) error,
 ) (first entity.Decision[S, E], pure bool, err error) {
@@ -34,8 +34,8 @@ func (k *Kit[S, E]) decideTwice(
 	return first, false, err
 }
 
-// decideOnce decides a command. wrong reports that it, or Evolve, has changed what it must not,
-// which was reported.
+// decideOnce decides a command. wrong means that the command, Evolve or Copy has broken a rule, and
+// that this was reported.
 func (k *Kit[S, E]) decideOnce(
 	id string, h *history[S, E], command func(*entity.Tx[S, E]) error,
 ) (decision entity.Decision[S, E], wrong bool, err error) {
@@ -59,17 +59,17 @@ func (k *Kit[S, E]) decideOnce(
 type watch[S, E any] struct {
 	kit *Kit[S, E]
 	id  string
-	// given is the state that belongs to others, before is its text.
+	// given is the shared state. before is its text at the start.
 	given  S
 	before string
-	// last is the text of the state that the command has seen last.
+	// last is the text of the state that the command was last given.
 	last string
-	// wrong reports that something was reported. The rest would follow from it.
+	// wrong reports that a problem was reported. Further problems would be consequences of it.
 	wrong bool
 }
 
-// commandRan checks that the command has changed neither the state that it was given nor the one
-// that Evolve returned, which is state.
+// commandRan checks that the command has changed neither the state that it was given at first nor
+// state, which Evolve has returned.
 func (w *watch[S, E]) commandRan(state S) {
 	w.kit.t.Helper()
 	if dump(w.given) != w.before || dump(state) != w.last {
@@ -78,7 +78,7 @@ func (w *watch[S, E]) commandRan(state S) {
 	}
 }
 
-// copy calls Type.Copy, and checks that its result is the same.
+// copy calls Type.Copy, and checks that the copy is the same as the original.
 func (w *watch[S, E]) copy(state S) S {
 	w.kit.t.Helper()
 	w.commandRan(state)
@@ -90,7 +90,7 @@ func (w *watch[S, E]) copy(state S) S {
 	return copied
 }
 
-// evolve calls Evolve, and checks what it changes.
+// evolve calls Evolve, and checks that it changes only what it may.
 func (w *watch[S, E]) evolve(state S, event E) S {
 	w.kit.t.Helper()
 	w.commandRan(state)
@@ -101,14 +101,14 @@ func (w *watch[S, E]) evolve(state S, event E) S {
 		w.report("Evolve of %q has changed the state that it was given, at %s: %s became %s. Return a changed copy, or set Type.Copy",
 			w.id, dump(event), argument, dump(state))
 	case dump(w.given) != w.before:
-		w.report("Type.Copy of %q returns what shares with the state what Evolve changes, at %s: %s became %s",
+		w.report("Type.Copy of %q returns a copy that shares data with the original, and Evolve changes this data, at %s: %s became %s",
 			w.id, dump(event), w.before, dump(w.given))
 	}
 	w.last = dump(after)
 	return after
 }
 
-// report reports the first thing that is wrong.
+// report reports the first problem.
 func (w *watch[S, E]) report(format string, args ...any) {
 	w.kit.t.Helper()
 	if !w.wrong {

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// storeAll returns events as they are read from a journal, and reports those that are not what they
-// were. The error is that of a journal that can't store one.
+// storeAll returns events as they would be read from a journal, and reports events that change by
+// that. The error is the one of a journal that can't store an event.
 func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
 	k.t.Helper()
 	stored := make([]E, len(events))
@@ -28,8 +28,8 @@ func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
 	return stored, nil
 }
 
-// checkState reports a state that is not what it was when it is read from a snapshot. A type that
-// saves none need not register its state.
+// checkState reports a state that changes when it is stored in a snapshot and read back. A type
+// that saves no snapshots need not register its state.
 func (k *Kit[S, E]) checkState(id string, h *history[S, E]) {
 	k.t.Helper()
 	read, err := store(context.WithoutCancel(k.t.Context()), k.registry, h.state)
@@ -44,7 +44,8 @@ func (k *Kit[S, E]) checkState(id string, h *history[S, E]) {
 }
 
 // checkReplay reports events that lead to another state when an entity is loaded: from the initial
-// state, without Type.Copy, with the events as they are read. It reports false if they do.
+// state, without Type.Copy, with the events as they are read. It returns false if it has reported
+// something.
 func (k *Kit[S, E]) checkReplay(id string, h *history[S, E]) bool {
 	k.t.Helper()
 	state := k.initial(id)
@@ -53,12 +54,12 @@ func (k *Kit[S, E]) checkReplay(id string, h *history[S, E]) bool {
 		state = k.kind.Evolve(state, event)
 	}
 	if after := dump(k.initial(id)); after != before {
-		k.t.Errorf("Initial of %q returns what Evolve changes: %s became %s. It must return a new state at every call",
+		k.t.Errorf("Initial of %q returns a state that Evolve has changed: %s became %s. It must return a new state at every call",
 			id, before, after)
 		return false
 	}
 	if !same(state, h.state) {
-		k.t.Errorf("the events of %q lead to %s when they are replayed, and led to %s", id, dump(state), dump(h.state))
+		k.t.Errorf("the events of %q lead to %s when they are replayed, but led to %s when they were recorded", id, dump(state), dump(h.state))
 		return false
 	}
 	return true
@@ -77,7 +78,7 @@ func store[T any](ctx context.Context, registry *serialization.Registry, value T
 	}
 	read, ok := decoded.(T)
 	if !ok {
-		return none, fmt.Errorf("it is read back as a %T, not a %T", decoded, value)
+		return none, fmt.Errorf("read back as a %T, want a %T", decoded, value)
 	}
 	return read, nil
 }

@@ -27,7 +27,7 @@ func change(by int) func(*entity.Tx[int, Changed]) (int, error) {
 			return 0, errors.New("the balance is too low") // nothing is written
 		}
 		tx.Record(Changed{by})
-		return tx.State(), nil // the caller gets it when the event is stored
+		return tx.State(), nil // returned to the caller when the event is stored
 	}
 }
 

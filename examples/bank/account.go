@@ -10,10 +10,10 @@ import (
 // Account is the state of an account. Amounts are in cents.
 type Account struct{ Balance int64 }
 
-// Event is what happens to an account.
+// Event is an event of an account.
 type Event interface{ apply(a Account) Account }
 
-// The events: money came in, or went out.
+// The events of an account.
 type (
 	Deposited struct{ Amount int64 }
 	Withdrawn struct{ Amount int64 }
@@ -22,7 +22,8 @@ type (
 func (e Deposited) apply(a Account) Account { return Account{a.Balance + e.Amount} }
 func (e Withdrawn) apply(a Account) Account { return Account{a.Balance - e.Amount} }
 
-// accountType says how the state follows from the events. It is saved after every 100 of them.
+// accountType describes the accounts: how their state changes with each event. A snapshot is saved
+// after every 100 events.
 var accountType = entity.Type[Account, Event]{
 	Name:      "account",
 	Evolve:    func(a Account, event Event) Account { return event.apply(a) },

@@ -33,7 +33,7 @@ var (
 	seed  = flag.Uint64("seed", 1, "seed of the moments at which it is killed")
 )
 
-// asBank is the environment variable that makes the test program the bank.
+// asBank is the environment variable that makes the test program run the bank.
 const asBank = "BANK_RUN"
 
 func TestMain(m *testing.M) {
@@ -79,7 +79,7 @@ func startBank(t *testing.T, args ...string) *bank {
 	return b
 }
 
-// end sends a signal to the service, and waits for its end.
+// end sends a signal to the service, and waits until it has ended.
 func (b *bank) end(signal syscall.Signal) error {
 	if err := b.Process.Signal(signal); err != nil {
 		return err
@@ -91,25 +91,25 @@ func (b *bank) end(signal syscall.Signal) error {
 type request struct {
 	account, kind, key string
 	amount             int64
-	// done reports that the response was 200, with a version. Else the withdrawal was refused.
+	// done reports that the response was 200, with a version. Otherwise the withdrawal was refused.
 	done    bool
 	version int64
-	// tries is how often it was sent.
+	// tries counts how often the request was sent.
 	tries int
 }
 
-// town is what clients and the service share.
+// town is the state that the clients and the test of the service share.
 type town struct {
 	t *testing.T
 
 	mu sync.Mutex
-	// bank is the process that runs, generation its number. changed is closed when another one
-	// runs, or none any more.
+	// bank is the running process. generation is its number. changed is closed when another process
+	// runs, or when no process runs any more.
 	bank       *bank
 	generation int
 	changed    chan struct{}
 	closed     bool
-	// acknowledged has a value for each response.
+	// acknowledged receives a value for each response.
 	acknowledged chan struct{}
 }
 
@@ -122,8 +122,8 @@ func (to *town) replace(b *bank) {
 	to.changed = make(chan struct{})
 }
 
-// after returns the first process after a generation, and its number. It waits for it. It reports
-// false if there is none any more.
+// after waits for the first process after a generation, and returns its URL and its number. It
+// reports false if no process runs any more.
 func (to *town) after(generation int) (string, int, bool) {
 	for {
 		to.mu.Lock()
@@ -139,9 +139,9 @@ func (to *town) after(generation int) (string, int, bool) {
 	}
 }
 
-// send sends a request until it has an outcome: to the same process again after 503, and to the
-// next one if there is no response, as the process was killed. It reports false if there is no
-// process any more.
+// send sends a request until it has an outcome. After 503 it sends the request to the same process
+// again. Without a response, because the process was killed, it sends the request to the next
+// process. It reports false if no process runs any more.
 func (to *town) send(client *http.Client, r *request) bool {
 	url, generation, ok := to.after(0)
 	for ok {
@@ -174,7 +174,7 @@ func post(client *http.Client, url string, r *request) (status int, version int6
 	if err != nil {
 		return 0, 0, err
 	}
-	sent.GetBody = nil // the client must not send it again by itself
+	sent.GetBody = nil // the client must not retry it by itself
 	sent.Header.Set("Idempotency-Key", r.key)
 	response, err := client.Do(sent)
 	if err != nil {
@@ -190,8 +190,9 @@ func post(client *http.Client, url string, r *request) (status int, version int6
 	return response.StatusCode, answer.Version, err
 }
 
-// client sends requests one after the other, until there is no process any more. It sends some of
-// them again although they have an outcome. It returns all requests, also the last, which has none.
+// client sends requests one after the other, until no process runs any more. It sends some of them
+// again although they have an outcome. It returns all requests, including the last one, which has
+// no outcome.
 func (to *town) client(number int) []*request {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -239,7 +240,8 @@ func serveEngine(t *testing.T, options ...embedded.Option) (engine *embedded.Eng
 }
 
 // The service is killed at random moments while clients send requests. In the end each request with
-// a response is done, and none twice. The last process ends with SIGTERM, under load, too.
+// a response is done, and no request is done twice. The last process is stopped with SIGTERM, also
+// under load.
 func TestNoRequestIsLostOrDoneTwiceWhenTheServiceIsKilled(t *testing.T) {
 	engine, endpoint := serveEngine(t)
 	to := &town{t: t, changed: make(chan struct{}), acknowledged: make(chan struct{})}
@@ -263,7 +265,7 @@ func TestNoRequestIsLostOrDoneTwiceWhenTheServiceIsKilled(t *testing.T) {
 			t.Error("the bank has ended without an error")
 		}
 	}
-	// Requests that get their responses while the service ends must not wait for the test.
+	// Requests that get their responses while the service stops must not wait for the test.
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
@@ -329,7 +331,7 @@ func compare(t *testing.T, engine *embedded.Engine, b *bank, requests [][]*reque
 			sent := byKey[key]
 			switch {
 			case sent == nil:
-				t.Errorf("%s has an event %d of a request %q that nobody has sent", account, version, key)
+				t.Errorf("%s has an event %d of a request %q that no client has sent", account, version, key)
 				continue
 			case seen[key]:
 				t.Errorf("request %s is done twice, at %d", key, version)

@@ -1,4 +1,4 @@
-// Command bank is a service with accounts over HTTP. Its state is events in DynamoDB.
+// Command bank serves bank accounts over HTTP. It stores them as events in DynamoDB.
 //
 //	go run ./examples/bank -local /tmp/bank
 //	curl -H 'Idempotency-Key: 1' -d '{"amount": 500}' localhost:8080/accounts/anna/deposit
@@ -36,7 +36,7 @@ func main() {
 	events, err := registry()
 	check(err)
 	c := dynajournal.Config{AWS: awsConfig, Endpoint: *endpoint, Serialization: events}
-	if *local+*endpoint != "" { // on AWS they are there: `dynajournal tables create` creates them
+	if *local+*endpoint != "" { // on AWS, `dynajournal tables create` creates the tables
 		check(dynajournal.CreateTables(ctx, c, dynajournal.TableOptions{}))
 	}
 	journal, err := dynajournal.Open(ctx, c)
@@ -56,7 +56,7 @@ func main() {
 	check(err)
 }
 
-// connect returns the configuration of a DynamoDB: AWS's, or one in a folder.
+// connect returns the configuration for DynamoDB on AWS, or for an engine in a folder.
 func connect(ctx context.Context, local string) (aws.Config, func() error, error) {
 	if local == "" {
 		c, err := config.LoadDefaultConfig(ctx)

@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Accounts are what the server needs of entity.Entities. The test kit has it, too.
+// Accounts has the methods of entity.Entities that the server needs. The test kit also implements
+// it.
 type Accounts interface {
 	entity.Updater[Account, Event]
 	View(ctx context.Context, id string, show func(Account) error, opts ...entity.ViewOption) (int64, error)
@@ -31,14 +32,15 @@ func newHandler(accounts Accounts) http.Handler {
 	return mux
 }
 
-// handle runs a command. A client without a response sends the request again, with the same key:
-// it is done once. Fresh: no withdrawal is refused because another process knows of more money.
+// handle runs a command. A client that gets no response sends the request again with the same key,
+// and the command is done once. With Fresh, no withdrawal is refused because of a deposit that only
+// another process knows of.
 func handle(accounts Accounts, command func(tx *entity.Tx[Account, Event], amount int64) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, request := r.Header.Get("Idempotency-Key"), struct{ Amount int64 }{}
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1000)).Decode(&request)
 		if err != nil || key == "" || request.Amount < 1 || request.Amount > 1_000_000_000 {
-			http.Error(w, "it needs an Idempotency-Key, and an amount from 1 to 1,000,000,000", http.StatusBadRequest)
+			http.Error(w, "an Idempotency-Key and an amount from 1 to 1,000,000,000 are required", http.StatusBadRequest)
 			return
 		}
 		receipt, err := accounts.Update(r.Context(), r.PathValue("id"), func(tx *entity.Tx[Account, Event]) error {
@@ -51,8 +53,8 @@ func handle(accounts Accounts, command func(tx *entity.Tx[Account, Event], amoun
 	}
 }
 
-// respond answers with a body, or with the status of an error. After 503 the client sends the
-// request again, with the same key: the outcome may not be known.
+// respond writes a body, or the status of an error. After 503 the client sends the request again
+// with the same key, because the outcome may not be known.
 func respond(w http.ResponseWriter, body map[string]int64, err error) {
 	switch {
 	case err == nil:

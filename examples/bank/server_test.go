@@ -75,7 +75,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 	k.Entity("anna").Then(Deposited{500}, Withdrawn{200})
 }
 
-// A client that gets 503 sends the request again: its command is done once in the end.
+// A client that gets 503 sends the request again. In the end its command is done once.
 func TestServerOnAJournalThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the attempts take seconds

@@ -17,14 +17,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The service gets SIGTERM while it writes. It answers the request, and ends without an error.
+// The service gets SIGTERM while it writes. It answers the request, and exits without an error.
 func TestRequestInFlightIsAnsweredWhenTheServiceStops(t *testing.T) {
 	t.Parallel()
 	writes, release := make(chan struct{}, 1), make(chan struct{})
 	engine, endpoint := serveEngine(t, embedded.WithSleep(func(ctx context.Context, _ time.Duration) error {
 		select {
 		case writes <- struct{}{}:
-		default: // an attempt again
+		default: // a retry
 		}
 		select {
 		case <-release:
@@ -53,7 +53,7 @@ func TestRequestInFlightIsAnsweredWhenTheServiceStops(t *testing.T) {
 	if err := b.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// A server that stops closes the connections that are idle.
+	// A server that stops closes idle connections.
 	if _, err := idle.ReadByte(); err == nil {
 		t.Error("the service has sent something")
 	}
@@ -66,7 +66,7 @@ func TestRequestInFlightIsAnsweredWhenTheServiceStops(t *testing.T) {
 	}
 }
 
-// idleConnection returns the reader of a connection that has got a response.
+// idleConnection returns the reader of a connection that has received a response and is idle.
 func idleConnection(t *testing.T, b *bank) *bufio.Reader {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))

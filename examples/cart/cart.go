@@ -10,11 +10,11 @@ import (
 
 // Cart is the state of a shopping cart.
 type Cart struct {
-	Items      map[string]int // how many of each article
+	Items      map[string]int // the quantity of each article
 	CheckedOut bool
 }
 
-// Event is what happens to a cart.
+// Event is an event of a cart.
 type Event interface{ isEvent() }
 
 // The events of a cart.
@@ -31,7 +31,7 @@ func (ItemAdded) isEvent()   {}
 func (ItemRemoved) isEvent() {}
 func (CheckedOut) isEvent()  {}
 
-// cartType saves the state after every ten events, and when the cart is checked out. It keeps two
+// cartType saves the state after every ten events, and when the cart is checked out. It retains two
 // snapshots, and deletes the events up to the older one.
 var cartType = entity.Type[Cart, Event]{
 	Name:    "cart",
@@ -63,7 +63,7 @@ var (
 	errEmpty      = errors.New("the cart is empty")
 )
 
-// tx is what a command of a cart decides with.
+// tx is the entity.Tx of a command of a cart.
 type tx = entity.Tx[Cart, Event]
 
 func add(article string, quantity int) func(*tx) error {
@@ -88,7 +88,7 @@ func remove(article string) func(*tx) error {
 	}
 }
 
-// checkOut returns what is to be delivered.
+// checkOut returns the items to deliver.
 func checkOut(tx *tx) (map[string]int, error) {
 	switch state := tx.State(); {
 	case state.CheckedOut:

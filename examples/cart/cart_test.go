@@ -31,7 +31,7 @@ func newRegistry(t *testing.T) *serialization.Registry {
 	return r
 }
 
-func TestRemovingWhatIsNotThereWritesNothing(t *testing.T) {
+func TestRemove_MissingItem(t *testing.T) {
 	t.Parallel()
 	k := entitytest.New(t, cartType, newRegistry(t))
 	k.Given(ItemAdded{"pear", 2}).When(remove("pear")).Then(ItemRemoved{"pear"})

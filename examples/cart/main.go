@@ -1,4 +1,4 @@
-// Command cart keeps shopping carts whose histories stay short: the state is saved after every ten
+// Command cart stores shopping carts whose histories stay short: the state is saved after every ten
 // events, and events that are no longer needed are deleted.
 //
 //	go run ./examples/cart
@@ -33,7 +33,7 @@ func main() {
 			_, err := carts.Update(ctx, "anna", add("pear", 1))
 			check(err)
 		}
-		check(carts.Close(ctx)) // it also waits for the snapshots that are being saved
+		check(carts.Close(ctx)) // it also waits until snapshots are saved
 	}
 	carts := open(journal)
 	items, err := entity.Do(ctx, carts, "anna", checkOut)
@@ -55,7 +55,7 @@ func open(journal *dynajournal.Journal) *entity.Entities[Cart, Event] {
 	return carts
 }
 
-// show prints what the journal has of the cart.
+// show prints the events and snapshots that are stored for the cart.
 func show(ctx context.Context, journal *dynajournal.Journal) {
 	id := cartType.PersistenceID("anna")
 	bounds, err := journal.Bounds(ctx, id)

@@ -1,5 +1,5 @@
 // Command counter increments one counter from two processes at the same time. Both write to the
-// same entity, so they meet: the one that is late decides again on what the other has written.
+// same entity, so they conflict: the slower one decides again on the events of the other.
 //
 //	go run ./examples/counter
 package main
@@ -43,9 +43,9 @@ func main() {
 	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{}))
 	one, two := start(ctx, "one", config), start(ctx, "two", config)
 
-	one.print(ctx) // it has the counter in memory from here on
+	one.print(ctx) // the replica has the counter in memory from now on
 	two.print(ctx)
-	one.print(ctx) // it finds its number taken
+	one.print(ctx) // the replica finds its number taken
 
 	check(race(ctx, one, two))
 	_, err = one.counters.View(ctx, "visits", func(value int) error {
@@ -71,9 +71,9 @@ func start(ctx context.Context, name string, config dynajournal.Config) *replica
 	return &replica{name, journal, counters}
 }
 
-// increment increments the counter. ErrContended means that the other was faster five times, and
-// that nothing was written: so it is done again. Those who call it at the same time share writes,
-// so one process alone is never contended.
+// increment increments the counter. ErrContended means that the other replica was faster five
+// times, and that nothing was written, so increment tries again. Concurrent calls in one process
+// share writes, so a single process never gets ErrContended.
 func (r *replica) increment(ctx context.Context) (int, error) {
 	for {
 		value, err := entity.Do(ctx, r.counters, "visits", increment)
@@ -83,7 +83,7 @@ func (r *replica) increment(ctx context.Context) (int, error) {
 	}
 }
 
-// print increments the counter, and prints how often that was decided again.
+// print increments the counter, and prints how often the command was decided again.
 func (r *replica) print(ctx context.Context) {
 	before := r.counters.Stats().Conflicts
 	value, err := r.increment(ctx)

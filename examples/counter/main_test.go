@@ -1,7 +1,7 @@
 //go:build long
 
-// Without the tag the program is compiled, but not run, as a test program for each example takes
-// long to link.
+// Without the tag the program is compiled, but not run, because linking a test program for each
+// example takes long.
 
 package main
 
@@ -27,8 +27,8 @@ func Example() {
 	// after 400 increments more: 403
 }
 
-// Another process writes each time just before this one does. After five times the command fails,
-// and nothing of it is stored.
+// Another process writes each time just before this one. After five attempts the command fails, and
+// nothing of it is stored.
 func TestContendedIncrementIsNotDone(t *testing.T) {
 	t.Parallel()
 	events := serialization.NewRegistry()

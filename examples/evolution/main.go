@@ -1,5 +1,5 @@
-// Command evolution reads what earlier versions of a program have stored. The packages v1, v2 and
-// v3 are three versions of one program; in a real one, only the newest is left.
+// Command evolution reads events and snapshots that earlier versions of a program have stored. The
+// packages v1, v2 and v3 are three versions of one program; a real program has only the newest.
 //
 //	go run ./examples/evolution
 package main
@@ -27,7 +27,7 @@ func main() {
 	config := dynajournal.Config{AWS: engine.AWSConfig()}
 	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{}))
 
-	// Each version writes, and stops. Ada has a snapshot of each, and Bob has none.
+	// Each version writes, and stops. Ada has a snapshot of each version. Bob has no snapshot.
 	p1 := start(ctx, config, v1.Registry, v1.Type)
 	p1.record(ctx, "ada", v1.Registered{Name: "Ada Byron"}, v1.AddressChanged{Address: "1 Mill Lane, Leeds"},
 		v1.NewsletterSent{Subject: "Spring"})
@@ -68,7 +68,7 @@ func start[S, E any](
 }
 
 func printRecovery(r entity.Recovery) {
-	if r.Snapshot+r.Events > 0 { // not new, and not caught up only
+	if r.Snapshot+r.Events > 0 { // neither a new entity nor a catch-up without news
 		fmt.Printf("%s: loaded the snapshot at %d and %d events\n", r.PersistenceID, r.Snapshot, r.Events)
 	}
 }

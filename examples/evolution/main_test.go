@@ -1,7 +1,7 @@
 //go:build long
 
-// Without the tag the program is compiled, but not run, as a test program for each example takes
-// long to link.
+// Without the tag the program is compiled, but not run, because linking a test program for each
+// example takes long.
 
 package main
 
@@ -68,9 +68,9 @@ func record[S, E any](events ...E) func(*entity.Tx[S, E]) error {
 	}
 }
 
-// While a new version is deployed, the old one runs as well. It meets events that it does not know:
-// its commands on these customers fail, and write nothing. So the release that reads new events is
-// deployed before the one that records them.
+// While a new version is deployed, the old version is still running. It finds events that it does
+// not know: its commands on these customers fail, and write nothing. So deploy the release that
+// reads new events before the release that records them.
 func TestOldVersionRefusesEventsThatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	j := entitytest.OpenJournal(t, nil)
@@ -92,7 +92,7 @@ func TestOldVersionRefusesEventsThatItDoesNotKnow(t *testing.T) {
 	if _, err := third.Update(t.Context(), "ada", record[v3.Customer, v3.Event](v3.Named{First: "Ada"})); err != nil {
 		t.Fatal(err)
 	}
-	// The second has Ada in memory, too, and finds an event whose name it does not know.
+	// The second also has Ada in memory, and finds an event whose name it does not know.
 	_, err = second.View(t.Context(), "ada", func(v2.Customer) error { return nil })
 	if !errors.Is(err, serialization.ErrUnknownSerializer) {
 		t.Errorf("the second version: %v", err)
@@ -102,7 +102,7 @@ func TestOldVersionRefusesEventsThatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// An old version leaves out a snapshot of a newer one, if the state has a version.
+// An old version skips a snapshot of a newer version if the state is registered with a version.
 func TestOldVersionLeavesOutNewerSnapshots(t *testing.T) {
 	t.Parallel()
 	j := entitytest.OpenJournal(t, nil)

@@ -1,9 +1,10 @@
-// Command lambda is a function for AWS Lambda that keeps the balances of accounts in a table of
-// DynamoDB. An event source mapping sends it the stream of the journal table. Each event is added
-// once, whatever fails: the function returns the lowest record that is not done, and Lambda sends
-// that and those after it again.
+// Command lambda is a function for AWS Lambda that maintains the balances of accounts in a DynamoDB
+// table. An event source mapping sends it the stream of the journal table. Each event is added
+// exactly once, regardless of failures: the function returns the first record that is not done, and
+// Lambda sends this record and the records after it again.
 //
-// It is a module of its own for the library of AWS. Build it for the runtime provided.al2023:
+// It is a separate module because of its dependency on the Lambda library. Build it for the runtime
+// provided.al2023:
 //
 //	cd examples/lambda && GOOS=linux GOARCH=arm64 go build -o bootstrap .
 package main
@@ -32,13 +33,13 @@ type Changed struct{ By int }
 // balancesTable has the balances. Its key is the text account.
 const balancesTable = "balances"
 
-// known are the events that this version of the function knows.
+// known returns a registry with the events that this version of the function knows.
 func known() (*serialization.Registry, error) {
 	events := serialization.NewRegistry()
 	return events, serialization.JSON[Changed](events, "changed")
 }
 
-// add returns the write that adds an event to the balance of its account. The group writes it in
+// add returns the write that adds an event to the balance of its account. The group executes it in
 // one transaction with the offset.
 func add(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
 	changed, err := dynajournal.Decode[Changed](ctx, event)
@@ -55,7 +56,7 @@ func add(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteIte
 	}}}, nil
 }
 
-// newGroup returns the group of the function: once in a process, for all its invocations.
+// newGroup returns the group of the function. Call it once in a process, for all invocations.
 func newGroup(journal *dynajournal.Journal, handle projection.TransactionalFunc) (*projection.Group, error) {
 	return projection.New(journal, projection.Config{
 		Name:   "bank",

@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Closed is an event that the next version of the function knows.
+// Closed is an event that only the next version of the function knows.
 type Closed struct{ Reason string }
 
-// recorded is an event of Lambda that was recorded: two changes of anna, one of ben and that the
-// account was closed, one of cleo.
+// recorded is a recorded Lambda event. It has two changes of anna, one change of ben and the
+// closing of ben's account, and one change of cleo.
 type recorded struct {
 	Records []struct {
 		DynamoDB struct {
@@ -77,7 +77,7 @@ func stored(t *testing.T, image map[string]map[string]any) map[string]types.Attr
 	return item
 }
 
-// account is an engine with the journal that the events were recorded of.
+// account returns an engine with the journal from which the events were recorded.
 func account(t *testing.T, r recorded) (aws.Config, *dynamodb.Client) {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -109,7 +109,7 @@ func account(t *testing.T, r recorded) (aws.Config, *dynamodb.Client) {
 	return engine.AWSConfig(), client
 }
 
-// function is the handler that main starts, as the runtime of Lambda calls it.
+// function returns the handler that main starts, in the form in which the Lambda runtime calls it.
 func function(t *testing.T, config aws.Config, events *serialization.Registry, handle projection.TransactionalFunc) lambda.Handler {
 	t.Helper()
 	journal, err := dynajournal.Open(t.Context(), dynajournal.Config{AWS: config, Serialization: events})
@@ -124,7 +124,7 @@ func function(t *testing.T, config aws.Config, events *serialization.Registry, h
 	return lambda.NewHandler(newHandler(group))
 }
 
-// invoke invokes a function, and returns the record from which on Lambda sends all again.
+// invoke invokes a function, and returns the first record that Lambda must send again.
 func invoke(t *testing.T, f lambda.Handler, event json.RawMessage, within time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -190,9 +190,8 @@ func wantBalances(t *testing.T, client *dynamodb.Client, want map[string]string)
 	}
 }
 
-// This version of the function does not know that accounts are closed. Its records are done all the
-// same, and the account is owed a run. The next version makes it when the schedule calls the
-// function.
+// This version of the function does not know the event Closed. Its records still count as done, and
+// the account is owed a run. The next version makes the run when the schedule invokes the function.
 func TestRecordedEventsThatAreHandledLater(t *testing.T) {
 	event, r := readRecorded(t)
 	config, client := account(t, r)

@@ -1,5 +1,5 @@
-// Command orders is a service with orders over HTTP. Its state is events in DynamoDB. It takes its
-// Region and credentials from where every program with the AWS SDK takes them.
+// Command orders serves orders over HTTP. It stores them as events in DynamoDB. Region and
+// credentials come from where the AWS SDK finds them.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 // Order is the state of an order.
 type Order struct{ Placed, Shipped bool }
 
-// Event is what happens to an order.
+// Event is an event of an order.
 type Event struct{ Kind string }
 
 var orderType = entity.Type[Order, Event]{
@@ -50,7 +50,7 @@ func change(kind string) func(*entity.Tx[Order, Event]) (Order, error) {
 }
 
 func main() {
-	// SIGTERM is what ECS, Kubernetes and systemd send before they kill.
+	// ECS, Kubernetes and systemd send SIGTERM before they kill a process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	awsConfig, err := config.LoadDefaultConfig(ctx)
@@ -62,7 +62,8 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then it answers the requests in flight, and closes the journal.
+// run serves requests until ctx ends. Then it answers the requests in flight, and closes the
+// journal.
 func run(ctx context.Context, awsConfig aws.Config, address string) error {
 	registry := serialization.NewRegistry()
 	if err := errors.Join(
@@ -75,7 +76,7 @@ func run(ctx context.Context, awsConfig aws.Config, address string) error {
 	if err != nil {
 		return err
 	}
-	defer journal.Close() // once more is no error
+	defer journal.Close() // closing it twice is not an error
 	orders, err := entity.Open(journal, orderType, entity.Options{})
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func newHandler(orders *entity.Entities[Order, Event]) http.Handler {
 				http.Error(w, err.Error(), http.StatusConflict)
 			case errors.Is(err, dynajournal.ErrInvalidArgument):
 				http.Error(w, err.Error(), http.StatusBadRequest)
-			default: // throttled, unavailable, unknown: the client asks again
+			default: // throttled, unavailable, unknown: the client retries
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			}
 		})

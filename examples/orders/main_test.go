@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The service runs on an engine in this process, in the place of AWS.
+// The service runs on an engine in this process instead of AWS.
 func TestServiceStoresOrdersAndStopsWithoutAnError(t *testing.T) {
 	engine, err := embedded.OpenMemory()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestServiceStoresOrdersAndStopsWithoutAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// It says in its log where it listens.
+	// It logs the address where it listens.
 	said, lines := io.Pipe()
 	log.SetOutput(lines)
 	defer log.SetOutput(io.Discard)

@@ -1,5 +1,5 @@
-// Command outbox tells another service of orders over HTTP. The service fails at first, and refuses
-// one message for good, which is sent again later.
+// Command outbox reports orders to another service over HTTP. The service fails at first. Then it
+// refuses one message permanently, which becomes a dead letter and is sent again later.
 //
 //	go run ./examples/outbox
 package main
@@ -31,7 +31,7 @@ type Placed struct {
 	Amount  int
 }
 
-// tell makes the message of an event.
+// tell returns the message for an event.
 func tell(ctx context.Context, event dynajournal.Event) ([]outbox.Message, error) {
 	placed, err := dynajournal.Decode[Placed](ctx, event)
 	if err != nil {
@@ -42,13 +42,14 @@ func tell(ctx context.Context, event dynajournal.Event) ([]outbox.Message, error
 	return []outbox.Message{{Topic: "orders", Headers: headers, Body: body}}, err
 }
 
-// warehouse is the other service. It remembers the keys of what it has done, so it does nothing
-// twice. That it remembers them together with what it does is up to the service.
+// warehouse is the other service. It remembers the keys of the messages that it has handled, so it
+// handles no message twice. A real service must store the key and the effect of a message
+// atomically.
 type warehouse struct {
 	mu sync.Mutex
 	// open reports whether it takes orders for plums.
 	open bool
-	// busy is how many requests it answers with 503.
+	// busy is the number of requests that it answers with 503.
 	busy  int
 	done  map[string]bool
 	taken chan Placed
@@ -65,9 +66,9 @@ func (s *warehouse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch key := r.Header.Get("Idempotency-Key"); {
 	case s.busy > 0:
 		s.busy--
-		w.WriteHeader(http.StatusServiceUnavailable) // it is sent again
+		w.WriteHeader(http.StatusServiceUnavailable) // the message is sent again
 	case placed.Article == "plums" && !s.open:
-		http.Error(w, "no plums", http.StatusUnprocessableEntity) // it is a dead letter
+		http.Error(w, "no plums", http.StatusUnprocessableEntity) // becomes a dead letter
 	case !s.done[key]:
 		s.done[key] = true
 		s.taken <- placed
@@ -115,7 +116,7 @@ func main() {
 		_, err = writer.Append(ctx, placed)
 		check(err)
 	}
-	group.Trigger("order-1") // else the stream finds the events a moment later
+	group.Trigger("order-1") // the stream would find them a moment later
 	check(projection.WaitFor(ctx, journal, "shop/warehouse", "order-1", 3))
 	fmt.Println("taken:", <-service.taken, <-service.taken)
 

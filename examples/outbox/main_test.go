@@ -1,7 +1,7 @@
 //go:build long
 
-// Without the tag the program is compiled, but not run, as a test program for each example takes
-// long to link.
+// Without the tag the program is compiled, but not run, because linking a test program for each
+// example takes long.
 
 package main
 

@@ -1,12 +1,12 @@
-// Command readmodel keeps the balances of accounts in a database, beside their journal: a read
-// model. A projection adds every event of every account once, and removes the balance of an account
-// that is purged. Whoever has written waits for it before reading.
+// Command readmodel maintains a read model of a journal: the balances of accounts, in a database. A
+// projection adds every event of every account once, and removes the balance of an account that is
+// purged. After a write, the program waits for the projection before it reads.
 //
-// The database is PostgreSQL if POSTGRES has a connection string, and else a file of SQLite.
+// The database is PostgreSQL if POSTGRES has a connection string. Otherwise it is a SQLite file.
 //
 //	cd examples/readmodel && POSTGRES="host=localhost user=bank dbname=bank" go run .
 //
-// It is a module of its own for the drivers of databases.
+// It is a separate module because of its dependencies on database drivers.
 package main
 
 import (
@@ -37,8 +37,8 @@ const table = `CREATE TABLE balances (account text PRIMARY KEY, balance bigint N
 // balances is the handler of the projection.
 type balances struct{}
 
-// Handle adds an event to the balance of its account. The projection stores in the same transaction
-// that it was handled, so it is added once, whatever crashes.
+// Handle adds an event to the balance of its account. The projection stores its offset in the same
+// transaction, so the event is added once, even after a crash.
 func (balances) Handle(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error {
 	changed, err := dynajournal.Decode[Changed](ctx, event)
 	if err != nil {
@@ -62,11 +62,11 @@ func (balances) HandlePurge(ctx context.Context, tx *sql.Tx, purge projection.Pu
 type store struct {
 	db      *sql.DB
 	dialect sqlprojection.Dialect
-	// folder is that of SQLite's file, empty for PostgreSQL.
+	// folder is the folder of the SQLite file. It is empty for PostgreSQL.
 	folder string
 }
 
-// openStore opens the database of a connection string, or a new file if that is empty.
+// openStore opens the database of a connection string, or a new SQLite file if the string is empty.
 func openStore(postgres string) (store, error) {
 	if postgres != "" {
 		db, err := sql.Open("pgx", postgres)
@@ -88,7 +88,7 @@ func (s *store) close() error {
 	return err
 }
 
-// bank is the journal of the accounts, and their read model.
+// bank has the journal of the accounts and their read model.
 type bank struct {
 	journal *dynajournal.Journal
 	store
@@ -105,7 +105,7 @@ func (b *bank) change(ctx context.Context, account string, by ...any) (balance i
 	if err != nil {
 		return 0, err
 	}
-	b.group.Trigger(account) // else the stream finds the events a moment later
+	b.group.Trigger(account) // the stream would find them a moment later
 	if err := sqlprojection.WaitFor(ctx, b.journal, b.db, b.dialect, "bank/balances", account, written.Last); err != nil {
 		return 0, err
 	}

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// The same program with PostgreSQL: the server of Debian's package, in a folder of its own.
+// TestPostgres runs the program with PostgreSQL: the server of Debian's package, with its data in a
+// temporary folder.
 func TestPostgres(t *testing.T) {
 	t.Setenv("POSTGRES", startPostgres(t))
 	main()
@@ -67,7 +68,7 @@ func startPostgres(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGQUIT) // at once
+		_ = server.Process.Signal(syscall.SIGQUIT) // stops at once
 		_ = server.Wait()
 	})
 	source := fmt.Sprintf("host=%s user=bank dbname=postgres sslmode=disable", folder)
@@ -87,8 +88,8 @@ func startPostgres(t *testing.T) string {
 	}
 }
 
-// serverUser returns whom the server runs as: it refuses to run as root. nil is the user of the
-// test.
+// serverUser returns the user for the server, which refuses to run as root. nil means the user of
+// the test.
 func serverUser(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -1,6 +1,6 @@
-// Command rebuild replaces a read model by a new version while writers write. The new version is
-// built by a projection under a new name, beside the old one. When it has caught up, readers are
-// switched over, and the old one is removed.
+// Command rebuild replaces a read model by a new version while writers write. A projection with a
+// new name builds the new version, while the old one continues. When the new version has caught up,
+// readers are switched over, and the old version is removed.
 //
 //	go run ./examples/rebuild
 package main
@@ -75,7 +75,7 @@ func main() {
 	check(errors.Join(journal.Close(), engine.Close()))
 }
 
-// service is what runs in a process.
+// service has the journal of a process and its configuration.
 type service struct {
 	journal *dynajournal.Journal
 	config  dynajournal.Config
@@ -103,7 +103,7 @@ func (s *service) deploy(ctx context.Context, models ...*model) (stop func()) {
 	}
 }
 
-// near is how far a read model may be behind when readers are switched over.
+// near is the maximum lag of a read model when readers are switched over to it.
 const near = time.Second
 
 // caughtUp waits until a projection is nearly up to date: while writers write there is always an
@@ -112,7 +112,7 @@ func (s *service) caughtUp(ctx context.Context, name string) error {
 	for {
 		behind, err := operator.New(s.journal, name).MeasureLag(ctx, operator.AuditOptions{PerSecond: -1})
 		switch {
-		case errors.Is(err, projection.ErrNoProjection): // its processes are just beginning
+		case errors.Is(err, projection.ErrNoProjection): // its processes are just starting
 		case err != nil:
 			return err
 		case behind[0].Stuck > 0:
@@ -124,8 +124,8 @@ func (s *service) caughtUp(ctx context.Context, name string) error {
 	}
 }
 
-// write changes all accounts again and again. The result ends that, and returns how many events
-// each account has.
+// write changes all accounts again and again. stop stops that, and returns the number of events of
+// each account.
 func (s *service) write(ctx context.Context) (stop func() map[string]int) {
 	ctx, cancel := context.WithCancel(ctx)
 	var writing sync.WaitGroup

@@ -22,7 +22,8 @@ func newModel(config dynajournal.Config, table string) *model {
 	return &model{dynamodb.NewFromConfig(config.AWS), table}
 }
 
-// Handle returns the update of the balance, which is written once with the offset.
+// Handle returns the update of the balance. It is executed once, in one transaction with the
+// offset.
 func (m *model) Handle(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
 	changed, err := dynajournal.Decode[Changed](ctx, event)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command seats reserves the seats of a show. docs/from-akka.md has the same behavior in Scala.
+// Command seats reserves the seats of a show. docs/jvm.md has the same behavior in Scala.
 //
 //	go run ./examples/seats
 package main

@@ -7,10 +7,10 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Reserved is the event: a seat is taken.
+// Reserved is the event of a show: a seat was reserved.
 type Reserved struct{ Seat int }
 
-// Show is the state: the seats that are taken.
+// Show is the state of a show: the reserved seats.
 type Show struct{ Taken map[int]bool }
 
 var showType = entity.Type[Show, Reserved]{
@@ -32,6 +32,6 @@ func reserve(seat int) func(*entity.Tx[Show, Reserved]) (int, error) {
 			return 0, errTaken // nothing is written
 		}
 		tx.Record(Reserved{seat})
-		return len(tx.State().Taken), nil // the caller gets it when the event is stored
+		return len(tx.State().Taken), nil // returned to the caller when the event is stored
 	}
 }

@@ -1,5 +1,5 @@
-// Command sessions keeps the sessions of users, and erases a user who asks for it: the events and
-// the snapshots, while another process still has the user in memory. The id is used again later.
+// Command sessions stores the sessions of users. It erases a user's events and snapshots on
+// request, while another process still has the user in memory. The id is used again later.
 //
 //	go run ./examples/sessions
 package main
@@ -27,7 +27,7 @@ func main() {
 	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{}))
 	journal, err := dynajournal.Open(ctx, config)
 	check(err)
-	one, two := open(journal), open(journal) // as in two processes
+	one, two := open(journal), open(journal) // they act as two processes
 
 	update(ctx, one, logIn("phone", "192.0.2.7"))
 	update(ctx, two, logIn("laptop", "192.0.2.8"))
@@ -59,9 +59,9 @@ func update(ctx context.Context, u *users, command func(*tx) error) entity.Recei
 	return receipt
 }
 
-// allowed reports whether a device has a session. A command that records nothing answers from
-// memory: Fresh looks for what other processes have written, as another one may have logged the
-// device out.
+// allowed reports whether a device has a session. A command that records nothing is decided on the
+// state in memory. Fresh checks for events of other processes first, because another process may
+// have logged the device out.
 func allowed(ctx context.Context, u *users, device string) bool {
 	_, err := u.Update(ctx, "u-17", authorize(device), entity.Fresh())
 	if !errors.Is(err, errNoSession) {
@@ -74,7 +74,7 @@ func show(ctx context.Context, u *users, device string) {
 	fmt.Printf("%s: allowed %t\n", device, allowed(ctx, u, device))
 }
 
-// count returns how many events and snapshots of the user are stored.
+// count returns the number of stored events and snapshots of the user.
 func count(ctx context.Context, journal *dynajournal.Journal) int {
 	id, n := userType.PersistenceID("u-17"), 0
 	for _, err := range journal.Events(ctx, id, dynajournal.Range{}) {

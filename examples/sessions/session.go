@@ -14,11 +14,11 @@ type User struct{ Sessions map[string]Session }
 
 // Session is a session of a user on a device.
 type Session struct {
-	Address string // personal data, as it is in the events
+	Address string // personal data; it is also in the events
 	Until   time.Time
 }
 
-// Event is what happens to a user.
+// Event is an event of a user.
 type Event interface{ isEvent() }
 
 // The events of a user.
@@ -33,17 +33,17 @@ type (
 func (LoggedIn) isEvent()  {}
 func (LoggedOut) isEvent() {}
 
-// userType has the id of an account for an id, never a name or a mail address: what is left of a
-// purged entity for a while has the id in its key.
+// userType uses account ids as entity ids, never names or mail addresses: the items that a purged
+// entity leaves for a while have the id in their keys.
 var userType = entity.Type[User, Event]{
 	Name:   "user",
 	Evolve: evolve,
-	// Sessions come and go, so the history is not needed: it stays short.
+	// The history of sessions is not needed, so it is kept short.
 	Snapshots: entity.Snapshots{Every: 20, DeleteEvents: true},
 }
 
 func evolve(u User, event Event) User {
-	sessions := maps.Clone(u.Sessions) // the state before stays as it is
+	sessions := maps.Clone(u.Sessions) // the old state must not change
 	if sessions == nil {
 		sessions = map[string]Session{}
 	}
@@ -56,7 +56,7 @@ func evolve(u User, event Event) User {
 	return User{sessions}
 }
 
-// tx is what a command of a user decides with.
+// tx is the entity.Tx of a command of a user.
 type tx = entity.Tx[User, Event]
 
 const sessionTime = time.Hour

@@ -1,5 +1,5 @@
-// Command tags finds events by their tags, in an index that a projection keeps. A reader stores how
-// far it has come, and continues there.
+// Command tags finds events by their tags, in an index that a projection maintains. A reader stores
+// its offset, and continues there.
 //
 //	go run ./examples/tags
 package main
@@ -25,7 +25,7 @@ type Sold struct {
 	Amount  int
 }
 
-// shop is the journal of the shops, and the index of its tags.
+// shop has the journal of the shops and the index of its tags.
 type shop struct {
 	journal *dynajournal.Journal
 	group   *projection.Group
@@ -42,7 +42,7 @@ func (s *shop) sell(ctx context.Context, id string, sold Sold, names ...string) 
 	if err != nil {
 		return err
 	}
-	s.group.Trigger(id) // else the stream finds the event a moment later
+	s.group.Trigger(id) // the stream would find it a moment later
 	return projection.WaitFor(ctx, s.journal, "shops/tags", id, written.Last)
 }
 
@@ -64,8 +64,8 @@ func (s *shop) show(ctx context.Context, tag, stored string) (string, error) {
 	return stored, nil
 }
 
-// follow prints the next events with a tag after a stored offset, and waits for those that are not
-// there yet.
+// follow prints the next count events with a tag after a stored offset. It waits for events that
+// are not indexed yet.
 func (s *shop) follow(ctx context.Context, tag, stored string, count int) error {
 	from, err := tags.ParseOffset(stored)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command tracing stores the trace of a request with its events, beside them, so that a reader goes
-// on with it. The trace context is that of the W3C, as in the header traceparent of a request.
+// Command tracing stores the trace of a request in the metadata of its events, so that a reader can
+// continue the trace. It uses the W3C trace context, as in the header traceparent of a request.
 //
 //	go run ./examples/tracing
 package main
@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// The events of an order, whose state is what is paid.
+// The events of an order. Its state is the amount that was paid.
 type (
 	Event   interface{ apply(paid int) int }
 	Ordered struct{ Article string }
@@ -30,7 +30,7 @@ func (e Paid) apply(paid int) int  { return paid + e.Amount }
 var orderType = entity.Type[int, Event]{
 	Name:   "order",
 	Evolve: func(paid int, event Event) int { return event.apply(paid) },
-	// Tags say what an event is about; metadata where it comes from.
+	// Tags say what an event is about. Metadata says where it comes from.
 	Tags: func(event Event) []string {
 		if _, ok := event.(Paid); ok {
 			return []string{"money"}
@@ -58,7 +58,7 @@ func main() {
 	})
 	check(err)
 
-	// Two requests, each with a trace. The code of the commands knows nothing of it.
+	// Two requests, each with a trace. The code of the commands does not know of it.
 	check(record(withTrace(ctx, "00-a1-01-01"), orders, Ordered{"a pear"}))
 	check(record(withTrace(ctx, "00-b2-01-01"), orders, Paid{5}))
 	check(read(ctx, journal))
@@ -88,8 +88,8 @@ func traceOf(ctx context.Context) string {
 	return trace
 }
 
-// metadata returns what is stored with each event of a command, by the context of its caller.
-// Commands that share a write have their own.
+// metadata returns the metadata of each event of a command, from the context of its caller.
+// Commands that share a write have separate metadata.
 func metadata(ctx context.Context) map[string]string {
 	if trace := traceOf(ctx); trace != "" {
 		return map[string]string{traceparent: trace}
@@ -97,12 +97,12 @@ func metadata(ctx context.Context) map[string]string {
 	return nil
 }
 
-// printCommand is a hook. It has the context of the caller, too: for a span, or for metrics.
+// printCommand is a hook. It also gets the context of the caller, for a span or for metrics.
 func printCommand(ctx context.Context, command entity.Command) {
 	fmt.Printf("%s: command of %s, events: %d\n", traceOf(ctx), command.PersistenceID, command.Receipt.Events)
 }
 
-// read follows the events of the order, such as a projection does, and ends after the second.
+// read follows the events of the order, as a projection does, and stops after the second.
 func read(ctx context.Context, journal *dynajournal.Journal) error {
 	poll := dynajournal.Poll{Longest: time.Second}
 	for event, err := range journal.EventsByPersistenceID(ctx, orderType.PersistenceID("o-1"), 1, 2, poll) {

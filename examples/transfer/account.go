@@ -13,10 +13,10 @@ type Account struct {
 	Closed  bool
 }
 
-// Event is what happens to an account.
+// Event is an event of an account.
 type Event interface{ apply(a Account) Account }
 
-// The events of an account. Transfer is the id of a transfer, To and From are the other account.
+// The events of an account. Transfer is the id of a transfer. To and From are the other account.
 type (
 	Sent struct {
 		Transfer, To string
@@ -66,7 +66,7 @@ var accountType = entity.Type[Account, Event]{
 
 var errInsufficient = errors.New("the balance is too low")
 
-// tx is what a command of an account decides with.
+// tx is the entity.Tx of a command of an account.
 type tx = entity.Tx[Account, Event]
 
 func send(t Transfer) func(*tx) error {
@@ -79,8 +79,8 @@ func send(t Transfer) func(*tx) error {
 	}
 }
 
-// receive accepts what an account has sent, or refuses it. Both are events: if the command comes
-// again, it is not decided otherwise, and a refusal leads to the next step.
+// receive accepts an amount that another account has sent, or refuses it. Both are recorded as
+// events. So a repeated command is not decided differently, and a refusal leads to the next step.
 func receive(from string, sent Sent) func(*tx) error {
 	return func(tx *tx) error {
 		if tx.State().Closed {

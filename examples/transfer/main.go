@@ -1,7 +1,7 @@
 // Command transfer moves money between accounts. Each account is an entity, so a transfer is
-// several commands, a saga. The first one is the client's. The others follow from the stored
-// events, by a process manager that runs in any process, so a transfer continues wherever one dies.
-// The ids of the commands see to it that each step takes effect once.
+// several commands, a saga. The client runs the first one. A process manager runs the others in
+// reaction to stored events. It can run in any process, so a transfer continues when a process
+// dies. The command ids ensure that each step takes effect once.
 //
 //	go run ./examples/transfer
 package main
@@ -61,7 +61,7 @@ func main() {
 	check(errors.Join(<-ended, b.close(context.WithoutCancel(ctx)), engine.Close()))
 }
 
-// bank is what a process has open.
+// bank has the journal and the accounts that a process has opened.
 type bank struct {
 	journal  *dynajournal.Journal
 	accounts *entity.Entities[Account, Event]
@@ -89,7 +89,8 @@ func (b *bank) group(config projection.Config) (*projection.Group, error) {
 		projection.AtLeastOnce("transfers", transfers, projection.OnlyIDs(accountType.PersistenceID(""))))
 }
 
-// settled waits until everything has followed from the events of accounts, one after the other.
+// settled waits, account by account, until the process manager has handled all events of the
+// accounts.
 func (b *bank) settled(ctx context.Context, accounts ...string) error {
 	for _, id := range accounts {
 		version, err := b.accounts.View(ctx, id, func(Account) error { return nil })

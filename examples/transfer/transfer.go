@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/process"
 )
 
-// Transfer moves an amount from one account to another. ID is made by who asks for it, such as the
-// client of a service, and stays the same when the request is sent again.
+// Transfer moves an amount from one account to another. The caller, such as the client of a
+// service, chooses the ID, and uses the same ID when it sends the request again.
 type Transfer struct {
 	ID, From, To string
 	Amount       int64
@@ -20,9 +20,9 @@ type Transfer struct {
 // Accounts run commands of accounts: entities, or the test kit.
 type Accounts = entity.Updater[Account, Event]
 
-// transfer begins a transfer: it takes the amount from its account. If that is stored, the rest
-// follows, whatever happens to this process. After another error than errInsufficient the request
-// is sent again.
+// transfer starts a transfer: it takes the amount from the account From. Once that is stored, the
+// rest of the transfer is done, even if this process dies. After another error than
+// errInsufficient, the caller sends the request again.
 func transfer(ctx context.Context, accounts Accounts, t Transfer) error {
 	_, err := accounts.Update(ctx, t.From, send(t), entity.CommandID(t.ID))
 	if errors.Is(err, entity.ErrDuplicate) {
@@ -31,8 +31,9 @@ func transfer(ctx context.Context, accounts Accounts, t Transfer) error {
 	return err
 }
 
-// transfers returns the process that carries out transfers. What one account has sent leads to a
-// command of the other, and what that has refused to a refund.
+// transfers returns the process that carries out transfers. An amount that one account has sent
+// leads to a command of the other account. An amount that the other account has refused leads to a
+// refund.
 func transfers(accounts Accounts) (*process.Process, error) {
 	return process.New(process.Config{
 		Name: "transfers",

@@ -43,7 +43,7 @@ func Example() {
 
 var example = Transfer{ID: "t-1", From: "anna", To: "bob", Amount: 30}
 
-// newJournal opens a journal with an account of 100, and the closed one of carl.
+// newJournal opens a journal with an account of 100, and with the closed account of carl.
 func newJournal(t *testing.T) *entitytest.Journal {
 	t.Helper()
 	r, err := registry()
@@ -60,7 +60,7 @@ func newJournal(t *testing.T) *entitytest.Journal {
 }
 
 // mortal is the connection of a process that dies after some writes. applied reports whether the
-// last one is applied.
+// last write is applied.
 type mortal struct {
 	inner   aws.HTTPClient
 	left    int
@@ -135,9 +135,9 @@ func runProcess(t *testing.T, j *entitytest.Journal, m *mortal, transferred Tran
 
 // The process dies at each of its writes. The client sends its request again, and another process
 // continues. By default each write is lost in one of the two transfers, and applied in the other.
-func TestMoneyIsMovedOnceWhereverAProcessDies(t *testing.T) {
+func TestTransfer_ProcessDies(t *testing.T) {
 	t.Parallel()
-	const writes = 14 // that many are enough
+	const writes = 14 // this many are enough
 	every := testsize.Of(2, 1)
 	for i, to := range []string{"bob", "carl"} {
 		for k, applied := range []bool{false, true} {
@@ -176,8 +176,8 @@ func TestTransferWithoutMoneyDoesNothing(t *testing.T) {
 	anna.Then()
 }
 
-// The kit takes the place of the accounts of a process.
-func TestEventsLeadToCommands(t *testing.T) {
+// The kit stands in for the accounts of a process.
+func TestTransfers_EventsLeadToCommands(t *testing.T) {
 	t.Parallel()
 	r, err := registry()
 	if err != nil {
@@ -192,7 +192,7 @@ func TestEventsLeadToCommands(t *testing.T) {
 	j := newJournal(t)
 	j.Conflict("account|anna", Sent{"t-1", "carl", 30})
 	j.Conflict("account|carl", Refused{"t-1", "anna", 30})
-	for range 2 { // they come again
+	for range 2 { // the events are delivered again
 		for _, id := range []string{"account|anna", "account|carl"} {
 			if _, err := j.Recover(t.Context(), id, dynajournal.RecoverOptions{}, func(event dynajournal.Event) error {
 				return p.Handle(t.Context(), event)

@@ -1,4 +1,4 @@
-// Command tutorial runs the steps of docs/tutorial.md, which grow one service.
+// Command tutorial runs the steps of docs/tutorial.md, which build one service.
 //
 //	go run ./examples/tutorial step1
 package main
@@ -26,7 +26,7 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "listen on this `address`")
 	data := flag.String("data", filepath.Join(os.TempDir(), "dynajournal-tutorial"), "keep the data of steps 4 and 5 in this `folder`")
 	flag.Parse()
-	// SIGTERM is what ECS, Kubernetes and systemd send before they kill.
+	// ECS, Kubernetes and systemd send SIGTERM before they kill a process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := run(ctx, os.Stdout, flag.Arg(0), *addr, *data); err != nil {
@@ -34,8 +34,7 @@ func main() {
 	}
 }
 
-// run runs a step until it or ctx ends. The first one prints to out, the others say in the log what
-// they do.
+// run runs a step until it or ctx ends. The first step prints to out. The others write to the log.
 func run(ctx context.Context, out io.Writer, step, addr, data string) error {
 	switch step {
 	case "step1":

@@ -16,13 +16,13 @@ import (
 	"github.com/dynajournal/dynajournal/examples/tutorial/step6"
 )
 
-// The write of a request waits while the step stops. The request is answered nevertheless.
+// The write of a request waits while the step stops. The request is still answered.
 func TestRequestInFlightIsAnsweredWhenStep6Stops(t *testing.T) {
 	writing, release := make(chan struct{}, 1), make(chan struct{})
 	engine, err := embedded.OpenMemory(embedded.WithSleep(func(ctx context.Context, _ time.Duration) error {
 		select {
 		case writing <- struct{}{}:
-		default: // an attempt again
+		default: // a retry
 		}
 		select {
 		case <-release:
@@ -43,7 +43,7 @@ func TestRequestInFlightIsAnsweredWhenStep6Stops(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- step6.Serve(ctx, engine.AWSConfig(), "127.0.0.1:0")
-		_ = writer.Close() // ends the reading below, if it never listens
+		_ = writer.Close() // ends the read below if the step never listens
 	}()
 	logged := bufio.NewReader(reader)
 	line, err := logged.ReadString('\n')
@@ -70,7 +70,7 @@ func TestRequestInFlightIsAnsweredWhenStep6Stops(t *testing.T) {
 	}()
 	<-writing
 	stop()
-	// A server that stops closes the connections that are idle.
+	// A server that stops closes idle connections.
 	if _, err := idle.ReadByte(); err == nil {
 		t.Error("the server has sent something")
 	}
@@ -83,7 +83,7 @@ func TestRequestInFlightIsAnsweredWhenStep6Stops(t *testing.T) {
 	}
 }
 
-// idleConnection returns the reader of a connection that has got a response.
+// idleConnection returns the reader of a connection that has received a response and is idle.
 func idleConnection(t *testing.T, url string) *bufio.Reader {
 	t.Helper()
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))

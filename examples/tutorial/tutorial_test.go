@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // shown is the address that the page shows. The test takes any free port.
 const shown = "127.0.0.1:8080"
 
-// pageCommand is a command of the page, and what it prints according to it.
+// pageCommand is a command of the page, and its output according to the page.
 type pageCommand struct{ line, printed string }
 
 // pageCommands returns the commands in the console blocks of a page.
@@ -38,13 +38,13 @@ func pageCommands(page string) (commands []pageCommand) {
 	return commands
 }
 
-// prints reports whether a text is what the page shows, in which "…" is any text.
+// prints reports whether a text matches the output that the page shows, where "…" matches any text.
 func prints(text, page string) bool {
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(page), "…", ".*")
 	return regexp.MustCompile(`^` + pattern + `\n?$`).MatchString(text)
 }
 
-// service is a step that runs.
+// service is a running step.
 type service struct {
 	url, want string
 	printed   bytes.Buffer // it is complete when ended has a value
@@ -101,7 +101,7 @@ func (s *service) end(t *testing.T) {
 
 var curlCommand = regexp.MustCompile(`^curl (?:-H 'Idempotency-Key: (\w+)' -d '([^']*)' )?'?localhost:8080(/[^ ']*)'?$`)
 
-// curl does what a command line with curl does, and returns what it prints.
+// curl sends the request of a command line with curl, and returns its output.
 func (s *service) curl(ctx context.Context, line string) (string, error) {
 	m := curlCommand.FindStringSubmatch(line)
 	if m == nil {
@@ -128,8 +128,8 @@ func (s *service) curl(ctx context.Context, line string) (string, error) {
 	return string(body), err
 }
 
-// setEnvironment sets the variables that the page sets, but for the address of the engine, which is
-// served here, and keeps those of the developer's account away.
+// setEnvironment sets the variables that the page sets, except that the address is the address of
+// an engine served here. It unsets the variables of the developer's own AWS account.
 func setEnvironment(t *testing.T, page string) {
 	t.Helper()
 	engine, err := embedded.OpenMemory()

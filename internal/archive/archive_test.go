@@ -107,7 +107,7 @@ func read(in io.Reader, maxSnapshot int64) ([]Item, error) {
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestReader_RoundTrip(t *testing.T) {
 	t.Parallel()
 	want := sample(3 << 20)
 	file := archived(t, want)
@@ -126,8 +126,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestEveryDamageIsFound cuts a small archive at every byte, and changes every byte of it.
-func TestEveryDamageIsFound(t *testing.T) {
+// TestReader_EveryDamage truncates a small archive at every byte, and changes each of its bytes.
+func TestReader_EveryDamage(t *testing.T) {
 	t.Parallel()
 	file := archived(t, sample(100)[:26])
 	for size := range file {
@@ -150,12 +150,12 @@ func TestEveryDamageIsFound(t *testing.T) {
 	}
 }
 
-func TestABlockThatIsMissingIsFound(t *testing.T) {
+func TestReader_MissingBlock(t *testing.T) {
 	t.Parallel()
 	file := archived(t, sample(100))
 	first := headerSize + blockHeaderSize + int(binary.LittleEndian.Uint32(file[headerSize+12:]))
 	without := append(bytes.Clone(file[:headerSize]), file[first:]...)
-	if _, err := read(bytes.NewReader(without), 1000); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "block 1, 0 was to follow") {
+	if _, err := read(bytes.NewReader(without), 1000); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "block 1, want 0") {
 		t.Errorf("%v, want %v", err, ErrDamaged)
 	}
 	newer := bytes.Clone(file)
@@ -166,8 +166,8 @@ func TestABlockThatIsMissingIsFound(t *testing.T) {
 	}
 }
 
-// An archive of an earlier version is read. What came later is out of place in it.
-func TestArchivesOfEarlierVersionsAreRead(t *testing.T) {
+// An archive of an earlier version is read. An entry of a later version is out of place in it.
+func TestReader_EarlierVersions(t *testing.T) {
 	t.Parallel()
 	low := history.Record{Kind: history.LowMark, SequenceNumber: 9}
 	behind, purged := low, low
@@ -190,8 +190,8 @@ func TestArchivesOfEarlierVersionsAreRead(t *testing.T) {
 	}
 }
 
-// TestAnArchiveIsContinued cuts an archive at many places, and completes it.
-func TestAnArchiveIsContinued(t *testing.T) {
+// TestContinue_TruncatedArchive truncates an archive at many places, and completes it.
+func TestContinue_TruncatedArchive(t *testing.T) {
 	t.Parallel()
 	items := sample(testsize.Of(150_000, 500_000))
 	file := archived(t, items)
@@ -227,7 +227,7 @@ func TestAnArchiveIsContinued(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfAWriterIsChecked(t *testing.T) {
+func TestWriter_WrongOrder(t *testing.T) {
 	t.Parallel()
 	w, err := NewWriter(io.Discard)
 	if err != nil {

@@ -28,12 +28,12 @@ func hashOf(pid string) idHash {
 // Digest starts the checksum of a persistence id of the archive, or of the same id in a journal.
 func (c *Contents) Digest(pid string) *Digest { return NewDigest(pid, c.finalLow[hashOf(pid)]) }
 
-// maxMoved limits how many low marks may have moved during an export, because they are kept in
-// memory. A low mark is affected only while its persistence id is being read.
+// maxMoved limits the low marks that may have moved during an export, because they are kept in
+// memory. A low mark counts only if it moved while its persistence id was being read.
 const maxMoved = 1 << 17
 
-// Check reads a whole archive, finds any damage, and returns what the archive holds. Snapshots may
-// have maxSnapshot bytes. each, if not nil, is called for every persistence id with the checksum of
+// Check reads a whole archive, finds any damage, and returns the contents. A snapshot may have up
+// to maxSnapshot bytes. each, if not nil, is called for every persistence id with the checksum of
 // its records, which NewDigest computes without a final low mark.
 func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, sum Checksum) error) (Contents, error) {
 	c := Contents{finalLow: map[idHash]int64{}}
@@ -53,7 +53,7 @@ func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, sum Checks
 	if err != nil || len(c.finalLow) == 0 {
 		return c, err
 	}
-	// What counts of a history with a moved low mark is known only now.
+	// The last low mark of each history, which decides what counts, is known only now.
 	moved := c.finalLow
 	return c, c.pass(in, maxSnapshot, func(pid string, d *Digest) error {
 		if _, ok := moved[hashOf(pid)]; ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // Checksum identifies the content of persistence ids, wherever it is stored. The checksum of
-// several ids is the sum of theirs, so their order does not matter.
+// several ids is the sum of their checksums, so their order does not matter.
 type Checksum [sha256.Size]byte
 
 // String returns the checksum in hexadecimal digits.
@@ -29,30 +29,30 @@ func (c *Checksum) Add(other Checksum) {
 	}
 }
 
-// Digest computes the Checksum of one persistence id from its history. It covers what a reader of
-// the journal can see: the low mark, the events with all their attributes, the numbers that hold
-// nothing, and the snapshots. It does not depend on how the latter numbers are divided into spans,
-// nor on deleted numbers that stay taken for a while.
+// Digest computes the Checksum of one persistence id from its history. It covers everything that a
+// reader of the journal can see: the low mark, the events with all their attributes, the numbers
+// without an event, and the snapshots. It does not depend on how the numbers without an event are
+// divided into spans, nor on deleted numbers that stay taken for a while.
 //
 // It encodes the fields in its own way, so that a field that the archive format loses changes the
 // checksum.
 type Digest struct {
 	hash   hash.Hash
 	buffer []byte
-	// final is the last low mark of the history, or 0 if there is at most one.
+	// final is the last low mark of the history, or 0 if the history has at most one.
 	final int64
-	// lastLow is the last low mark that was added; moved reports that something was added before
+	// lastLow is the last low mark that was added. moved reports that something was added before
 	// it.
 	lastLow int64
 	begun   bool
 	moved   bool
-	closed  history.Record // not hashed yet, because more may follow it; kind 0 is none
+	closed  history.Record // not hashed yet, because more may follow; Kind 0 means none
 	// events and snapshots are the numbers of events and snapshots in the checksum.
 	events, snapshots int64
 }
 
 // NewDigest starts the checksum of a persistence id. finalLow is 0, or the last low mark of the
-// history: then only what is not below it counts.
+// history. If it is not 0, nothing below it counts.
 func NewDigest(pid string, finalLow int64) *Digest {
 	d := &Digest{hash: sha256.New(), final: finalLow}
 	d.begin(0)
@@ -104,8 +104,8 @@ func (d *Digest) Record(r *history.Record) {
 	d.metadata(r)
 }
 
-// metadata adds the metadata of an event. An event without any has the checksum that it had before
-// there was metadata.
+// metadata adds the metadata of an event. An event without metadata has the same checksum as before
+// events had metadata.
 func (d *Digest) metadata(r *history.Record) {
 	if !r.HasMetadata() {
 		return
@@ -141,13 +141,13 @@ func (d *Digest) Sum() Checksum {
 	return Checksum(d.hash.Sum(nil))
 }
 
-// Events returns how many events are in the checksum.
+// Events returns the number of events in the checksum.
 func (d *Digest) Events() int64 { return d.events }
 
-// Snapshots returns how many snapshots are in the checksum.
+// Snapshots returns the number of snapshots in the checksum.
 func (d *Digest) Snapshots() int64 { return d.snapshots }
 
-// takeClosed joins numbers that hold nothing with adjacent ones.
+// takeClosed joins numbers without an event with adjacent ones.
 func (d *Digest) takeClosed(r history.Record) {
 	if r.SequenceNumber = max(r.SequenceNumber, d.final); r.SequenceNumber > r.Last {
 		return

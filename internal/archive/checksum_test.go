@@ -20,8 +20,8 @@ func sumOf(finalLow int64, records ...history.Record) Checksum {
 	return d.Sum()
 }
 
-// A field of a record or a snapshot that is not in the checksum fails here.
-func TestEveryFieldIsInTheChecksum(t *testing.T) {
+// The test fails for a field of a record or a snapshot that is not in the checksum.
+func TestDigest_EveryField(t *testing.T) {
 	t.Parallel()
 	event := history.Record{Kind: history.Event, SequenceNumber: 7}
 	closed := history.Record{Kind: history.Closed, SequenceNumber: 7, Last: 9}
@@ -50,7 +50,8 @@ func TestEveryFieldIsInTheChecksum(t *testing.T) {
 		}
 	}
 	for field := range reflect.TypeFor[history.Record]().Fields() {
-		// Behind and Purged are of low marks. Of those the checksum has the number alone.
+		// Behind and Purged are fields of low marks. The checksum has only the number of a low
+		// mark.
 		if field.Name == "Kind" || field.Name == "Last" || field.Name == "Behind" || field.Name == "Purged" {
 			continue
 		}
@@ -77,7 +78,7 @@ func TestEveryFieldIsInTheChecksum(t *testing.T) {
 	add("text on this side of it", sumOf(0, history.Record{Kind: history.Event, SequenceNumber: 7, WriterUUID: "x", Manifest: "y"}))
 }
 
-func TestTheChecksumIsOfWhatReadersSee(t *testing.T) {
+func TestDigest_WhatReadersSee(t *testing.T) {
 	t.Parallel()
 	event := func(seq int64) history.Record {
 		return history.Record{Kind: history.Event, SequenceNumber: seq, Bytes: fmt.Append(nil, seq)}
@@ -103,7 +104,7 @@ func TestTheChecksumIsOfWhatReadersSee(t *testing.T) {
 }
 
 // The order of persistence ids does not matter, and equal ones do not cancel each other.
-func TestChecksumsAreAdded(t *testing.T) {
+func TestChecksum_Add(t *testing.T) {
 	t.Parallel()
 	var all, reversed, none Checksum
 	pids := []string{"a", "b", "c", "a"}
@@ -123,7 +124,7 @@ func TestChecksumsAreAdded(t *testing.T) {
 	}
 }
 
-func TestAnArchiveIsCheckedAsAWhole(t *testing.T) {
+func TestCheck_WholeArchive(t *testing.T) {
 	t.Parallel()
 	items := sample(100)
 	file := archived(t, items)
@@ -159,9 +160,9 @@ func TestAnArchiveIsCheckedAsAWhole(t *testing.T) {
 	}
 }
 
-// A deletion while an id is exported moves its low mark: the checksum is that of a journal to which
-// the archive is imported.
-func TestTheChecksumOfAnArchiveIsThatOfWhatAnImportMakes(t *testing.T) {
+// A deletion while an id is exported moves its low mark. The checksum of the archive is the
+// checksum of a journal into which it is imported.
+func TestCheck_LowMarkMovedDuringExport(t *testing.T) {
 	t.Parallel()
 	var items []Item
 	add := func(records ...history.Record) {

@@ -1,4 +1,4 @@
-// Package archive is the file format of exported histories and snapshots; docs/archive.md describes
+// Package archive is the file format of exported histories and snapshots; docs/formats.md describes
 // every byte. A file is a header, blocks with a checksum each, and a last block with totals, so
 // that missing or damaged parts are found and located.
 package archive
@@ -13,16 +13,17 @@ import (
 
 const (
 	magic = "DYNAJRNL"
-	// version is the version that is written. Version 1 has no events with metadata, version 2 no
-	// low marks that name a snapshot, and version 3 none that name a purge.
+	// version is the version that is written. Version 1 does not have events with metadata. Version
+	// 2 does not have low marks that name a snapshot. Version 3 does not have low marks that name a
+	// purge.
 	version    = 4
 	headerSize = 16 // magic, version, 2 bytes of zero, checksum
 
 	blockHeaderSize = 20 // kind, flags, 2 bytes of zero, index, raw size, stored size, checksum
 	checksumAt      = 16
 
-	// blockSize is the size from which a block is written, maxBlock the limit of a reader, both
-	// before compression.
+	// blockSize is the size from which a block is written. maxBlock is the limit of a reader. Both
+	// are sizes before compression.
 	blockSize = 256 << 10
 	maxBlock  = 2 << 20
 	// maxEntry limits an entry: an event's item has at most 400 KiB. Snapshots are divided into
@@ -59,7 +60,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // The kinds of an *Error, for errors.Is.
 var (
 	// ErrNotArchive: the file does not begin as an archive does.
-	ErrNotArchive = errors.New("it is no archive of dynajournal")
+	ErrNotArchive = errors.New("it is not an archive of dynajournal")
 	// ErrVersion: a newer release wrote it.
 	ErrVersion = errors.New("the archive is of another format version")
 	// ErrTruncated: the file ends before the archive does.
@@ -76,7 +77,7 @@ type Error struct {
 	Offset int64
 	// PersistenceID is the id that was being read, or "" between two.
 	PersistenceID string
-	// Kind is one of the errors above, Detail describes it.
+	// Kind is one of the errors above. Detail describes it.
 	Kind   error
 	Detail string
 }
@@ -91,7 +92,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Totals counts the content of an archive, or of a part of it.
+// Totals counts the contents of an archive, or of a part of it.
 type Totals struct{ PersistenceIDs, Events, Snapshots int64 }
 
 // Snapshot is a saved state. Timestamp is in milliseconds since 1970.
@@ -105,7 +106,7 @@ type Snapshot struct {
 // Item is an element of an archive: for each persistence id a beginning, the records of its
 // history, its snapshots, and an end.
 type Item struct {
-	// PersistenceID is set in every item. In a beginning nothing else is.
+	// PersistenceID is set in every item. In a beginning it is the only field that is set.
 	PersistenceID string
 	// One of these is set, except in a beginning.
 	Record   *history.Record

@@ -14,15 +14,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 )
 
-// Reader reads an archive. It holds one block and one snapshot in memory, whatever the file claims.
+// Reader reads an archive. It keeps one block and one snapshot in memory, whatever sizes the file
+// claims.
 type Reader struct {
 	in          io.Reader
 	maxSnapshot int64
 	version     uint16
 	unpacker    *zstd.Decoder
 
-	offset int64 // of the block that is being read
-	end    int64 // of that block
+	offset int64 // the start of the block that is being read
+	end    int64 // the end of that block
 	index  uint32
 	flags  byte
 	stored []byte
@@ -35,12 +36,12 @@ type Reader struct {
 	id      Totals
 	totals  Totals
 	partial *Snapshot // a snapshot whose chunks are being read
-	size    int64     // of it
+	size    int64     // the size of partial
 	over    bool
 }
 
-// NewReader returns a reader of an archive, which the caller closes. Snapshots may have maxSnapshot
-// bytes.
+// NewReader returns a reader of an archive, which the caller closes. A snapshot may have up to
+// maxSnapshot bytes.
 func NewReader(in io.Reader, maxSnapshot int64) (*Reader, error) {
 	r := &Reader{in: in, maxSnapshot: maxSnapshot, end: headerSize}
 	header := make([]byte, headerSize)
@@ -68,11 +69,11 @@ func NewReader(in io.Reader, maxSnapshot int64) (*Reader, error) {
 // Close releases the memory of the reader.
 func (r *Reader) Close() { r.unpacker.Close() }
 
-// Totals returns the totals of what was read so far.
+// Totals returns the totals of the items read so far.
 func (r *Reader) Totals() Totals { return r.totals }
 
-// Next returns the next item, or io.EOF after the last, when the totals were found right. Other
-// errors are *Error, or those of the file.
+// Next returns the next item. After the last item, if the totals are right, it returns io.EOF.
+// Other errors are *Error, or errors of the file.
 func (r *Reader) Next() (Item, error) {
 	for {
 		if len(r.raw) == 0 {
@@ -116,7 +117,7 @@ func (r *Reader) block() error {
 	}
 	size, stored := binary.LittleEndian.Uint32(header[8:]), binary.LittleEndian.Uint32(header[12:])
 	if size > maxBlock || stored > maxBlock+maxBlock/8 {
-		return r.damaged("a block of %d bytes", max(size, stored))
+		return r.damaged("a block of %d bytes is too large", max(size, stored))
 	}
 	if cap(r.stored) < int(stored) {
 		r.stored = make([]byte, stored)
@@ -129,7 +130,7 @@ func (r *Reader) block() error {
 		return r.damaged("the checksum is wrong")
 	}
 	if index := binary.LittleEndian.Uint32(header[4:]); index != r.index {
-		return r.damaged("it is block %d, %d was to follow", index, r.index)
+		return r.damaged("it is block %d, want %d", index, r.index)
 	}
 	var err error
 	if r.buffer, err = r.unpacker.DecodeAll(r.stored, r.buffer[:0]); err != nil {
@@ -147,7 +148,7 @@ func (r *Reader) block() error {
 	case totalsBlock:
 		return r.last()
 	}
-	return r.damaged("there is no kind of block %d", header[0])
+	return r.damaged("unknown kind of block %d", header[0])
 }
 
 // last reads the totals, and checks that nothing follows.
@@ -166,7 +167,7 @@ func (r *Reader) last() error {
 	var more [1]byte
 	if n, err := io.ReadFull(r.in, more[:]); n > 0 {
 		r.offset = r.end
-		return r.damaged("something follows the end")
+		return r.damaged("data follows the end")
 	} else if !errors.Is(err, io.EOF) {
 		return r.short(err)
 	}
@@ -191,7 +192,7 @@ func (r *Reader) entry() (Item, bool, error) {
 		return item, false, r.damaged("an entry is out of place")
 	case tag == tagBegin:
 		if len(body) == 0 || len(body) > maxIDBytes || !utf8.Valid(body) {
-			return item, false, r.damaged("a persistence id is none")
+			return item, false, r.damaged("a persistence id is not valid")
 		}
 		r.pid, r.open, r.saved, r.id, f.b = string(body), true, false, Totals{}, nil
 	case tag == tagSnapshot:
@@ -262,7 +263,7 @@ func (r *Reader) chunk(body []byte, item *Item) (bool, error) {
 	return true, nil
 }
 
-// fields decodes the fields of an entry, and keeps the first error.
+// fields decodes the fields of an entry. bad reports that a field can't be decoded.
 type fields struct {
 	b   []byte
 	bad bool
@@ -366,19 +367,19 @@ func (f *fields) record(tag byte) *history.Record {
 	return r
 }
 
-// Beginning is the intact part of a file that was cut short: up to the last block that ends with a
+// Beginning is the intact part of a truncated file: up to the last block that ends with a
 // persistence id.
 type Beginning struct {
-	// Size is its length in bytes.
+	// Size is the length of the beginning in bytes.
 	Size int64
 	Totals
 
 	blocks uint32
 }
 
-// Scan reads a file that was cut short, and calls known with the persistence ids that are intact.
-// It returns where Continue can append, when the file is truncated there. In an intact file that is
-// where the totals begin.
+// Scan reads a truncated file, and calls known with the persistence ids that are intact. It returns
+// the beginning after which Continue can append, when the file is truncated there. In an intact
+// file the totals follow the beginning.
 func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 	r, err := NewReader(in, math.MaxInt64)
 	if err != nil {
@@ -386,7 +387,7 @@ func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 	}
 	defer r.Close()
 	if r.version != version {
-		detail := fmt.Sprintf("it has version %d, and version %d is written: remove it, and export again", r.version, version)
+		detail := fmt.Sprintf("it has version %d, and this program writes version %d: remove it, and export again", r.version, version)
 		return Beginning{}, r.fail(ErrVersion, detail)
 	}
 	begun := Beginning{Size: headerSize}

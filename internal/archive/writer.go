@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 )
 
-// Writer writes an archive. It holds one block in memory.
+// Writer writes an archive. It keeps one block in memory.
 type Writer struct {
 	out    io.Writer
 	packer *zstd.Encoder
@@ -37,8 +37,8 @@ func NewWriter(out io.Writer) (*Writer, error) {
 	return newWriter(out, 0, Totals{})
 }
 
-// Continue continues an archive of which Scan has returned the beginning. out is positioned at its
-// end.
+// Continue continues an archive after the beginning that Scan has returned. out is positioned at
+// the end of the beginning.
 func Continue(out io.Writer, from Beginning) (*Writer, error) {
 	return newWriter(out, from.blocks, from.Totals)
 }
@@ -53,9 +53,9 @@ func newWriter(out io.Writer, index uint32, totals Totals) (*Writer, error) {
 }
 
 // errOrder reports that the methods of a Writer were called in a wrong order.
-var errOrder = errors.New("a persistence id is begun, then its records and snapshots are written, then it is ended")
+var errOrder = errors.New("wrong order: Begin, then Record, then Snapshot, then End for each persistence id")
 
-// Begin begins a persistence id.
+// Begin starts a persistence id.
 func (w *Writer) Begin(pid string) error {
 	if w.open {
 		return errOrder

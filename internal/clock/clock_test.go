@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
-// hands are clocks that a test sets.
+// hands is the time of clocks that a test sets.
 type hands struct {
 	wall    time.Time
 	elapsed time.Duration
@@ -18,7 +18,7 @@ func newHands() (*hands, *clock.Clock) {
 	return h, clock.New(func() time.Time { return h.wall }, func() time.Duration { return h.elapsed })
 }
 
-func TestLongestOfAllClocksCounts(t *testing.T) {
+func TestSince_LongestOfAllClocks(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		pass func(h *hands, c *clock.Clock)
@@ -47,7 +47,7 @@ func TestLongestOfAllClocksCounts(t *testing.T) {
 	}
 }
 
-func TestZeroMomentIsOlderThanAnyOther(t *testing.T) {
+func TestSince_ZeroMoment(t *testing.T) {
 	t.Parallel()
 	_, c := newHands()
 	if got := c.Since(clock.Moment{}); got < 100*365*24*time.Hour {
@@ -55,7 +55,7 @@ func TestZeroMomentIsOlderThanAnyOther(t *testing.T) {
 	}
 }
 
-func TestServiceTimeIsTheLastAnswersAndWhatHasElapsedSince(t *testing.T) {
+func TestService_LastResponsePlusElapsed(t *testing.T) {
 	t.Parallel()
 	h, c := newHands()
 	if _, ok := c.Service(); ok {
@@ -77,7 +77,7 @@ func TestServiceTimeIsTheLastAnswersAndWhatHasElapsedSince(t *testing.T) {
 	}
 }
 
-func TestOnlyAnswersSinceAMomentAreCompared(t *testing.T) {
+func TestCompared_ResponsesSinceMoment(t *testing.T) {
 	t.Parallel()
 	h, c := newHands()
 	c.Learn(h.wall)

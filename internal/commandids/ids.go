@@ -1,5 +1,5 @@
-// Package commandids is the stored form of the ids of commands that an entity remembers: alone, as
-// a durable state has them, and together with a state, as a snapshot of an entity does.
+// Package commandids encodes the command ids that an entity remembers: alone, as in a durable
+// state, and together with a state, as in a snapshot of an entity.
 package commandids
 
 import (
@@ -26,45 +26,45 @@ func HashOf(id string) Hash {
 	return Hash(sum[:16])
 }
 
-// Done is a command that was done.
+// Done is a completed command.
 type Done struct {
 	Hash Hash
-	// Version is the version of the entity that the command led to.
+	// Version is the version of the entity after the command.
 	Version int64
 	// Time is the time of its first event, in microseconds since 1970.
 	Time int64
 }
 
-// Limits has the fields of entity.CommandIDs.
+// Limits has the same fields as entity.CommandIDs.
 type Limits struct {
 	Last   int
 	Period time.Duration
 	Most   int
 }
 
-// Saved are the ids of commands of an entity, and the limits that they are kept by. A process with
-// smaller limits keeps them by the larger ones.
+// Saved contains the command ids of an entity, and the limits by which they are retained. A process
+// with smaller limits retains them by the larger limits.
 //
 // The stored form is the number of elements (uvarint), and for each id the hash, the version and
-// the time (varints). The limits are the first element, in the form of an id: the hash is
+// the time (varints). The first element stores the limits in the form of an id: the hash is
 // limitsMark, Last and Most (4 bytes each, big-endian), the version is 0, and the time is Period in
-// microseconds. Earlier versions take it for the id of a command that was done long ago.
+// microseconds. Earlier versions read it as the id of a command that was done long ago.
 type Saved struct {
 	Done   []Done
 	Limits Limits
 }
 
-// limitsMark begins the hash of the element that has the limits. The hash of an id begins with it
-// with a probability of 2 to the power of -64.
+// limitsMark is the beginning of the hash of the element with the limits. The hash of an id begins
+// with it with a probability of 2 to the power of -64.
 const limitsMark = "\x00limits\x00"
 
 // leastBytes is the size of the smallest stored element.
 const leastBytes = uint64(len(Hash{}) + 2)
 
-// ErrDamaged reports that the stored form is not what Append or Seal has written.
-var ErrDamaged = errors.New("it is not what was saved")
+// ErrDamaged reports that stored bytes were not written by Append or Seal.
+var ErrDamaged = errors.New("the stored command ids are damaged")
 
-// Append appends the stored form, without limits if there are no ids.
+// Append appends the stored form to b. Without ids it stores no limits.
 func (s *Saved) Append(b []byte) []byte {
 	if len(s.Done) == 0 {
 		return binary.AppendUvarint(b, 0)
@@ -83,7 +83,7 @@ func (s *Saved) Append(b []byte) []byte {
 	return b
 }
 
-// Decode reads the stored form. No bytes are no ids.
+// Decode reads the stored form. Empty bytes contain no ids.
 func Decode(b []byte) (Saved, error) {
 	if len(b) == 0 {
 		return Saved{}, nil
@@ -96,7 +96,7 @@ func Decode(b []byte) (Saved, error) {
 	return saved, nil
 }
 
-// saved reads ids of commands.
+// saved reads command ids and their limits.
 func (r *reader) saved() Saved {
 	n := r.uvarint()
 	if n > uint64(len(r.rest))/leastBytes {
@@ -117,8 +117,8 @@ func (r *reader) saved() Saved {
 	return saved
 }
 
-// limits returns the limits that an element has in the place of an id. None is larger than a
-// program can choose.
+// limits returns the limits in an element that stores them in place of an id. It bounds them by the
+// limits that a program can choose.
 func (d *Done) limits() Limits {
 	numbers := d.Hash[len(limitsMark):]
 	const longest = math.MaxInt64 / int64(time.Microsecond)
@@ -129,14 +129,15 @@ func (d *Done) limits() Limits {
 	}
 }
 
-// The stored form of a snapshot with ids of commands: the state as it would be stored without them,
-// and the ids. A snapshot without ids is stored as the state alone, which a JVM reads.
+// The serializer and the manifest of a snapshot with command ids, whose bytes contain the ids and
+// the state as it would be stored without them. A snapshot without ids is stored as the state
+// alone, which a JVM can read.
 const (
 	envelopeSerializer int32 = 1_684_668_417
 	envelopeManifest         = "dynajournal.entity/1"
 )
 
-// Seal returns the stored form of a snapshot with a state and ids of commands.
+// Seal returns the stored form of a snapshot with a state and command ids.
 func Seal(state serialization.Payload, ids *Saved) serialization.Payload {
 	b := make([]byte, 0, len(state.Bytes)+len(state.Manifest)+(1+len(ids.Done))*(len(Hash{})+2*binary.MaxVarintLen64))
 	b = binary.AppendVarint(b, int64(state.SerializerID))
@@ -146,12 +147,13 @@ func Seal(state serialization.Payload, ids *Saved) serialization.Payload {
 	return serialization.Payload{SerializerID: envelopeSerializer, Manifest: envelopeManifest, Bytes: b}
 }
 
-// IsSealed reports whether a snapshot is stored with ids of commands.
+// IsSealed reports whether a snapshot is stored with command ids.
 func IsSealed(p serialization.Payload) bool {
 	return p.SerializerID == envelopeSerializer && p.Manifest == envelopeManifest
 }
 
-// Open returns the state and the ids of a snapshot. A snapshot that is not sealed is its state.
+// Open returns the state and the command ids of a snapshot. A snapshot that is not sealed is
+// returned unchanged, without ids.
 func Open(p serialization.Payload) (serialization.Payload, Saved, error) {
 	if !IsSealed(p) {
 		return p, Saved{}, nil

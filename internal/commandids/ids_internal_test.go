@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSavedIDsAreReadAsTheyWere(t *testing.T) {
+func TestSaved_RoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		saved := Saved{Limits: Limits{
@@ -26,8 +26,8 @@ func TestSavedIDsAreReadAsTheyWere(t *testing.T) {
 	})
 }
 
-// Version 0.1 stored no limits, and reads them as the id of a command.
-func TestSavedIDsWithoutLimits(t *testing.T) {
+// Version 0.1 stored no limits, and reads the limits as the id of a command.
+func TestDecode_WithoutLimits(t *testing.T) {
 	t.Parallel()
 	b := binary.AppendUvarint(nil, 1)
 	hash := HashOf("c-1")
@@ -38,8 +38,8 @@ func TestSavedIDsWithoutLimits(t *testing.T) {
 	}
 }
 
-// What no process has stored has no effect beyond what a program can choose.
-func TestSavedLimitsAreBounded(t *testing.T) {
+// Limits that no process has stored are reduced to the largest limits that a program can choose.
+func TestDecode_LimitsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := binary.AppendUvarint(nil, 1)
 	b = append(b, limitsMark+"\xff\xff\xff\xff\xff\xff\xff\xff"...)

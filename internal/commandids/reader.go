@@ -2,7 +2,7 @@ package commandids
 
 import "encoding/binary"
 
-// reader reads a stored form. It fails for good at the first part that is cut.
+// reader reads a stored form. After the first truncated part, every read fails.
 type reader struct {
 	rest   []byte
 	failed bool
@@ -30,7 +30,7 @@ func (r *reader) varint() int64 {
 	return advanced(r, v, n)
 }
 
-// advanced returns a number of n bytes that was read, and the zero one if it could not be.
+// advanced returns a number that was read from n bytes, or zero if it could not be read.
 func advanced[T int64 | uint64](r *reader, v T, n int) T {
 	if n <= 0 {
 		r.failed, r.rest = true, nil

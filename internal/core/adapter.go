@@ -14,16 +14,16 @@ type Adapter interface {
 	FromJournal(stored any, manifest string) ([]any, error)
 }
 
-// Delivered is an event as a reader gets it: a stored one, or one that an upcaster or the adapter
-// makes of it.
+// Delivered is an event in the form that a reader gets: as stored, or as an upcaster or the adapter
+// converted it.
 type Delivered struct {
 	*layout.Event
 	Parts
 }
 
-// Deliver passes a stored event to a reader, or the events to which its upcaster or the adapter
+// Deliver passes a stored event to read, or the events to which its upcaster or the adapter
 // converts it. An event that can't be decoded or upcast is passed without its value, so that a
-// reader that does not need the value can continue. Its Decoded has the error.
+// reader that does not need the value can continue. If the upcaster failed, Decoded has the error.
 func (j *Journal) Deliver(ctx context.Context, e *layout.Event, read func(Delivered) error) error {
 	event := Delivered{Event: e, Parts: Parts{Registry: j.Serialization}}
 	values, upcast, err := j.upcast(ctx, e)
@@ -55,7 +55,7 @@ func (j *Journal) Deliver(ctx context.Context, e *layout.Event, read func(Delive
 	return deliverEach(event, values, read)
 }
 
-// deliverEach passes the events to which a stored one is converted to a reader, by their values.
+// deliverEach passes one event to read for each value to which a stored event was converted.
 func deliverEach(event Delivered, values []any, read func(Delivered) error) error {
 	for i, value := range values {
 		part := event
@@ -67,8 +67,9 @@ func deliverEach(event Delivered, values []any, read func(Delivered) error) erro
 	return nil
 }
 
-// Converted returns the values of a stored event by its upcaster, or else by the adapter: one,
-// several or none. It reports false if there is neither.
+// Converted returns the values to which the upcaster of a stored event converts it, or else the
+// adapter: one, several or no values. It reports false if the event has no upcaster and the journal
+// no adapter.
 func (j *Journal) Converted(ctx context.Context, e *layout.Event) ([]any, bool, error) {
 	values, upcast, err := j.upcast(ctx, e)
 	if upcast || j.Adapter == nil {

@@ -22,11 +22,11 @@ type New struct {
 	Tags     []string
 }
 
-// reservedPrefix begins the keys of metadata that this project sets.
+// reservedPrefix is the prefix of the metadata keys that only dynajournal sets.
 const reservedPrefix = "dj."
 
-// The keys of the metadata that the first event of a command with an id has: the id, and how many
-// events the command has recorded, if more than one.
+// The metadata keys of a command with an id, on its first event. commandKey has the id. eventsKey
+// has the number of events that the command has recorded, if it is more than one.
 const (
 	commandKey = reservedPrefix + "command"
 	eventsKey  = reservedPrefix + "events"
@@ -35,12 +35,12 @@ const (
 // CommandMark is stored with the first event of a command that has an id.
 type CommandMark struct {
 	ID string
-	// Events is how many events the command has recorded.
+	// Events is the number of events that the command has recorded.
 	Events int
 }
 
-// MarkOf returns the mark in the metadata of the first event of a command, the zero mark if there
-// is none.
+// MarkOf returns the mark in the metadata of the first event of a command, or the zero mark if the
+// metadata does not have one.
 func MarkOf(metadata map[string]string) CommandMark {
 	id, ok := metadata[commandKey]
 	if !ok {
@@ -53,7 +53,8 @@ func MarkOf(metadata map[string]string) CommandMark {
 	return CommandMark{ID: id, Events: events}
 }
 
-// Encode returns the stored form of an event, without its number. index is its index in the call.
+// Encode returns the stored form of an event, without its sequence number. index is the index of
+// the event in the call.
 func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*layout.Event, error) {
 	metadata, err := j.metadata(e)
 	var stored any
@@ -78,9 +79,9 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 	}, nil
 }
 
-// EncodePayload returns the stored form of a value. If that is a reference to a payload outside of
-// the journal, put is when the payload began to be put there: see package outside. It is nil
-// otherwise.
+// EncodePayload returns the stored form of a value. If the stored form is a reference to a payload
+// outside of the journal, put is the time before that payload was stored: see package outside.
+// Otherwise put is nil.
 func (j *Journal) EncodePayload(ctx context.Context, value any) (p serialization.Payload, put *clock.Moment, err error) {
 	began := j.Clock.Now()
 	p, err = j.Serialization.Encode(ctx, value)
@@ -91,9 +92,10 @@ func (j *Journal) EncodePayload(ctx context.Context, value any) (p serialization
 	return p, put, err
 }
 
-// EncodeCommand returns the stored form of an event that a command has recorded, and the size of
-// what the caller determines of it, in bytes. at is the time of the event if it is not zero. mark
-// is stored with it if its ID is not empty.
+// EncodeCommand returns the stored form of an event that a command has recorded. It also returns
+// the size in bytes of everything in it that comes from the caller: payload, manifests, metadata
+// values and tags. at is the time of the event, unless it is zero. mark is stored with the event if
+// mark.ID is not empty.
 func (j *Journal) EncodeCommand(
 	ctx context.Context, pid string, event *New, at time.Time, mark CommandMark,
 ) (*layout.Event, int, error) {
@@ -135,7 +137,7 @@ func addMark(m *layout.Metadata, mark CommandMark) error {
 	return m.Check()
 }
 
-// metadata returns what is stored with an event.
+// metadata returns the metadata to store with an event.
 func (j *Journal) metadata(e *New) (layout.Metadata, error) {
 	if len(e.Metadata) == 0 && len(e.Tags) == 0 {
 		return layout.Metadata{}, nil
@@ -145,7 +147,7 @@ func (j *Journal) metadata(e *New) (layout.Metadata, error) {
 	}
 	for key := range e.Metadata {
 		if strings.HasPrefix(key, reservedPrefix) {
-			return layout.Metadata{}, fmt.Errorf("the key %q of its metadata: %q is reserved", key, reservedPrefix)
+			return layout.Metadata{}, fmt.Errorf("its metadata key %q: the prefix %q is reserved", key, reservedPrefix)
 		}
 	}
 	m := layout.Metadata{Values: maps.Clone(e.Metadata), Tags: slices.Compact(slices.Sorted(slices.Values(e.Tags)))}

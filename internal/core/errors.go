@@ -11,14 +11,14 @@ var (
 	ErrInvalidArgument = errors.New("invalid argument")
 )
 
-// ErrManifestNotText rejects events and states whose manifest would be read otherwise than it was
-// written.
+// ErrManifestNotText rejects events and states whose manifest is not valid UTF-8: reading would not
+// return the manifest that was written.
 var ErrManifestNotText = errors.New("its manifest is not valid UTF-8")
 
-// ErrNoMetadata rejects events with metadata or tags in a journal that stores none.
+// ErrNoMetadata rejects events with metadata or tags in a journal that does not store them.
 var ErrNoMetadata = errors.New("the journal stores no metadata and tags: see Config.EventMetadata")
 
-// MustNotBeNegative is the reason of many an ArgumentError.
+// MustNotBeNegative is a frequent Reason of an [ArgumentError].
 const MustNotBeNegative = "it must not be negative"
 
 // ArgumentError is the form of the root's ArgumentError in this package. It is an

@@ -7,9 +7,9 @@ import (
 )
 
 // The types below are embedded, under an unexported alias, in types of the root package. They have
-// no exported field and no exported method, so that users of the root see nothing of them. Other
-// packages of this module reach the inside with the functions of this file, which the compiler
-// checks: a promoted unexported method satisfies an interface of this package.
+// no exported fields or methods, so users of the root package can't reach what they contain. Other
+// packages of this module reach it with the functions of this file. The compiler checks these
+// calls: a promoted unexported method satisfies an interface of this package.
 
 // Handle is embedded in the root's Journal. E is the root's Event.
 type Handle[E any] struct {
@@ -27,7 +27,7 @@ type Opened[E any] interface {
 	opened() (*Journal, func(Delivered) E)
 }
 
-// Of returns the inside of a journal.
+// Of returns the Journal inside a *dynajournal.Journal.
 func Of[E any](journal Opened[E]) *Journal {
 	j, _ := journal.opened()
 	return j
@@ -42,27 +42,27 @@ func NewWriterHandle(w Writer) WriterHandle { return WriterHandle{w} }
 
 func (h *WriterHandle) recovered() *Writer { return &h.writer }
 
-// WriterIn returns the inside of the root's own handle.
+// WriterIn returns the Writer in the root's own handle.
 func WriterIn(h *WriterHandle) *Writer { return &h.writer }
 
-// WriterOf returns the inside of a *dynajournal.Writer.
+// WriterOf returns the Writer inside a *dynajournal.Writer.
 func WriterOf(writer interface{ recovered() *Writer }) *Writer { return writer.recovered() }
 
 // EventParts is embedded in the root's Event.
 type EventParts struct{ parts Parts }
 
-// Parts are what an Event has besides its exported fields.
+// Parts has the data of an Event that its exported fields do not have.
 type Parts struct {
 	// Registry decodes the event.
 	Registry *serialization.Registry
 	// Decoded is the value of the event, if it was known when the event was read.
 	Decoded *Decoded
-	// Part is the place of the event among the ones that an upcaster or the adapter makes of the
-	// stored one.
+	// Part is the index of the event among the events to which an upcaster or the adapter converts
+	// the stored event.
 	Part int
 }
 
-// Decoded is the value of an event, or the reason why there is none.
+// Decoded is the value of an event, or the error of decoding or upcasting it.
 type Decoded struct {
 	Value any
 	Err   error
@@ -94,7 +94,7 @@ func SetClock(config interface{ times() **clock.Clock }, c *clock.Clock) { *conf
 var connecting func(config any) (*dynamo.Client, error)
 
 // RegisterConnect sets the function that makes the client of a configuration. The root package
-// calls it once. A Config is a literal of a user, so that it can't carry the function.
+// calls it once. A Config is a literal in the user's code, so it can't carry the function.
 func RegisterConnect[C any](connect func(*C) (*dynamo.Client, error)) {
 	connecting = func(config any) (*dynamo.Client, error) {
 		return connect(config.(*C)) //nolint:forcetypeassert // Connect takes no other type

@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Poll calls look again and again, until look fails, the context ends or the journal is closed.
-// look reports whether it has found something. If left reports true and its duration is positive,
-// the pause is no longer than that. After throttling, an outage, or a request that
-// Config.OperationTimeout has ended, Poll continues as if nothing was found.
+// Poll calls look repeatedly, until look fails, ctx ends or the journal is closed. look reports
+// whether it has found something; if not, Poll pauses before the next call. If left reports true
+// and its duration is positive, the pause is at most that long. After throttling, an outage, or a
+// request that Config.OperationTimeout has ended, Poll continues as if nothing was found.
 func (j *Journal) Poll(
 	ctx context.Context, pauses backoff.Pauses, look func() (bool, error), left func() (time.Duration, bool),
 ) error {

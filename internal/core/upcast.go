@@ -12,14 +12,14 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Upcaster returns the values for which a stored event is converted: one, several or none.
+// Upcaster returns the values to which a stored event is converted: one, several or no values.
 type Upcaster func(stored serialization.Payload) ([]any, error)
 
 // Upcasters convert stored events of types that the program no longer has. Package entity sets
 // them, for the persistence ids of an entity's type, and all readers of the journal use them. They
 // are safe for concurrent use.
 type Upcasters struct {
-	mu  sync.Mutex // held while all is replaced
+	mu  sync.Mutex // locked while all is replaced
 	all atomic.Pointer[[]upcastersOfType]
 }
 
@@ -43,7 +43,7 @@ func (u *Upcasters) Set(prefix string, byManifest map[string]Upcaster) {
 	u.all.Store(&all)
 }
 
-// of returns the upcaster for a stored event, nil if there is none.
+// of returns the upcaster for a stored event, or nil.
 func (u *Upcasters) of(e *layout.Event) Upcaster {
 	all := u.all.Load()
 	if all == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The structs that are embedded for this package add no field and no method that users can reach.
-// A check of the source does not see what is promoted.
-func TestUsersSeeNothingOfTheCore(t *testing.T) {
+// The structs that are embedded for this package add no field and no method that users can reach. A
+// check of the source does not show promoted fields and methods.
+func TestHandle_HiddenFromUsers(t *testing.T) {
 	t.Parallel()
 	for _, public := range []any{
 		&dynajournal.Journal{}, &dynajournal.Writer{}, &dynajournal.Event{}, &dynajournal.Config{},

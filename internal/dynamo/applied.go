@@ -1,6 +1,6 @@
 package dynamo
 
-// applied is an error of an operation that may have changed what is stored.
+// applied wraps the error of an operation that may have changed stored data.
 type applied struct{ error }
 
 func (e *applied) Unwrap() error { return e.error }
@@ -8,11 +8,11 @@ func (e *applied) Unwrap() error { return e.error }
 // MaybeApplied reports true.
 func (*applied) MaybeApplied() bool { return true }
 
-// Applied returns err with a method MaybeApplied() bool, which returns true.
+// Applied wraps err in an error whose method MaybeApplied returns true.
 func Applied(err error) error { return &applied{err} }
 
-// Mark returns the error of the operation that m is for. If a write of the operation was done or
-// may have been done, the error is Applied.
+// Mark returns err, the error of the operation that m measures. If a write of the operation was
+// done or may have been done, Mark wraps err with [Applied].
 func (m *Meter) Mark(err error) error {
 	if err == nil || !m.wrote.Load() {
 		return err
@@ -20,11 +20,12 @@ func (m *Meter) Mark(err error) error {
 	return Applied(err)
 }
 
-// Mark is Meter.Mark for an operation that has the client for itself. Changes of tables count as
+// Mark is [Meter.Mark] for an operation that uses the client alone. Changes of tables count as
 // writes.
 func (c *Client) Mark(err error) error { return c.writes.Mark(err) }
 
-// note takes note of an attempt to change what is stored, which has succeeded or failed with err.
+// note records that a write was done or may have been done. err is the result of the attempt to
+// write.
 func (c *Client) note(m *Meter, err error) {
 	if err != nil && !judge(err).ambiguous {
 		return

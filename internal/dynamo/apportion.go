@@ -2,9 +2,9 @@ package dynamo
 
 import "math"
 
-// apportion divides a sum of capacity units in the proportion of weights. Each part is a multiple
-// of half a unit, the smallest amount of DynamoDB's, as far as the sum is, and the parts add up to
-// the sum exactly. If the weights add up to the sum, each part is its weight.
+// apportion divides a sum of capacity units in proportion to weights. The parts add up to the sum
+// exactly. Each part is a multiple of half a unit, DynamoDB's smallest amount, if the sum is one.
+// If the weights add up to the sum, each part equals its weight.
 func apportion(sum float64, weights []int) []float64 {
 	all := 0
 	for _, w := range weights {

@@ -19,8 +19,8 @@ import (
 // batchService is a table that processes only the first items of a batch.
 type batchService struct {
 	script
-	// take is how many items of each request are processed. The last number is for all further
-	// ones.
+	// take is the number of processed items for each request. The last number applies to all
+	// further requests.
 	take []int
 	// served counts how often each item was read or written, by its number.
 	served map[string]int
@@ -108,7 +108,7 @@ func respondJSON(r *http.Request, out any) (*http.Response, error) {
 	return ok(string(body))(r)
 }
 
-// leaveAll leaves the item of every BatchWriteItem unprocessed.
+// leaveAll responds to every BatchWriteItem that its item is unprocessed.
 func leaveAll(r *http.Request) (*http.Response, error) {
 	return respondJSON(r, map[string]any{"UnprocessedItems": map[string]any{table: []any{
 		map[string]any{"PutRequest": map[string]any{"Item": map[string]any{"num": map[string]any{"N": "0"}}}},
@@ -141,7 +141,7 @@ func (b *batchService) once(n int) bool {
 	return len(b.served) == n
 }
 
-func TestUnprocessedKeysOfABatchAreReadAgain(t *testing.T) {
+func TestBatchGet_UnprocessedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(40, 0, 1, 100)
 		items, err := newClient(t, options(b)).BatchGet(t.Context(), &dynamo.Meter{}, table, keys(100))
@@ -151,7 +151,7 @@ func TestUnprocessedKeysOfABatchAreReadAgain(t *testing.T) {
 	})
 }
 
-func TestUnprocessedItemsOfABatchAreWrittenAgain(t *testing.T) {
+func TestBatchWrite_UnprocessedItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(20, 0, 1, 25)
 		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
@@ -161,7 +161,7 @@ func TestUnprocessedItemsOfABatchAreWrittenAgain(t *testing.T) {
 	})
 }
 
-func TestFailedAttemptOfABatchLosesNoUnprocessedItem(t *testing.T) {
+func TestBatchWrite_FailedAttemptBetweenUnprocessedItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(10)
 		service := newScript(b.Do, throttle(), b.Do, reset, b.Do)
@@ -177,9 +177,9 @@ type rawScript struct{ *script }
 
 func (s rawScript) Do(r *http.Request) (*http.Response, error) { return s.take(sent{})(r) }
 
-// A batch that makes progress has all retries again: here each attempt that leaves fewer items is
-// followed by as many lost responses as a request has retries.
-func TestBatchThatMakesProgressKeepsItsRetries(t *testing.T) {
+// A batch that makes progress gets all its retries again: here each attempt that leaves fewer items
+// is followed by as many lost responses as a request has retries.
+func TestBatch_ProgressResetsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(5)
 		steps := []step{b.Do}
@@ -194,7 +194,7 @@ func TestBatchThatMakesProgressKeepsItsRetries(t *testing.T) {
 	})
 }
 
-func TestBatchWithoutProgressIsThrottledUntilItsTimeIsOver(t *testing.T) {
+func TestBatch_NoProgressIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, send := range map[string]func(*dynamo.Client) error{
 			"write": func(c *dynamo.Client) error {
@@ -216,7 +216,7 @@ func TestBatchWithoutProgressIsThrottledUntilItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestBatchWhoseUnprocessedKeysRiseAndFallEnds(t *testing.T) {
+func TestBatch_UnprocessedKeysRiseAndFall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leave := func(n int) step {
 			return func(r *http.Request) (*http.Response, error) {
@@ -235,7 +235,7 @@ func TestBatchWhoseUnprocessedKeysRiseAndFallEnds(t *testing.T) {
 	})
 }
 
-func TestReadOfManyKeysIsSplitIntoRequestsOfTheLimit(t *testing.T) {
+func TestBatchGet_SplitIntoRequests(t *testing.T) {
 	for _, n := range []int{1, 99, 100, 101, 200, 1050} {
 		b := newBatchService(1000)
 		items, err := newClient(t, options(b)).BatchGet(t.Context(), &dynamo.Meter{}, table, keys(n))
@@ -245,7 +245,7 @@ func TestReadOfManyKeysIsSplitIntoRequestsOfTheLimit(t *testing.T) {
 	}
 }
 
-func TestReadOfManyKeysFailsAsAWhole(t *testing.T) {
+func TestBatchGet_OneRequestFails(t *testing.T) {
 	b := newBatchService(1000)
 	c := newClient(t, options(rawScript{newScript(b.Do, refuse(400, "AccessDeniedException"), b.Do)}))
 	items, err := c.BatchGet(t.Context(), &dynamo.Meter{}, table, keys(300))
@@ -254,7 +254,7 @@ func TestReadOfManyKeysFailsAsAWhole(t *testing.T) {
 	}
 }
 
-func TestBatchWriteMayBeAppliedAfterALostResponse(t *testing.T) {
+func TestBatchWrite_MaybeAppliedAfterLostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fail step
@@ -268,7 +268,7 @@ func TestBatchWriteMayBeAppliedAfterALostResponse(t *testing.T) {
 	})
 }
 
-func TestItemsThatDoNotExistAreLeftOut(t *testing.T) {
+func TestBatchGet_MissingItemsAreLeftOut(t *testing.T) {
 	c := client(t, newScript(ok(`{"Responses":{"events":[{"num":{"N":"1"}}]},"UnprocessedKeys":{}}`)))
 	items, err := c.BatchGet(t.Context(), &dynamo.Meter{}, table, keys(3))
 	if err != nil || len(items) != 1 {

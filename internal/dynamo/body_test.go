@@ -20,10 +20,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// The SDK closes the body of a request as soon as the headers of the response have come, and
-// WriteTo of its closed body returns io.EOF. After a body larger than its buffer, net/http calls
-// WriteTo once more, to see whether there is more. If the response was faster than that, net/http
-// takes the request for broken and closes the connection. quickServer makes every response as fast.
+// The SDK closes the body of a request as soon as the response headers arrive, and WriteTo of its
+// closed body returns io.EOF. After a body larger than its buffer, net/http calls WriteTo once
+// more, to see whether there is more. If the response arrives before this call, net/http considers
+// the request broken and closes the connection. quickServer makes every response that fast.
 
 // quickServer is an HTTP client on a connection that responds as soon as it has the last byte of a
 // request. It lets the sender continue only when the SDK has closed the body of the request.
@@ -36,7 +36,7 @@ type quickServer struct {
 // writes returns the number of writes of the last request.
 func (q *quickServer) writes() int { return int(q.conn.writes.Load()) }
 
-// Do sends one request over a connection of its own.
+// Do sends one request over its own connection.
 func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	conn := newQuickConn()
 	q.conn = conn
@@ -63,7 +63,7 @@ func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// responseBody calls begin before it is read. The SDK reads it after it has closed the request.
+// responseBody calls begin before its first read. The SDK reads it after it has closed the request.
 type responseBody struct {
 	io.ReadCloser
 
@@ -78,11 +78,11 @@ func (b *responseBody) Read(p []byte) (int, error) {
 
 // quickConn is a connection to a server that serves one request.
 type quickConn struct {
-	net.Conn // only what net/http asks for is there
+	net.Conn // only the methods that net/http calls
 
 	request bytes.Buffer
 	writes  atomic.Int32
-	// response is written as soon as the request has come.
+	// response is written as soon as the request has arrived.
 	response      *io.PipeReader
 	responseWrite *io.PipeWriter
 	release       chan struct{}
@@ -96,7 +96,7 @@ func newQuickConn() *quickConn {
 	return c
 }
 
-// Write takes a part of the request. After the last one it responds, and waits for release.
+// Write receives a part of the request. After the last part it responds, and waits for release.
 func (c *quickConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
 	c.request.Write(p)
@@ -132,7 +132,7 @@ func big() dynamo.Attributes {
 	return item
 }
 
-func TestResponseBeforeTheRequestIsSentWholeBreaksNothing(t *testing.T) {
+func TestPut_ResponseBeforeRequestIsSent(t *testing.T) {
 	q := &quickServer{}
 	c := newClient(t, options(q, func(o *dynamo.Options) { o.Retries = 0 }))
 	if err := c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: big()}); err != nil {
@@ -151,12 +151,12 @@ func TestSmallRequestIsOneWrite(t *testing.T) {
 	bare := dynamodb.NewFromConfig(options(q).AWS, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	_, err := bare.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: key(1)})
 	if q.writes() != 2 { // it fails at times, as below
-		t.Errorf("the bare SDK: %d writes, error %v; want 2, else this is no reason any more to give bodies anew", q.writes(), err)
+		t.Errorf("the bare SDK: %d writes, error %v; want 2, otherwise ownBodies is no longer needed for this reason", q.writes(), err)
 	}
 }
 
-// If this fails the SDK has changed, and ownBody has lost its reason.
-func TestResponseBeforeTheRequestIsSentWholeBreaksTheBareSDK(t *testing.T) {
+// If this test fails, the SDK has changed, and ownBody is no longer needed.
+func TestBareSDK_ResponseBeforeRequestIsSent(t *testing.T) {
 	q := &quickServer{}
 	bare := dynamodb.NewFromConfig(options(q).AWS, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	_, err := bare.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: big()})

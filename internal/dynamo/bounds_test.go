@@ -103,14 +103,14 @@ func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
 			}
 		}
 	})
-	for i, pause := range longest { // the odds that none of 200 is in the upper half are 1 to 2^200
+	for i, pause := range longest { // 200 pauses in the lower half have a probability of 2^-200
 		if pause <= min(base<<i, most)/2 {
 			t.Errorf("pause %d is never over %v", i, pause)
 		}
 	}
 }
 
-func TestPausesStayBoundedHoweverManyThereAre(t *testing.T) {
+func TestPause_BoundedForManyRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(noConnection)
 		_ = put(t, client(t, s, func(o *dynamo.Options) {
@@ -128,8 +128,8 @@ func TestPausesStayBoundedHoweverManyThereAre(t *testing.T) {
 	})
 }
 
-// An empty pause would be a timer that has run out before it is received from, see pause.
-func TestNoPauseIsEmpty(t *testing.T) {
+// A pause of zero would be a timer that fires before anything receives from it: see attempts.pause.
+func TestPause_NeverZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const retries = 100
 		began := time.Now()
@@ -142,7 +142,7 @@ func TestNoPauseIsEmpty(t *testing.T) {
 	})
 }
 
-func TestNoMoreRequestsAreInFlightThanTheLimit(t *testing.T) {
+func TestMaxInFlight_NotExceeded(t *testing.T) {
 	const pool, callers = 3, 20
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -179,7 +179,7 @@ func TestNoMoreRequestsAreInFlightThanTheLimit(t *testing.T) {
 	})
 }
 
-func TestPauseHoldsNoSlot(t *testing.T) {
+func TestPause_FreesTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(throttle(), ok(`{}`), ok(`{}`))
 		c := client(t, s, func(o *dynamo.Options) {
@@ -222,7 +222,7 @@ func TestWaitForASlotEndsWithTheContext(t *testing.T) {
 	})
 }
 
-func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
+func TestOperationTimeout_StartsWithTheSlot(t *testing.T) {
 	for name, send := range map[string]func(*testing.T, *dynamo.Client) error{
 		"a request": put,
 		"a batch": func(t *testing.T, c *dynamo.Client) error {
@@ -246,7 +246,7 @@ func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
 							t.Errorf("a request that hangs: %v", err)
 						}
 					})
-					synctest.Wait() // until one hangs and the other waits
+					synctest.Wait() // until one request hangs and the other waits
 				}
 				began := time.Now()
 				if err := send(t, c); err != nil || time.Since(began) != 20*time.Second {
@@ -258,9 +258,9 @@ func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
 	}
 }
 
-// The second request gets the only slot when the first one is throttled, and hangs longer than the
-// first one may take.
-func TestWaitForASlotOfAFurtherAttemptEndsAtTheOperationTimeout(t *testing.T) {
+// The second request gets the only slot when the first request is throttled, and takes longer than
+// the operation timeout of the first.
+func TestSlot_WaitOfSecondAttemptEndsAtOperationTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(r *http.Request) (*http.Response, error) {
 			time.Sleep(time.Second)
@@ -283,7 +283,7 @@ func TestWaitForASlotOfAFurtherAttemptEndsAtTheOperationTimeout(t *testing.T) {
 	})
 }
 
-// The slot is free again after the request, whatever its outcome.
+// After the request the slot is free again, whatever the outcome.
 func TestReservedSlotIsUsedByTheFirstAttempt(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -293,7 +293,7 @@ func TestReservedSlotIsUsedByTheFirstAttempt(t *testing.T) {
 		err    error
 	}{
 		"answered":        {newScript(ok(`{"Items":[]}`)), t.Context(), nil},
-		"tried again":     {newScript(throttle(), ok(`{"Items":[]}`)), t.Context(), nil},
+		"retried":         {newScript(throttle(), ok(`{"Items":[]}`)), t.Context(), nil},
 		"refused":         {newScript(refuse(http.StatusBadRequest, "ValidationException")), t.Context(), dynamo.ErrInvalidRequest},
 		"ended before it": {newScript(ok(`{}`)), ended, context.Canceled},
 	} {

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Cost is what an operation consumed: the requests sent to DynamoDB, failed attempts included, and
-// the capacity units that DynamoDB reported for them.
+// Cost is the consumption of an operation: the requests sent to DynamoDB, including failed
+// attempts, and the capacity units that DynamoDB reported for them.
 type Cost struct {
 	Requests   int
 	ReadUnits  float64
@@ -34,7 +34,7 @@ func (c Cost) units() Cost { return Cost{ReadUnits: c.ReadUnits, WriteUnits: c.W
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
-	// wrote reports whether a write was done or may have been done.
+	// wrote is true if a write was done or may have been done.
 	wrote atomic.Bool
 }
 
@@ -53,15 +53,15 @@ func (m *Meter) add(c Cost) {
 
 type meterKey struct{}
 
-// metered is a meter of a context, and that of the context which it was made of.
+// metered is a meter of a context. outer is the next meter that the context inherits, or nil.
 type metered struct {
 	meter *Meter
 	outer *metered
 }
 
-// WithMeter returns a context whose requests add their cost to m, beside the meter that each of
-// them has and the meters that ctx has. Requests that are sent together with those of other
-// operations are not among them.
+// WithMeter returns a context whose requests add their cost to m, in addition to each request's own
+// meter and the meters of ctx. Shared requests, which serve several operations, do not add their
+// cost to m.
 func WithMeter(ctx context.Context, m *Meter) context.Context {
 	outer, _ := ctx.Value(meterKey{}).(*metered) // or none
 	return context.WithValue(ctx, meterKey{}, &metered{m, outer})
@@ -75,8 +75,8 @@ func charge(ctx context.Context, c Cost) {
 	}
 }
 
-// consumed returns the cost of one request. Whether units are for reading or writing depends on the
-// operation; the response does not have it.
+// consumed returns the cost of one request. The operation determines whether the units are read or
+// write units; the response does not say.
 func consumed(write bool, capacity ...types.ConsumedCapacity) Cost {
 	c := Cost{Requests: 1}
 	for i := range capacity {

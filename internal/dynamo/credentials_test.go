@@ -15,7 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// renewing returns another access key for each call, and caches it as the SDK's providers do.
+// renewing configures a provider that returns another access key for each call, and caches it like
+// the SDK's providers.
 func renewing(fetched *int) func(*dynamo.Options) {
 	provider := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		*fetched++
@@ -54,7 +55,7 @@ func TestTokenThatStaysExpiredEndsTheRequest(t *testing.T) {
 	})
 }
 
-func TestTokenThatExpiresAfterOtherFailuresIsRenewedToo(t *testing.T) {
+func TestExpiredToken_RenewedAfterOtherFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fetched := 0
 		s := newScript(throttle(), throttle(), refuse(400, "ExpiredTokenException"), ok(`{}`))
@@ -88,7 +89,7 @@ func TestRequestWithoutCredentialsIsNotSent(t *testing.T) {
 	}
 }
 
-// serverTime responds with the date of a service whose clock is right.
+// serverTime adds the date of a service with a correct clock to a step's responses.
 func serverTime(now time.Time, s step) step {
 	return func(r *http.Request) (*http.Response, error) {
 		response, err := s(r)

@@ -22,7 +22,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// successes are successful responses to the operations that are sent directly.
+// successes has a successful response to each operation that is sent directly.
 var successes = map[string]string{
 	"PutItem":    `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
 	"UpdateItem": `{"Attributes":{"seq":{"N":"7"}},"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
@@ -34,7 +34,7 @@ var successes = map[string]string{
 	"BatchExecuteStatement": `{"Responses":[{},{}],"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1},{"TableName":"events","CapacityUnits":2}]}`,
 }
 
-// frequent sends a request of each kind that is sent directly.
+// frequent has a function for each operation that is sent directly. It sends a request.
 var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error){
 	"PutItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
 		return nil, c.Put(ctx, m, dynamo.Put{Table: table, Item: key(1), Condition: "attribute_not_exists(par)"})
@@ -56,7 +56,7 @@ var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.C
 		var taken taken
 		next, err := c.QueryItems(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken, dynamo.Slot{})
 		if err != nil {
-			taken.Start() // the items taken are void
+			taken.Start() // the items taken do not count
 		}
 		return []any{taken.pars, next}, err
 	},
@@ -75,7 +75,7 @@ var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.C
 // taken records the partition of each item.
 type taken struct{ pars []string }
 
-// Start begins a page.
+// Start starts a page.
 func (t *taken) Start() { t.pars = nil }
 
 // Take takes an item.
@@ -85,7 +85,7 @@ func (t *taken) Take(item dynamo.Item) {
 	t.pars = append(t.pars, fmt.Sprintf("%+v", par))
 }
 
-// oddResponses are responses to the second request of each kind, besides those of failures.
+// oddResponses are responses to the second request of each kind, in addition to failures.
 var oddResponses = map[string]step{
 	"a truncated response": truncated,
 	"a success without sum": func(r *http.Request) (*http.Response, error) {
@@ -139,7 +139,7 @@ var oddResponses = map[string]step{
 	"bytes of another encoding": summed(respond(http.StatusOK, "\x1f\x8b\x08\x00", "Content-Encoding", "gzip")),
 }
 
-// outcome is what the caller, the meter and the observer see of a request.
+// outcome is the result of a request as the caller, the meter and the observer see it.
 type outcome struct {
 	got, failure string
 	cost         dynamo.Cost
@@ -154,7 +154,7 @@ func succeed(r *http.Request) (*http.Response, error) {
 	return summed(ok(successes[operation]))(r)
 }
 
-// outcomeOf sends a request twice. The first one succeeds, the second one has the steps.
+// outcomeOf sends a request twice. The first request succeeds. The second one gets the steps.
 func outcomeOf(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	t.Helper()
 	var mu sync.Mutex
@@ -176,17 +176,17 @@ func outcomeOf(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	var m dynamo.Meter
 	got, err := send(t.Context(), &m, c)
 	o.got, o.failure, o.cost, o.direct = printed(got), failureOf(err), m.Cost(), !bySDK(s.attempts()[1])
-	slices.Sort(o.attempts) // the items of a group may be put singly and concurrently in the end
+	slices.Sort(o.attempts) // the items of a group may finally be put singly and concurrently
 	return o
 }
 
-// printed returns a value as text, with what it points to.
+// printed returns a value as text, including the values it points to.
 func printed(got any) string {
 	text, err := json.Marshal(got)
 	return fmt.Sprintf("%s %v", text, err)
 }
 
-// failureOf returns as text what callers can see of an error.
+// failureOf returns the properties of an error that callers can see, as text.
 func failureOf(err error) string {
 	if err == nil {
 		return "success"
@@ -212,9 +212,9 @@ func failureOf(err error) string {
 	return fmt.Sprintf("%s; old item %d", strings.Join(says, "; "), len(dynamo.OldItem(err)))
 }
 
-// Every request is sent by the SDK alone and directly. What callers, meters and observers see of
-// every response is the same.
-func TestDirectRequestsHaveTheOutcomesOfTheSDKs(t *testing.T) {
+// Every request is sent once by the SDK alone and once directly. Callers, meters and observers must
+// see the same outcome.
+func TestDirectRequests_SameOutcomesAsSDK(t *testing.T) {
 	t.Parallel()
 	responses := maps.Clone(oddResponses)
 	for name, f := range failures {

@@ -42,7 +42,7 @@ func summed(s step) step {
 	}
 }
 
-// bySDK reports whether the SDK has sent a request: it numbers what it sends.
+// bySDK reports whether the SDK has sent a request: the SDK gives each of its requests an id.
 func bySDK(s sent) bool { return s.header.Get("Amz-Sdk-Invocation-Id") != "" }
 
 // puts sends n puts, one after the other.
@@ -131,7 +131,7 @@ func anywhere(string, string, ...any) (aws.Endpoint, error) { //nolint:staticche
 	return aws.Endpoint{URL: "http://node.invalid"}, nil //nolint:staticcheck // as above
 }
 
-func TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt(t *testing.T) {
+func TestDirectRequests_NotEligible(t *testing.T) {
 	t.Parallel()
 	response := summed(ok(`{}`))
 	for name, change := range map[string]func(*dynamo.Options){
@@ -173,7 +173,7 @@ func TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt(t *testing.T) {
 	})
 }
 
-// No attempt is sent twice for that, and the SDK sends the next request.
+// The SDK does not send the attempt again, but sends the next request.
 func TestSDKInterpretsTheErrorsOfDirectRequests(t *testing.T) {
 	t.Parallel()
 	const standing = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m","Item":{"par":{"S":"p"}}}`
@@ -218,9 +218,9 @@ func TestSDKInterpretsTheErrorsOfDirectRequests(t *testing.T) {
 	}
 }
 
-// The credentials vanish while a request is in flight. The SDK, which has to interpret the outcome,
-// says then that it could not sign the request.
-func TestSentRequestIsNotReportedAsUnsent(t *testing.T) {
+// The credentials become unavailable while a request is in flight. The SDK, which has to interpret
+// the outcome, then says that it could not sign the request.
+func TestDirectRequests_CredentialsLostInFlight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		response step
@@ -252,8 +252,9 @@ func TestSentRequestIsNotReportedAsUnsent(t *testing.T) {
 	}
 }
 
-// The credentials hang when the SDK interprets the outcome for a caller that has gone.
-func TestCredentialsThatHangDelayAnOutcomeForASecondAtMost(t *testing.T) {
+// The credentials provider hangs when the SDK interprets the outcome for a caller that has
+// canceled.
+func TestDirectRequests_HangingCredentialsDelayOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newScript(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
@@ -278,7 +279,7 @@ func TestCredentialsThatHangDelayAnOutcomeForASecondAtMost(t *testing.T) {
 	})
 }
 
-func TestResponseIsInterpretedIfTheContextEndsMeanwhile(t *testing.T) {
+func TestDirectRequests_ContextEndsInFlight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		response step
@@ -385,7 +386,7 @@ func TestRequestsInLambdaHaveTheCurrentTrace(t *testing.T) {
 	}
 }
 
-// The SDK's loader sets lists of all kinds that are empty and not nil.
+// The SDK's loader sets lists of all kinds that are empty but not nil.
 func TestConfigOfTheSDKsLoaderAllowsDirectRequests(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
@@ -403,7 +404,7 @@ func TestConfigOfTheSDKsLoaderAllowsDirectRequests(t *testing.T) {
 	}
 }
 
-// roundTripper makes an http.RoundTripper of an HTTP client.
+// roundTripper adapts an HTTP client to http.RoundTripper.
 type roundTripper struct{ at aws.HTTPClient }
 
 // RoundTrip sends a request.
@@ -411,7 +412,7 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.at.Do(request)
 }
 
-// The HTTP client is one that follows redirects.
+// The HTTP client follows redirects.
 func TestNoRequestFollowsARedirect(t *testing.T) {
 	t.Parallel()
 	redirect := respond(http.StatusTemporaryRedirect, "", "Location", "http://elsewhere.invalid/")
@@ -429,8 +430,8 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 	}
 }
 
-// meddling is an HTTP client that changes requests in place, as one that sends through a gateway
-// does.
+// meddling is an HTTP client that changes requests in place, like a client that sends through a
+// gateway.
 type meddling struct {
 	*script
 
@@ -517,7 +518,8 @@ func (instant) Do(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// BenchmarkRequest sends a small Query with the SDK and directly, to a service that takes no time.
+// BenchmarkRequest sends a small Query with the SDK and directly, to a service that responds at
+// once.
 func BenchmarkRequest(b *testing.B) {
 	for _, sdk := range []bool{true, false} {
 		b.Run(map[bool]string{true: "SDK", false: "own"}[sdk], func(b *testing.B) {

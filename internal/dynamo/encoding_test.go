@@ -16,13 +16,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// seen is an HTTP client that keeps the last request, and responds as to two statements.
+// seen is an HTTP client that records the last request, and responds as to two statements.
 type seen struct {
 	header http.Header
 	body   string
 }
 
-// Do keeps a request.
+// Do records a request.
 func (s *seen) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

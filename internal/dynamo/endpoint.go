@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 )
 
-// The failures of a response that lacks what the service sends. The outcome of the request is
-// unknown after each of them.
+// Failures of a response that lacks something the service always sends. After each of them the
+// outcome of the request is unknown.
 var (
 	errNoChecksum = errors.New("the response has no checksum, which this service sends")
 	errNoCapacity = errors.New("the response lacks the consumed capacity, which was asked for")
@@ -26,25 +26,26 @@ var (
 // contentType is the content type of the service's responses.
 const contentType = "application/x-amz-json-1.0"
 
-// endpoint records what a service sends with its responses. A proxy can respond in the service's
-// place; its responses lack what the service sends. DynamoDB sends a checksum with every response,
-// and the consumed capacity where that is asked for. Other services send neither, so each is
-// required only of a service that has sent one.
+// endpoint detects responses of a proxy that responds in the service's place. DynamoDB sends a
+// checksum with every response, and the consumed capacity if the request asks for it; a proxy does
+// not. Other services may send neither, so each is required only of a service that has sent it
+// before.
 //
-// DynamoDB Local sends the checksum with successes only (aws/aws-sdk-go-v2 issue 3545). Without its
-// error a conflict would become an unknown outcome, so an error also counts without a checksum if
-// it has the other marks of the service, see marked. The marks are required of each such error by
-// itself, whatever the endpoint has sent before: the rule has no state, and also holds if an edge
-// of AWS ever answers one kind of error without the checksum.
+// DynamoDB Local sends the checksum only with successes (aws/aws-sdk-go-v2 issue 3545). If its
+// errors were rejected, a conflict would become an unknown outcome. So an error without a checksum
+// is accepted if it has the service's other marks: see marked. This rule does not depend on earlier
+// responses. It therefore also covers an edge of AWS that answers one kind of error without the
+// checksum.
 type endpoint struct {
 	sums atomic.Bool
-	// capacity is true after any response with consumed capacity; capacityOf has the operations
-	// (string) of such responses.
+	// capacity is true after any response with consumed capacity.
+	// capacityOf has the operations (string) of such responses.
 	capacity   atomic.Bool
 	capacityOf sync.Map
 }
 
-// check checks that a response is the service's, and whole. After an error its body is closed.
+// check verifies that a response comes from the service and is complete. It closes the body if it
+// returns an error.
 func (e *endpoint) check(response *http.Response) error {
 	if response.Header.Get(direct.ChecksumHeader) != "" {
 		if err := direct.ReadChecked(response); err != nil {
@@ -63,15 +64,15 @@ func (e *endpoint) check(response *http.Response) error {
 }
 
 // marked reports whether a response is an error with the marks of the service: its content type and
-// a request id, which no proxy makes up. DynamoDB Local sends both; the Java SDK shows the id in
-// its texts of errors. The name space of the error's type is no mark: DynamoDB Local omits it in
-// some errors (HENNGE/aiodynamo pull request 137).
+// a request id, which a proxy does not invent. DynamoDB Local sends both; the Java SDK shows the id
+// in its error messages. The namespace of the error's type is not a mark: DynamoDB Local omits it
+// in some errors (HENNGE/aiodynamo pull request 137).
 func marked(response *http.Response) bool {
 	return response.StatusCode != http.StatusOK &&
 		response.Header.Get("Content-Type") == contentType && response.Header.Get("X-Amzn-Requestid") != ""
 }
 
-// notEmpty checks that a response has a body. Even one without fields is an object.
+// notEmpty checks that a response has a body. Even a response without fields is a JSON object.
 func notEmpty(response *http.Response) error {
 	first := make([]byte, 1)
 	switch _, err := io.ReadFull(response.Body, first); {
@@ -91,8 +92,8 @@ type unreadBody struct {
 }
 
 // consumed checks that the response to a successful request has the consumed capacity. A service
-// that sends checksums is DynamoDB, which sends it for every operation. Of another service it is
-// required only for the operations for which it was sent before.
+// that sends checksums is DynamoDB, which reports the capacity of every operation. Another service
+// must report it only for operations for which it has done so before.
 func (e *endpoint) consumed(operation string, present bool) error {
 	_, known := e.capacityOf.Load(operation)
 	if present {
@@ -108,8 +109,8 @@ func (e *endpoint) consumed(operation string, present bool) error {
 	return nil
 }
 
-// cost returns the cost of a successful request. It is errNoCapacity if the response lacks the
-// consumed capacity that the service sends.
+// cost returns the cost of a successful request. The error is errNoCapacity if the response lacks
+// the consumed capacity and the service usually sends it.
 func (e *endpoint) cost(operation string, write bool, capacity *types.ConsumedCapacity) (Cost, error) {
 	if capacity == nil {
 		return Cost{Requests: 1}, e.consumed(operation, false)

@@ -19,8 +19,8 @@ import (
 
 const capacityOfOne = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`
 
-// onBothPaths runs a test with requests that the SDK sends, and with direct ones. The first request
-// of an operation is always the SDK's.
+// onBothPaths runs a test with requests that the SDK sends, and with direct requests. The first
+// request of an operation is always sent by the SDK.
 func onBothPaths(t *testing.T, test func(t *testing.T, change func(*dynamo.Options))) {
 	t.Helper()
 	for _, sdk := range []bool{true, false} {
@@ -62,8 +62,8 @@ func TestResponseWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
 	}
 }
 
-// marked gives responses the request id of the service, beside the content type that all of the
-// script have.
+// marked adds the service's request id to responses. All responses of a script already have its
+// content type.
 func marked(s step) step {
 	return func(r *http.Request) (*http.Response, error) {
 		response, err := s(r)
@@ -74,8 +74,8 @@ func marked(s step) step {
 	}
 }
 
-// DynamoDB Local sends a checksum with its successes, and none with its errors.
-func TestErrorsWithoutAChecksumKeepTheirMeaning(t *testing.T) {
+// DynamoDB Local sends a checksum with successes, but not with errors.
+func TestErrors_WithoutChecksum(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	operations := map[string]func(*testing.T, *dynamo.Client) error{
 		"PutItem": put,
@@ -98,7 +98,7 @@ func TestErrorsWithoutAChecksumKeepTheirMeaning(t *testing.T) {
 	}
 	codes := []string{
 		"ConditionalCheckFailedException", "ResourceNotFoundException", "ValidationException", "AccessDeniedException",
-		"ResourceInUseException", // those that follow are repeated
+		"ResourceInUseException", // the requests with the codes below are repeated
 		"ProvisionedThroughputExceededException", "ExpiredTokenException", "InternalServerError",
 	}
 	for _, code := range codes[:testsize.Of(5, len(codes))] {
@@ -145,7 +145,7 @@ func TestResponseWithoutCapacityIsLostOnceTheServiceHasSentIt(t *testing.T) {
 	})
 }
 
-// A service without checksums is not DynamoDB. It may send the capacity for some operations only.
+// A service without checksums is not DynamoDB. It may send the capacity for only some operations.
 func TestCapacityIsRequiredByOperationOfAServiceWithoutChecksums(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
 		c := client(t, newScript(ok(capacityOfOne), ok(`{}`)), change)
@@ -195,7 +195,7 @@ func TestServiceTimeIsTakenFromTheServicesResponsesOnly(t *testing.T) {
 		if service, ok := learns.Service(); !ok || !service.Equal(now.Add(time.Hour).Truncate(time.Second)) {
 			t.Errorf("the service's time is %v, %v; want an hour after %v", service, ok, now)
 		}
-		puts(t, c, 1) // the second response is not the service's
+		puts(t, c, 1) // the second response is not from the service
 		if service, _ := learns.Service(); service.After(now.Add(2 * time.Hour)) {
 			t.Errorf("the time %v was learned from a response that was not the service's", service)
 		}
@@ -232,8 +232,8 @@ func TestCheckIsCalledBeforeEveryAttempt(t *testing.T) {
 	}
 }
 
-// together lets several writers, each with a check, share the first request behind two that are
-// held until all have gathered. It returns the outcomes of the writers.
+// together lets several writers, each with a check, share a request. It blocks the Busy requests
+// before until all writers wait, and returns the outcomes of the writers.
 func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...func() error) []error {
 	t.Helper()
 	gate := make(chan struct{})
@@ -290,7 +290,7 @@ func TestFailedCheckOfOneWriterDoesNotAffectTheOthersOfItsRequest(t *testing.T) 
 	}
 }
 
-// Each writer gets a request of its own then.
+// Each writer then gets its own request.
 func TestSharedRequestThatHangsIsSplitAfterAQuarterOfTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(hang, ok(`{}`))
@@ -360,7 +360,7 @@ func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 		time.Sleep(time.Hour)
 		writes(true)
 		writes(true)
-		synctest.Wait() // for the function that is called after the outcomes
+		synctest.Wait() // for Refused or Accepted, which is called after the outcomes
 		if got := fmt.Sprint(called); got != "[refused accepted]" {
 			t.Errorf("called %s", got)
 		}
@@ -380,8 +380,8 @@ func TestServiceWithoutPartiQLGetsNoSecondSharedRequest(t *testing.T) {
 	})
 }
 
-// byStatements serves shared requests with response, and any other with an empty success. Its
-// requests come one after the other.
+// byStatements serves shared requests with response, and any other request with an empty success.
+// Its requests arrive one after the other.
 type byStatements struct {
 	response step
 	shared   int

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// The reasons for which a request can fail, for errors.Is.
+// Reasons of a [RequestError], for errors.Is.
 var (
 	ErrThrottled       = errors.New("throttled")
 	ErrUnavailable     = errors.New("DynamoDB is not available")
@@ -24,18 +24,18 @@ var (
 	ErrCollectionFull  = errors.New("the item collection is over 10 GB, the limit of tables with a local index")
 )
 
-// RequestError is the error of a request whose retries are used up, or that no further attempt
-// could help.
+// RequestError is the error of a request whose retries are used up, or which another attempt could
+// not help.
 type RequestError struct {
 	Operation, Table string
-	// Attempts is how often the request was sent.
+	// Attempts is the number of times the request was sent.
 	Attempts int
-	// MaybeApplied is true if a write may have been done all the same, or may still be: a response
-	// was lost.
+	// MaybeApplied is true if the write may nevertheless have been done, or may still be done,
+	// because a response was lost.
 	MaybeApplied bool
-	// Reason is one of the errors above, or the context's.
+	// Reason is one of the errors above, or the context's error.
 	Reason error
-	// Err is the last failure in full.
+	// Err is the complete last failure.
 	Err error
 }
 
@@ -50,8 +50,8 @@ func (e *RequestError) Error() string {
 // Unwrap returns the reason and the last failure.
 func (e *RequestError) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// brief returns the service's own message, without what the SDK wraps around it, and the reasons of
-// a throttled request.
+// brief returns the service's own message, without the SDK's wrapping. For a throttled request it
+// adds the reasons.
 func brief(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		var text strings.Builder
@@ -73,8 +73,8 @@ func brief(err error) string {
 	return err.Error()
 }
 
-// throttlingReasons returns which limit of which table or index a throttled request has exceeded,
-// nil if the service does not tell.
+// throttlingReasons returns the limits that a throttled request exceeded, each with its table or
+// index, or nil if the service does not report them.
 func throttlingReasons(api smithy.APIError) []types.ThrottlingReason {
 	switch e := api.(type) {
 	case *types.ProvisionedThroughputExceededException:
@@ -87,28 +87,28 @@ func throttlingReasons(api smithy.APIError) []types.ThrottlingReason {
 	return nil
 }
 
-// verdict is what a failed attempt means.
+// verdict says how the client reacts to a failed attempt.
 type verdict struct {
 	reason error
-	// retry: another attempt may succeed.
+	// retry is true if another attempt may succeed.
 	retry bool
-	// patient: the request is retried until its time is over. Tables and partitions take minutes to
-	// scale, so the second that Retries take is too short.
+	// patient is true if the request is retried until its time is over. Tables and partitions take
+	// minutes to scale, so the second that Retries take is too short.
 	patient bool
-	// late: another attempt makes sense only after the longest pause.
+	// late is true if another attempt makes sense only after the longest pause.
 	late bool
-	// ambiguous: the write may have been done.
+	// ambiguous is true if the write may have been done.
 	ambiguous bool
-	// renew: the credentials have to be fetched again before the next attempt.
+	// renew is true if the credentials must be fetched again before the next attempt.
 	renew bool
 }
 
-// throttled is the verdict on a request that was throttled.
+// throttled is the verdict on a throttled request.
 var throttled = verdict{reason: ErrThrottled, retry: true, patient: true}
 
-// verdicts are the verdicts by error code, for the operations used here and the errors common to
-// all AWS services. Throttled writes were not done; an internal error may come after the write was
-// done. After a code that is not listed the write is ambiguous.
+// verdicts maps error codes to verdicts, for the operations used here and the errors common to all
+// AWS services. A throttled write was not done. An internal error may come after the write was
+// done. With any other code the write is ambiguous.
 var verdicts = map[string]verdict{
 	"ProvisionedThroughputExceededException":   throttled,
 	"ThrottlingException":                      throttled,
@@ -146,13 +146,12 @@ var verdicts = map[string]verdict{
 	"IdempotentParameterMismatchException":     {reason: ErrInvalidRequest},
 	"ContinuousBackupsUnavailableException":    {reason: ErrInvalidRequest},
 	"PolicyNotFoundException":                  {reason: ErrInvalidRequest},
-	// The endpoint is not one for the account; the SDK finds another one for the next attempt.
+	// The endpoint does not serve the account; the SDK finds another one for the next attempt.
 	"InvalidEndpointException": {reason: ErrUnavailable, retry: true},
 	"AccessDeniedException":    {reason: ErrDenied},
 	"AccessDenied":             {reason: ErrDenied},
-	// An access key that was just issued is not known everywhere for some seconds: changes of IAM
-	// are eventually consistent (IAM user guide, "Changes that I make are not always immediately
-	// visible").
+	// It takes seconds until a new access key is known everywhere: changes of IAM are eventually
+	// consistent (IAM user guide, "Changes that I make are not always immediately visible").
 	"UnrecognizedClientException":         {reason: ErrDenied, retry: true, late: true},
 	"InvalidClientTokenId":                {reason: ErrDenied, retry: true, late: true},
 	"MissingAuthenticationToken":          {reason: ErrDenied},
@@ -169,7 +168,8 @@ var verdicts = map[string]verdict{
 	"RequestExpired":            {reason: ErrDenied, retry: true},
 	"RequestInTheFuture":        {reason: ErrDenied, retry: true},
 	"RequestTimeTooSkewed":      {reason: ErrDenied, retry: true},
-	// The codes of a single statement of a BatchExecuteStatement, where they differ.
+	// The codes of single statements of a BatchExecuteStatement, where they differ from the codes
+	// above.
 	"ProvisionedThroughputExceeded":   throttled,
 	"ThrottlingError":                 throttled,
 	"TransactionConflict":             {reason: ErrThrottled, retry: true},
@@ -184,17 +184,16 @@ var verdicts = map[string]verdict{
 // lostResponse is the verdict on an attempt without a response, or with one that is not DynamoDB's.
 var lostResponse = verdict{reason: ErrUnavailable, retry: true, ambiguous: true}
 
-// permanent is implemented by errors after which no attempt can succeed, such as that of an
+// permanent is implemented by errors after which no attempt can succeed, such as the error of an
 // embedded engine whose storage has failed.
 type permanent interface {
 	error
 	Permanent() bool
 }
 
-// judge returns what a failed attempt means. A write counts as ambiguous unless it is certain that
-// it was not done: the request was not sent, or the response has an error code of DynamoDB's that
-// rules it out. A status alone is not enough, as a proxy can respond with it after the service has
-// done the write.
+// judge returns the verdict on a failed attempt. A write counts as ambiguous unless it is certain
+// that it was not done: the request was not sent, or DynamoDB's error code rules it out. A status
+// alone is not enough, because a proxy can respond with it after the service has done the write.
 func judge(err error) verdict {
 	if errors.Is(err, errSlept) {
 		return verdict{reason: ErrUnavailable, retry: true} // not sent
@@ -221,7 +220,7 @@ func judge(err error) verdict {
 	return lostResponse
 }
 
-// withoutNamespace returns an error code without the namespace that may be before it.
+// withoutNamespace removes the namespace before an error code, if there is one.
 func withoutNamespace(code string) string {
 	if _, name, ok := strings.Cut(code, "#"); ok {
 		return name
@@ -243,7 +242,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// credentialFailure reports whether the request was not signed, and so not sent.
+// credentialFailure reports whether the request could not be signed, and so was not sent.
 func credentialFailure(err error) bool {
 	var static interface{ CredentialSource() string }
 	if errors.As(err, &static) {
@@ -254,7 +253,7 @@ func credentialFailure(err error) bool {
 		strings.Contains(text, "resolve endpoint")
 }
 
-// contextReason returns why a context has ended.
+// contextReason returns the cause of a context's end.
 func contextReason(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -262,7 +261,7 @@ func contextReason(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// OldItem returns the stored item that made a condition fail, nil where the service does not return
+// OldItem returns the stored item that made a condition fail, or nil if the service does not return
 // it.
 func OldItem(err error) map[string]types.AttributeValue {
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
@@ -274,13 +273,13 @@ func OldItem(err error) map[string]types.AttributeValue {
 	return nil
 }
 
-// MaybeApplied reports whether the write that failed with err may have been done all the same.
+// MaybeApplied reports whether a write that failed with err may nevertheless have been done.
 func MaybeApplied(err error) bool {
 	var request *RequestError
 	return errors.As(err, &request) && request.MaybeApplied
 }
 
-// invalidate drops the credentials if p is a cache.
+// invalidate drops the cached credentials if p is a cache.
 func invalidate(p aws.CredentialsProvider) {
 	if cache, ok := p.(interface{ Invalidate() }); ok {
 		cache.Invalidate()

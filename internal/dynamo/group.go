@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// maxStatements is DynamoDB's limit of a BatchExecuteStatement.
+	// maxStatements is DynamoDB's limit on the statements of a BatchExecuteStatement.
 	maxStatements = 25
-	// maxGroupBytes bounds the items of a request. It is far below DynamoDB's limits: large items
-	// gain nothing by sharing, and all writers of a request wait until it is sent.
+	// maxGroupBytes bounds the size of a request's items. It is far below DynamoDB's limits: large
+	// items do not gain from sharing, and all writers of a request wait until it is sent.
 	maxGroupBytes = 1 << 20
 )
 
-// GroupOptions configure a Group. All fields are required, unless they say otherwise.
+// GroupOptions configure a [Group]. All fields are required, unless their comment says otherwise.
 type GroupOptions struct {
 	Table string
-	// Context bounds all requests of the group. The context of a writer does not end a request.
+	// Context bounds all requests of the group. A writer's context does not end a request.
 	Context context.Context //nolint:containedctx // it lives as long as the group
-	// Off puts every item in a request of its own.
+	// Off sends every item in a separate request.
 	Off bool
-	// IndexBytes returns the size in bytes of an item's entry in an index, 0 for none. nil is no
-	// index. It is called to divide the units of a shared request, from many goroutines.
+	// IndexBytes returns the size in bytes of an item's index entry, or 0 if the item is not in the
+	// index. Nil means that the table has no index. It is called from many goroutines, to divide
+	// the units of a shared request.
 	IndexBytes func(item Attributes) int
-	// Refused is called when the service refuses PartiQL and sharing ends: for a while if access
-	// was denied, else for good. Accepted is called when the service accepts it again, if set.
+	// Refused is called when the service refuses PartiQL and sharing stops: for a while if access
+	// was denied, otherwise permanently.
 	Refused  func(error)
 	Accepted func()
 }
@@ -35,37 +36,39 @@ type GroupOptions struct {
 // Group inserts items at keys that must not exist, and lets writers share requests (group commit).
 // It is safe for concurrent use.
 //
-//   - While fewer requests are in flight than an [inFlightLimit] allows, a write is sent at once, a
-//     single item as a PutItem. Otherwise it gathers with others, and is sent with them as soon as
-//     one of those requests has ended, or a whole request has gathered. Nothing waits for a time.
-//     docs/decisions/0008-group-commit.md has the measurements.
-//   - The items of one write stay together, as far as a request holds them. Writes of one
-//     persistence id never share a request, so no key is in it twice.
-//   - Each item has its own outcome, and its own retries within those of the request.
-//   - Requests belong to the group: a writer whose context ends withdraws its items that were not
-//     sent, and does not affect those of others.
-//   - What gathers is bounded by the callers, each of which has one write in progress.
+//   - While fewer requests are in flight than an inFlightLimit allows, a write is sent at once, a
+//     single item as a PutItem. Otherwise it waits with other writes. They are sent together as
+//     soon as one of the requests in flight has ended, or when the waiting writes fill a request.
+//     No write waits for a timer. docs/decisions/0008-group-commit.md has the measurements.
+//   - The items of one write stay together if they fit in one request. Writes of one persistence id
+//     never share a request, so a request never has the same key twice.
+//   - Each item has its own outcome, and its own retries within the retries of the request.
+//   - Requests belong to the group. A writer whose context ends withdraws its unsent items, and
+//     does not affect other writers.
+//   - The number of waiting writes is bounded by the number of callers, each of which has one write
+//     in progress.
 type Group struct {
 	client     *Client
 	opts       GroupOptions
 	statements statements
 	sharing    sharing
-	// work counts the group's goroutines. One that has sent a request stays for the next, as its
-	// stack has grown. wake gives it what to send, nil for what waits then.
+	// work counts the group's goroutines. A goroutine that has sent a request waits for the next
+	// one, because its stack has grown. wake passes it the parts to send, or nil for the parts that
+	// wait at that time.
 	work    sync.WaitGroup
 	wake    chan []*part
 	closing sync.Once
 
 	mu sync.Mutex
-	// waiting are the parts that gather; items and bytes are their sums.
+	// waiting holds the parts that are not sent yet. items and bytes are their totals.
 	waiting      []*part
 	items, bytes int
 	sending      int // requests in flight
 	limit        inFlightLimit
-	idle         int // goroutines that wait for wake
+	idle         int // goroutines that receive from wake
 }
 
-// NewGroup returns a group. Close it after the last Insertion is done.
+// NewGroup returns a group. Close it when the last [Insertion] is done.
 func (c *Client) NewGroup(opts GroupOptions) *Group {
 	g := &Group{
 		client: c, opts: opts, statements: statements{table: opts.Table},
@@ -77,15 +80,14 @@ func (c *Client) NewGroup(opts GroupOptions) *Group {
 	return g
 }
 
-// Close ends the group's goroutines, and waits until they have done their work. It can be called
-// twice.
+// Close stops the group's goroutines, and waits until they have finished. It can be called twice.
 func (g *Group) Close() {
 	g.closing.Do(func() { close(g.wake) })
 	g.work.Wait()
 }
 
-// add lets an insertion wait, and starts the requests that may be sent. An insertion larger than a
-// request is sent at once, with all its parts.
+// add enqueues an insertion, and starts the requests that may be sent. An insertion that does not
+// fit in one request is sent at once, with all its parts.
 func (g *Group) add(s *Insertion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,7 +100,8 @@ func (g *Group) add(s *Insertion) {
 	}
 }
 
-// start sends a request in an idle goroutine or a new one; nil sends what waits then.
+// start sends a request in an idle goroutine or a new one. With nil, the goroutine sends the parts
+// that wait when it runs.
 func (g *Group) start(parts []*part) {
 	g.sending++
 	if g.idle > 0 {
@@ -114,7 +117,8 @@ func (g *Group) start(parts []*part) {
 	})
 }
 
-// maxItems returns how many items a request holds: one while writers do not share requests.
+// maxItems returns the largest number of items in a request: one while writers do not share
+// requests.
 func (g *Group) maxItems() int {
 	if g.sharing.allowed() {
 		return maxStatements
@@ -122,8 +126,8 @@ func (g *Group) maxItems() int {
 	return 1
 }
 
-// enqueue lets an insertion wait, in parts of as many items as a request holds. It returns the
-// number of parts.
+// enqueue splits an insertion into parts that each fit in a request, and appends them to waiting.
+// It returns the number of parts.
 func (g *Group) enqueue(s *Insertion) int {
 	parts, most := 0, g.maxItems()
 	if s.Condition == "" {
@@ -147,10 +151,10 @@ func (g *Group) enqueue(s *Insertion) int {
 	return parts
 }
 
-// full reports whether a whole request has gathered.
+// full reports whether the waiting parts fill a request.
 func (g *Group) full() bool { return g.items >= g.maxItems() || g.bytes >= maxGroupBytes }
 
-// take removes the parts of the next request from those that wait, the longest waiting first.
+// take removes the parts of the next request from waiting, the oldest first.
 func (g *Group) take() []*part {
 	taken := make([]*part, 0, min(len(g.waiting), maxStatements))
 	items, bytes, most := 0, 0, g.maxItems()
@@ -182,8 +186,9 @@ func (g *Group) take() []*part {
 	return taken
 }
 
-// send sends one request after the other while any is to be sent. Further attempts get a goroutine
-// of their own: a pause is not a request in flight, and others do not wait for it.
+// send sends one request after the other until no parts are to be sent. Further attempts run in a
+// separate goroutine: a pause does not count as a request in flight, and other requests do not wait
+// for it.
 func (g *Group) send(parts []*part) {
 	if parts == nil {
 		parts = g.next()
@@ -194,15 +199,15 @@ func (g *Group) send(parts []*part) {
 			g.work.Go(r.further)
 		}
 		if len(parts) > 1 {
-			// The writers that got their outcome may write again, and share the next request.
+			// Let the writers that got their outcome write again, and share the next request.
 			runtime.Gosched()
 		}
 		parts = g.next()
 	}
 }
 
-// next returns the parts to send when a request has ended, nil for none: the goroutine is idle
-// then.
+// next returns the parts to send after a request has ended. It returns nil if there are none, and
+// then counts the goroutine as idle.
 func (g *Group) next() []*part {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -214,7 +219,7 @@ func (g *Group) next() []*part {
 	return g.take()
 }
 
-// took takes note of how long a request took that has succeeded.
+// took records the duration of a successful request.
 func (g *Group) took(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

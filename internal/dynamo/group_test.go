@@ -33,7 +33,7 @@ func groupOn(t *testing.T, c *dynamo.Client, change ...func(*dynamo.GroupOptions
 	return g
 }
 
-// insert inserts items of a size each, and returns their outcomes.
+// insert inserts items of the given size, and returns their outcomes.
 func insert(t *testing.T, g *dynamo.Group, items, size int, more ...string) []error {
 	t.Helper()
 	in := dynamo.Insert{ID: "p", Condition: "attribute_not_exists(par)"}
@@ -49,7 +49,7 @@ func insert(t *testing.T, g *dynamo.Group, items, size int, more ...string) []er
 	return s.Outcomes()
 }
 
-// done responds to a BatchExecuteStatement that all of so many statements have succeeded.
+// done responds to a BatchExecuteStatement that all its statements succeeded.
 func done(statements int) step {
 	return ok(`{"Responses":[` + strings.TrimSuffix(strings.Repeat("{},", statements), ",") + `]}`)
 }
@@ -93,7 +93,7 @@ func TestSharedRequestStaysWithinItsLimits(t *testing.T) {
 	}
 }
 
-// counting is an HTTP client that responds that all statements have succeeded, and counts them.
+// counting is an HTTP client that responds that all statements succeeded, and counts them.
 type counting struct {
 	mu    sync.Mutex
 	seen  []int
@@ -124,7 +124,7 @@ func (c *counting) sizes() []int {
 	return c.seen
 }
 
-// delayed is an HTTP client whose responses take time. The first ones fail.
+// delayed is an HTTP client whose responses take time. The first responses are failures.
 type delayed struct {
 	counting
 
@@ -145,9 +145,9 @@ func (d *delayed) Do(r *http.Request) (*http.Response, error) {
 	return d.counting.Do(r)
 }
 
-// Writes are sent alone while the requests in flight leave the processors time for it, which is
-// longer the farther the service is away. Failures say nothing about that.
-func TestWritesGatherTheLaterTheFartherTheServiceIs(t *testing.T) {
+// Writes are sent alone while the processors have time for it. The farther away the service is, the
+// more writes are sent alone. Failed requests do not change the limit.
+func TestGroup_FarServiceSharesLater(t *testing.T) {
 	t.Parallel()
 	const writes = 20
 	for name, c := range map[string]struct {
@@ -173,7 +173,7 @@ func TestWritesGatherTheLaterTheFartherTheServiceIs(t *testing.T) {
 				for i := range writes {
 					in := dynamo.Insert{ID: fmt.Sprint(i), Condition: "c", Items: []dynamo.Attributes{key(i)}, Sizes: []int{100}}
 					all = append(all, g.Insert(t.Context(), &dynamo.Meter{}, in))
-					synctest.Wait() // it is sent, or it gathers
+					synctest.Wait() // it is sent, or it waits with others
 				}
 				for _, s := range all {
 					<-s.Done()
@@ -213,7 +213,7 @@ func TestStatementsHaveOneTextForEachSetOfAttributes(t *testing.T) {
 	}
 }
 
-func TestInsertsOfMoreSetsOfAttributesThanAreKept(t *testing.T) {
+func TestStatements_MoreThanCached(t *testing.T) {
 	g := groupOn(t, newClient(t, options(&counting{})))
 	for i := range 100 {
 		for _, err := range insert(t, g, 2, 1, fmt.Sprint("a", i)) {
@@ -236,7 +236,7 @@ func TestGroupThatIsOffPutsEachItem(t *testing.T) {
 	}
 }
 
-func TestFailureOfASharedRequestMeansWhatThatOfAPutMeans(t *testing.T) {
+func TestGroup_FailureMeansSameAsForPut(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -277,11 +277,11 @@ func TestObserverSeesASharedRequestOnce(t *testing.T) {
 	}
 }
 
-// A single sum is divided by the sizes of the items, and by what became of them.
+// A single sum is divided by the sizes and the outcomes of the items.
 func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
 	const done, taken, throttled = `{}`, `{"Error":{"Code":"DuplicateItem"}}`, `{"Error":{"Code":"ThrottlingError"}}`
 	for name, c := range map[string]struct {
-		// sizes are of the items, of which the first has an entry in an index.
+		// sizes are the sizes of the items. The first item has an entry in an index.
 		sizes     []int
 		responses []string
 		capacity  string
@@ -345,8 +345,8 @@ func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
 	}
 }
 
-// Some items of a response are tried again, while others, which the service refuses as PartiQL, are
-// sent singly and concurrently. They must share no counts, which the race detector checks.
+// Some items of a response are retried, while others, which the service refuses as PartiQL, are
+// sent singly and concurrently. They must not share counters, which the race detector checks.
 func TestItemsOfOneResponseHaveSeparateAttempts(t *testing.T) {
 	mixed := ok(`{"Responses":[{"Error":{"Code":"ThrottlingError"}},{"Error":{"Code":"ValidationError"}},{}]}`)
 	for range 20 {
@@ -365,7 +365,7 @@ func TestItemsOfOneResponseHaveSeparateAttempts(t *testing.T) {
 
 var errTakenBack = errors.New("taken back")
 
-// The check fails after the group has taken the write for its request.
+// The check fails when the group has already put the write in a request.
 func TestWithdrawnWriteIsNotSent(t *testing.T) {
 	for items := 1; items <= 2; items++ {
 		s := &counting{}
@@ -387,7 +387,7 @@ func TestWithdrawnWriteIsNotSent(t *testing.T) {
 	}
 }
 
-// It is unknown which statements the responses belong to.
+// The responses cannot be assigned to statements.
 func TestSharedRequestWithTooFewResponsesIsSentAgain(t *testing.T) {
 	s := newScript(done(1), done(2))
 	for _, err := range insert(t, groupOn(t, newClient(t, options(s))), 2, 1) {

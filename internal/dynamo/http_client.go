@@ -13,16 +13,16 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is
-// one write.
+// writeBuffer is the size in bytes of a connection's write buffer. A request with 25 events of half
+// a KB fits in one write.
 const writeBuffer = 32 << 10
 
-// baseOf returns the SDK's client whose settings the HTTP client starts from, or nil if the caller
-// has an HTTP client of another type, which is used unchanged.
+// baseOf returns the SDK's HTTP client whose settings are the base of ours. It returns nil if the
+// caller's HTTP client has another type; that one is used unchanged.
 //
-// The SDK's loader sets a BuildableClient, in some versions always, in others for a bundle of
-// certificates. So only the settings of a BuildableClient that differ from the SDK's defaults are
-// the caller's.
+// The SDK's loader sets a BuildableClient: some versions always do, others only for a bundle of
+// certificates. So only the settings of a BuildableClient that differ from the SDK's defaults come
+// from the caller.
 func baseOf(client aws.HTTPClient) *awshttp.BuildableClient {
 	if client == nil {
 		return awshttp.NewBuildableClient()
@@ -32,7 +32,7 @@ func baseOf(client aws.HTTPClient) *awshttp.BuildableClient {
 }
 
 // buildHTTPClient returns an HTTP client with the settings of base, such as its certificates and
-// its proxy, except for those of o. It has as many connections as there can be requests in flight.
+// its proxy, changed by o. pool bounds its connections, one for each request in flight.
 func buildHTTPClient(base *awshttp.BuildableClient, o HTTPOptions, pool int) (*http.Client, error) {
 	transport := base.GetTransport()
 	if err := setDial(transport, o); err != nil {
@@ -53,19 +53,20 @@ func buildHTTPClient(base *awshttp.BuildableClient, o HTTPOptions, pool int) (*h
 	return &http.Client{
 		Transport: transport,
 		Timeout:   base.GetTimeout(),
-		// DynamoDB never redirects; following one would send a signed request elsewhere.
+		// DynamoDB never redirects; following a redirect would send a signed request elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }
 
-// errOwnDial is returned where two dialers are configured.
-var errOwnDial = errors.New("AWS.HTTPClient opens connections in a way of its own, to which a local " +
-	"address and a keep-alive do not apply: set them in its dialer")
+// errOwnDial is returned if two dialers are configured.
+var errOwnDial = errors.New("AWS.HTTPClient has its own dialer, to which a local address and a " +
+	"keep-alive do not apply: set them in that dialer")
 
 // dial is a function of http.Transport that opens connections.
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// setDial configures how the transport opens connections. A dialer of the transport's own stays.
+// setDial configures how the transport opens connections. It does not replace the transport's own
+// dialer.
 func setDial(transport *http.Transport, o HTTPOptions) error {
 	if hasOwnDialer(transport) {
 		if o.LocalAddress != "" || o.KeepAlive != 0 {
@@ -87,8 +88,8 @@ func setDial(transport *http.Transport, o HTTPOptions) error {
 	return nil
 }
 
-// hasOwnDialer reports whether the transport has another dialer than the SDK's default. Functions
-// cannot be compared, but the addresses of their code can.
+// hasOwnDialer reports whether the transport's dialer is not the SDK's default. Functions cannot be
+// compared, but the addresses of their code can.
 func hasOwnDialer(transport *http.Transport) bool {
 	standard := awshttp.NewBuildableClient().GetTransport()
 	return transport.DialTLSContext != nil ||
@@ -97,8 +98,8 @@ func hasOwnDialer(transport *http.Transport) bool {
 
 func codeOf(d dial) uintptr { return reflect.ValueOf(d).Pointer() }
 
-// bounded returns d with a timeout, nil for nil. Its errors are those of a dialer, after which it
-// is certain that nothing was sent.
+// bounded returns d with a timeout, or nil if d is nil. It wraps errors as dial errors, after which
+// it is certain that nothing was sent.
 func bounded(d dial, timeout time.Duration) dial {
 	if d == nil {
 		return nil
@@ -117,14 +118,14 @@ func bounded(d dial, timeout time.Duration) dial {
 	}
 }
 
-// localAddress returns the address to connect from; nil is any.
+// localAddress returns the address to connect from. Nil means any address.
 func localAddress(text string) (net.Addr, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // as in net.Dialer
 	}
 	ip := net.ParseIP(text)
 	if ip == nil {
-		return nil, fmt.Errorf("local address %q is no IP address", text)
+		return nil, fmt.Errorf("local address %q is not an IP address", text)
 	}
 	return &net.TCPAddr{IP: ip}, nil
 }

@@ -24,7 +24,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// overHTTP returns a client with its own HTTP client, on a server. Its tests use real sockets.
+// overHTTP starts a server and returns a client with its own HTTP client for it. Its tests use real
+// sockets.
 func overHTTP(t *testing.T, handler http.HandlerFunc, change ...func(*dynamo.Options)) *dynamo.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -198,9 +199,9 @@ func TestProxyIsUsed(t *testing.T) {
 	}
 }
 
-// The server sends the body at once and in pieces, of lengths around those at which the buffer
-// grows. Connections are kept; net/http decides how many.
-func TestResponsesAreDecodedInWhateverPiecesTheyCome(t *testing.T) {
+// The server sends the body at once and in pieces, with lengths close to the lengths at which the
+// buffer grows. Connections are reused; net/http decides how many there are.
+func TestResponses_InPieces(t *testing.T) {
 	const frame = len(`{"Items":[{"par":{"S":""}}]}`)
 	var opened, bySDK atomic.Int32
 	var response string
@@ -246,7 +247,7 @@ func TestResponsesAreDecodedInWhateverPiecesTheyCome(t *testing.T) {
 	}
 }
 
-// The body is a success with its checksum, and shorter than its Content-Length.
+// The body is a success with the right checksum, and shorter than the Content-Length.
 func TestResponseShorterThanItsContentLengthIsLost(t *testing.T) {
 	var attempts atomic.Int32
 	c := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -6,30 +6,32 @@ import (
 )
 
 const (
-	// Busy is how many requests of a group are always in flight before further writes gather.
+	// Busy is the number of requests of a group that may always be in flight before further writes
+	// wait for each other.
 	Busy = 2
-	// putTime is about what a PutItem takes of the client's processor time.
+	// putTime is roughly the client's processor time for a PutItem.
 	putTime = 130 * time.Microsecond
-	// aloneShare is the part of the processors' time that requests of single writes may take: one
-	// in aloneShare.
+	// Requests of single writes may take 1/aloneShare of the processors' time.
 	aloneShare = 3
-	// inFlightPeriod is after how many requests an earlier shortest one is forgotten.
+	// inFlightPeriod is the number of requests over which the shortest duration is measured.
 	inFlightPeriod = 100
 )
 
-// inFlightLimit is how many requests of a group may be in flight before further writes gather.
+// inFlightLimit computes the number of requests of a group that may be in flight before further
+// writes wait for each other and share a request.
 //
-// A write that gathers waits for another request, and a write that is sent alone takes processor
-// time. So as many writes are sent alone as the processors have time for. By Little's law the
-// requests in flight are those of a second times how long each takes. The shortest of the last
-// requests is taken for that, as others have waited for the processors, too: the limit must not
-// rise because they are busy.
+// A write that shares a request waits for another request to end, and a write that is sent alone
+// takes processor time. So as many writes are sent alone as the processors have time for. By
+// Little's law, the number of requests in flight is the requests per second times the duration of a
+// request. The duration is taken from the shortest of the last requests, because other requests
+// have also waited for the processors: the limit must not rise because the processors are busy.
 //
 // It is not safe for concurrent use.
 type inFlightLimit struct {
 	now, least, most int
 	processors       int
-	// shortest is the shortest request of this period, before that of the one before it; 0 is none.
+	// shortest is the shortest duration of a request in this period, before the shortest in the
+	// period before. Zero means unset.
 	shortest, before time.Duration
 	requests         int // of this period
 }
@@ -39,7 +41,7 @@ func newInFlightLimit(most int) inFlightLimit {
 	return inFlightLimit{now: least, least: least, most: most, processors: runtime.GOMAXPROCS(0)}
 }
 
-// took takes note of how long a request took that has succeeded.
+// took records the duration of a successful request.
 func (l *inFlightLimit) took(d time.Duration) {
 	d = max(d, 1)
 	if l.requests == inFlightPeriod {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// took tells a limit of several requests that have succeeded.
+// took reports n successful requests to a limit.
 func took(l *inFlightLimit, n int, d time.Duration) {
 	for range n {
 		l.took(d)
@@ -40,7 +40,7 @@ func TestInFlightLimitFollowsTheShortestRequests(t *testing.T) {
 	}
 }
 
-func TestInFlightLimitIsWithinThatOfTheClient(t *testing.T) {
+func TestInFlightLimit_AtMostMaxInFlight(t *testing.T) {
 	t.Parallel()
 	l := newInFlightLimit(1)
 	if l.now != 1 {

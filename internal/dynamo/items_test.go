@@ -35,7 +35,7 @@ func TestReplaceReturnsTheReplacedItem(t *testing.T) {
 		t.Errorf("%v, %v", old, err)
 	}
 	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1), nil); err != nil || old != nil {
-		t.Errorf("nothing stood there: %v, %v", old, err)
+		t.Errorf("without a stored item: %v, %v", old, err)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// A response that has the items under another name of the table must not make them missing.
+// If a response has the items under another name of the table, they must not count as missing.
 func TestBatch_ResponseAboutAnotherTable(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-func TestWriteMayBeAppliedAfterALostResponseOnly(t *testing.T) {
+func TestMaybeApplied_OnlyAfterLostResponse(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestWriteMayBeAppliedAfterALostResponseOnly(t *testing.T) {
 	}
 }
 
-func TestWriteStaysUnknownWhateverLaterAttemptsReturn(t *testing.T) {
+func TestMaybeApplied_AfterLostResponseAndFurtherAttempts(t *testing.T) {
 	condition := refuse(400, "ConditionalCheckFailedException")
 	for name, c := range map[string]struct {
 		steps []step

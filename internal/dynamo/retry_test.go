@@ -11,14 +11,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// failures are the ways an attempt can fail, and what each means.
+// failures lists the ways in which an attempt can fail, with the expected handling.
 var failures = map[string]struct {
 	fail step
-	// reason is that of the request at the end.
+	// reason is the reason with which the request ends.
 	reason error
-	// retried: the request has further attempts.
+	// retried is true if the request is retried.
 	retried bool
-	// ambiguous: the write may have been done all the same.
+	// ambiguous is true if the write may have been done.
 	ambiguous bool
 }{
 	"throttled table":              {throttle(), dynamo.ErrThrottled, true, false},
@@ -63,10 +63,11 @@ var failures = map[string]struct {
 	"replicated write, short":      {refuse(400, "ReplicatedWriteConflict"), dynamo.ErrThrottled, true, false},
 }
 
-// isThrottling reports whether a failure is repeated until the time of the request is over.
+// isThrottling reports whether an attempt with a failure is repeated until the time of the request
+// is over.
 func isThrottling(failure string) bool { return strings.HasPrefix(failure, "throttled") }
 
-func TestFailedAttemptIsRepeatedWhereThatCanHelp(t *testing.T) {
+func TestRetry_OnlyIfItCanHelp(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestFailedAttemptIsRepeatedWhereThatCanHelp(t *testing.T) {
 				if f.retried {
 					want = 1 + 3 // Options.Retries
 				}
-				if isThrottling(name) { // of which the number of attempts is random
+				if isThrottling(name) { // the number of attempts is random
 					want = max(len(s.attempts()), 60)
 					if time.Since(began) != time.Minute { // Options.OperationTimeout
 						t.Errorf("it ended after %v", time.Since(began))

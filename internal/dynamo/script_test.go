@@ -32,17 +32,17 @@ const table = "events"
 // step responds to one attempt.
 type step func(r *http.Request) (*http.Response, error)
 
-// Do makes a step an HTTP client that responds to all attempts alike.
+// Do makes a step usable as an HTTP client that gives all attempts the same response.
 func (s step) Do(r *http.Request) (*http.Response, error) { return s(r) }
 
-// script is an HTTP client with a step for each attempt. The last step is for all further ones.
+// script is an HTTP client with a step for each attempt. The last step is for all further attempts.
 type script struct {
 	mu    sync.Mutex
 	steps []step
 	sent  []sent
 }
 
-// sent is an attempt as the script has seen it.
+// sent is an attempt as the script received it.
 type sent struct {
 	header http.Header
 	body   map[string]any
@@ -113,7 +113,7 @@ func noConnection(*http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 }
 
-// hang never responds.
+// hang never responds: it waits for the end of the request's context.
 func hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
@@ -128,10 +128,10 @@ func truncated(r *http.Request) (*http.Response, error) {
 
 type brokenReader struct{}
 
-// Read fails as a connection does that was closed too early.
+// Read fails like a connection that was closed too early.
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// options returns the options of a client on an HTTP client, changed by change.
+// options returns the options of a client with an HTTP client, changed by change.
 func options(s aws.HTTPClient, change ...func(*dynamo.Options)) dynamo.Options {
 	opts := dynamo.Options{
 		AWS: aws.Config{
@@ -172,7 +172,7 @@ func client(t *testing.T, s *script, change ...func(*dynamo.Options)) *dynamo.Cl
 	return newClient(t, options(s, change...))
 }
 
-// shortly bounds the time of an operation that is throttled for ever.
+// shortly bounds the time of an operation that is always throttled.
 func shortly(o *dynamo.Options) { o.OperationTimeout = 20 * time.Second }
 
 // put puts a small item under a condition.

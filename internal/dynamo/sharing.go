@@ -92,16 +92,16 @@ func (g *Group) accepted() {
 	}
 }
 
-// Sharing is whether the writers of a group share requests.
+// Sharing says whether the writers of a group share requests.
 type Sharing int
 
-// The states of sharing.
+// States of sharing.
 const (
-	// SharingOn: writers share requests.
+	// SharingOn means that writers share requests.
 	SharingOn Sharing = iota
-	// SharingPaused: access was denied, and a shared request is tried again after a pause.
+	// SharingPaused means that access was denied. A shared request is tried again after a pause.
 	SharingPaused
-	// SharingOff: writers never share requests.
+	// SharingOff means that writers never share requests.
 	SharingOff
 )
 
@@ -120,7 +120,7 @@ func (s *sharing) state() Sharing {
 	return SharingOn
 }
 
-// State returns whether writers share requests, and how many items gather for the next one.
+// State reports whether writers share requests, and the number of items that wait for a request.
 func (g *Group) State() (of Sharing, gathering int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -35,7 +35,8 @@ func (c *Client) acquire(ctx context.Context) Slot {
 	}
 }
 
-// InFlight returns how many requests are in flight, and how many wait for a slot.
+// InFlight returns the number of requests in flight, and the number of requests that wait for a
+// slot.
 func (c *Client) InFlight() (sent, waiting int) { return len(c.slots), int(c.waiting.Load()) }
 
 // Held reports whether the slot is not the zero Slot.

@@ -7,11 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statementMemory is memory for the statements of a request, which is used again for those of
-// another, so that the garbage collector runs more rarely.
+// statementMemory is reusable memory for the statements of a request. It lets the garbage collector
+// run less often.
 //
-// Invariant: it is given back only when nobody reads the statements any more. The request has
-// returned then, and no code of the caller's took part in it, which could keep them.
+// Invariant: the memory is returned to the pool only when its statements cannot be read any more.
+// The request has returned by then, and no code of the caller, which could retain the statements,
+// took part in it.
 type statementMemory struct {
 	statements []types.BatchStatementRequest
 	parameters []types.AttributeValue
@@ -19,8 +20,8 @@ type statementMemory struct {
 
 var statementMemories = sync.Pool{New: func() any { return new(statementMemory) }}
 
-// takeStatementMemory returns memory with so many empty statements, and space for so many
-// parameters.
+// takeStatementMemory returns memory with the given number of empty statements, and space for the
+// given number of parameters.
 func takeStatementMemory(statements, parameters int) *statementMemory {
 	m := statementMemories.Get().(*statementMemory) //nolint:forcetypeassert // the pool has nothing else
 	m.statements = slices.Grow(m.statements, statements)[:statements]
@@ -28,8 +29,8 @@ func takeStatementMemory(statements, parameters int) *statementMemory {
 	return m
 }
 
-// give gives the memory back, without what was in it: the pool must not hold payloads. There can be
-// parameters after the last, of an item that turned out to be for another statement.
+// give clears the memory and returns it to the pool, which must not retain payloads. Parameters may
+// also be stored after the last one, from an item that turned out to need another statement.
 func (m *statementMemory) give() {
 	clear(m.statements)
 	clear(m.parameters[:cap(m.parameters)])

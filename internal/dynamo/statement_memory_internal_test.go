@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-func TestStatementMemoryThatWasGivenBackHoldsNothing(t *testing.T) {
+func TestStatementMemory_ClearedBeforeReuse(t *testing.T) {
 	t.Parallel()
 	m := takeStatementMemory(2, 3)
 	value := &types.AttributeValueMemberS{Value: "payload"}
@@ -15,7 +15,7 @@ func TestStatementMemoryThatWasGivenBackHoldsNothing(t *testing.T) {
 		m.statements[i] = types.BatchStatementRequest{Statement: aws.String("INSERT"), Parameters: []types.AttributeValue{value}}
 	}
 	statements := m.statements
-	_ = append(m.parameters, value, value) // of an item that is for another statement
+	_ = append(m.parameters, value, value) // of an item that needs another statement
 	parameters := append(m.parameters, value)[:2]
 	m.parameters = parameters[:1]
 	m.give()

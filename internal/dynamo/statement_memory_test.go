@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// A middleware of the caller's may keep the input of a request, to log it later.
-func TestStatementsThatAMiddlewareKeepsStay(t *testing.T) {
+// A middleware of the caller may retain the input of a request, to log it later.
+func TestStatementMemory_RetainedByMiddleware(t *testing.T) {
 	t.Parallel()
 	var kept []types.BatchStatementRequest
 	keep := middleware.InitializeMiddlewareFunc("keep", func(

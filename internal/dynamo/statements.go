@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statements has the INSERT statements of items. Items with the same attributes have the same text,
-// with a parameter for each value, so that the service parses it once. It is safe for concurrent
-// use.
+// statements caches the INSERT statements of items. Items with the same attributes have the same
+// text, with a parameter for each value, so that the service parses it once. It is safe for
+// concurrent use.
 type statements struct {
 	table string
 
@@ -25,11 +25,10 @@ type statement struct {
 	text  string
 }
 
-// maxStatementsKept bounds the statements that are kept. Events have few different sets of
-// attributes.
+// maxStatementsKept bounds the cached statements. Events have few different sets of attributes.
 const maxStatementsKept = 32
 
-// of returns the statement of an item and its parameters, which it appends to values.
+// of returns the statement of an item, and values with the item's parameters appended.
 func (s *statements) of(item Attributes, values []types.AttributeValue) (*statement, []types.AttributeValue) {
 	s.mu.RLock()
 	known := s.known

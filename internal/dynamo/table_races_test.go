@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// operations returns the operations that a script has seen.
+// operations returns the operations of a script's attempts.
 func operations(s *script) string {
 	var all []string
 	for _, attempt := range s.attempts() {
@@ -70,7 +70,7 @@ func TestCreateTable_DeletionWithoutEnd(t *testing.T) {
 	})
 }
 
-// Another caller has made the table, which is not described yet; or it was deleted meanwhile.
+// Another caller has created the table, which is not described yet, or was deleted meanwhile.
 func TestCreateTable_OfAnotherCallerIsSentAgainUntilItIsDescribed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

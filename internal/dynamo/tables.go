@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// errNoTable is the failure of a response without a table.
+// errNoTable is the failure of a response without a table description.
 var errNoTable = errors.New("the response has no description of a table")
 
 // DescribeTable returns the description of a table.
@@ -32,8 +32,8 @@ func (c *Client) DescribeTable(ctx context.Context, table string) (*types.TableD
 	})
 }
 
-// DescribeExistingTable is DescribeTable for a table that exists: a description that is out of date
-// is asked for again, for DescriptionLag at most.
+// DescribeExistingTable is DescribeTable for a table that exists. If DynamoDB does not describe the
+// table yet, it asks again, for at most [DescriptionLag].
 func (c *Client) DescribeExistingTable(ctx context.Context, table string) (*types.TableDescription, error) {
 	var found *types.TableDescription
 	began := time.Now()
@@ -48,26 +48,28 @@ func (c *Client) DescribeExistingTable(ctx context.Context, table string) (*type
 	return found, err
 }
 
-// DescriptionLag is how long a description of a table may be out of date. DescribeTable is
-// eventually consistent, and the service advises to ask again after a few seconds:
+// DescriptionLag is the longest time for which a table's description may be out of date.
+// DescribeTable is eventually consistent, and DynamoDB's documentation advises to ask again after a
+// few seconds:
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
 const DescriptionLag = 10 * time.Second
 
-// deletionTime is how long CreateTable waits for the deletion of a table with the same name.
+// deletionTime is the longest time that CreateTable waits for the deletion of a table with the same
+// name.
 const deletionTime = 10 * time.Minute
 
-// CreateTable creates a table, and waits until it is described as active or ctx ends. It returns
-// the description, and whether it has created the table; false if the table existed. While a table
-// with the name is being deleted, CreateTable waits, and then creates the new one. After 10 minutes
-// that is an error.
+// CreateTable creates a table, and waits until it is described as active or ctx ends. It reports
+// whether it has created the table, or the table existed, and returns the description. While a
+// table with the name is being deleted, CreateTable waits for up to 10 minutes, and then creates
+// the new one.
 func (c *Client) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput) (bool, *types.TableDescription, error) {
 	table := aws.ToString(in.TableName)
 	var (
 		found *types.TableDescription
-		// id and made are the id of the created table, and when it was created.
+		// id is the id of the created table. made is the time of its creation.
 		id   string
 		made time.Time
-		// deleting is when the deletion of a table with the name was first described.
+		// deleting is the time when a table with the name was first described as being deleted.
 		deleting time.Time
 		send     = true
 	)
@@ -87,24 +89,24 @@ func (c *Client) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput)
 		send = errors.Is(err, ErrTableNotFound) && !young
 		switch {
 		case errors.Is(err, ErrTableNotFound):
-			// A table that this call has not created is not described yet, or it was deleted: the
-			// next CreateTable shows which.
+			// The table of another caller is not described yet, or it was deleted. The next
+			// CreateTable request shows which.
 			return "which is not described yet", nil
 		case err != nil:
 			return "", err
 		case young && aws.ToString(d.TableId) != id:
-			return "which is not described yet", nil // the description is the deleted table's
+			return "which is not described yet", nil // the description is of the deleted table
 		case d.TableStatus == types.TableStatusDeleting:
 			if deleting.IsZero() {
 				deleting = time.Now()
 			}
 			if time.Since(deleting) > deletionTime {
-				return "", fmt.Errorf("%w: the table with the name is still being deleted after %v: call again when it is gone",
+				return "", fmt.Errorf("%w: the table with this name is still being deleted after %v: call again when it is gone",
 					ErrInvalidRequest, deletionTime)
 			}
 			return "which is being deleted", nil
 		case !isActive(d):
-			return "which is being made", nil
+			return "which is being created", nil
 		}
 		found = d
 		return "", nil
@@ -124,9 +126,9 @@ func (c *Client) createTable(ctx context.Context, in *dynamodb.CreateTableInput)
 	})
 }
 
-// isInUse reports whether a request was refused because the table exists, or is being made, changed
-// or deleted. LimitExceededException reports another index that is being made or deleted, or too
-// many operations on tables:
+// isInUse reports whether a request was refused because the table exists, or is being created,
+// changed or deleted. LimitExceededException means that another index is being created or deleted,
+// or that too many operations on tables are running:
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func isInUse(err error) bool {
 	_, inUse := errors.AsType[*types.ResourceInUseException](err)
@@ -154,11 +156,11 @@ func (c *Client) DeleteTable(ctx context.Context, table string) error {
 	})
 }
 
-// UpdateTable changes a table, and waits until its description shows the change, and it and its
-// indexes are active, or ctx ends. It returns the description, and whether it has made the change;
-// false if another caller has. While the table is in use, UpdateTable waits and sends the request
-// again. If the request is refused and another caller does not make the change either, the refusal
-// is the error.
+// UpdateTable changes a table. It waits until the description shows the change and the table and
+// its indexes are active, or ctx ends. It reports whether this call or another caller made the
+// change, and returns the description. While the table is in use, UpdateTable waits and resends the
+// request. If the request is refused and another caller does not make the change, the refusal is
+// the error.
 func (c *Client) UpdateTable(
 	ctx context.Context, in *dynamodb.UpdateTableInput, shows func(*types.TableDescription) bool,
 ) (bool, *types.TableDescription, error) {
@@ -211,8 +213,8 @@ func (c *Client) updateTable(ctx context.Context, in *dynamodb.UpdateTableInput)
 	return err
 }
 
-// refusal is a refused change of a table. If another caller has just made the change, the refusal
-// is no error, but the description may not show the change before DescriptionLag has passed.
+// refusal is a refused change of a table. It is not an error if another caller has just made the
+// change, but the description may show that change only after DescriptionLag.
 type refusal struct {
 	err error
 	at  time.Time
@@ -220,7 +222,8 @@ type refusal struct {
 
 func newRefusal(err error) refusal { return refusal{err, time.Now()} }
 
-// past returns the refusal if the description has had the time to show another caller's change.
+// past returns the refusal after DescriptionLag, when the description would show another caller's
+// change.
 func (r refusal) past() error {
 	if time.Since(r.at) < DescriptionLag {
 		return nil
@@ -228,7 +231,7 @@ func (r refusal) past() error {
 	return r.err
 }
 
-// TTL returns the name of the attribute by which items of a table expire, empty if they do not.
+// TTL returns the name of a table's TTL attribute, or empty if the items do not expire.
 func (c *Client) TTL(ctx context.Context, table string) (string, error) {
 	d, err := c.DescribeTTL(ctx, table)
 	if err != nil {
@@ -241,7 +244,7 @@ func (c *Client) TTL(ctx context.Context, table string) (string, error) {
 	return "", nil
 }
 
-// DescribeTTL returns how items of a table expire.
+// DescribeTTL returns the TTL settings of a table.
 func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiveDescription, error) {
 	r := request{operation: "DescribeTimeToLive", table: table}
 	var description types.TimeToLiveDescription
@@ -255,7 +258,7 @@ func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiv
 	return description, err
 }
 
-// DescribeRecovery returns whether a table can be restored to an earlier time, such as ENABLED.
+// DescribeRecovery returns the status of a table's point-in-time recovery, such as ENABLED.
 func (c *Client) DescribeRecovery(ctx context.Context, table string) (types.PointInTimeRecoveryStatus, error) {
 	r := request{operation: "DescribeContinuousBackups", table: table}
 	var status types.PointInTimeRecoveryStatus
@@ -270,9 +273,9 @@ func (c *Client) DescribeRecovery(ctx context.Context, table string) (types.Poin
 	return status, err
 }
 
-// EnableTTL makes items of a table expire by a numeric attribute in seconds since 1970, unless they
-// expire by one. It reports whether it has changed that. While the table is in use, EnableTTL waits
-// and sends the request again, until ctx ends.
+// EnableTTL sets the TTL attribute of a table, a number of seconds since 1970, unless the table
+// already has one. It reports whether it has set the attribute. While the table is in use,
+// EnableTTL waits and resends the request, until ctx ends.
 func (c *Client) EnableTTL(ctx context.Context, table, attribute string) (bool, error) {
 	began := time.Now()
 	var changed bool
@@ -324,8 +327,8 @@ func isActive(d *types.TableDescription) bool {
 		})
 }
 
-// poll calls step until it returns "" or an error, or ctx ends. Otherwise step returns a clause
-// about the table that says what is waited for. The pauses grow to a second.
+// poll calls step until it returns "" or an error, or ctx ends. Otherwise step returns a relative
+// clause about the table, which says why poll waits. The pauses grow to a second.
 func poll(ctx context.Context, table string, step func() (string, error)) error {
 	pauses := backoff.Pauses{Shortest: 20 * time.Millisecond, Longest: time.Second}
 	for n := 0; ; n++ {

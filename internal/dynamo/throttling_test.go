@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// withReason throttles with the reason of the service.
+// withReason throttles with the service's reason.
 func withReason(code, member string) step {
 	return respond(http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#`+code+`","message":"too much","`+member+
 		`":[{"reason":"TableWriteKeyRangeThroughputExceeded","resource":"arn:aws:dynamodb:r:1:table/events"}]}`)
@@ -55,7 +55,7 @@ func TestThrottlingUsesUpNoRetries(t *testing.T) {
 	})
 }
 
-func TestPausesOfAThrottledRequestAreNoBurstWhateverTheCap(t *testing.T) {
+func TestThrottledPause_NoBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(throttle())
 		_ = put(t, client(t, s, func(o *dynamo.Options) { o.BackoffBase, o.BackoffCap = 1, 1 }))
@@ -91,8 +91,8 @@ type replaceable struct {
 // Do serves a request.
 func (c *replaceable) Do(r *http.Request) (*http.Response, error) { return (*c.next.Load()).Do(r) }
 
-// The other writers of the request have their outcome at once, and new ones are not held up.
-func TestThrottledStatementHoldsUpNobody(t *testing.T) {
+// The other writers of the request get their outcome at once, and new writers are not delayed.
+func TestGroup_ThrottledStatementDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s := newScript(ok(`{"Responses":[{},{"Error":{"Code":"ThrottlingError","Message":"too much"}},{}]}`))
@@ -132,7 +132,7 @@ func TestThrottledStatementHoldsUpNobody(t *testing.T) {
 	})
 }
 
-func TestAccessKeyThatIsNotKnownYetIsTriedOnceAfterAPause(t *testing.T) {
+func TestNewAccessKey_RetriedOnceAfterPause(t *testing.T) {
 	for _, code := range []string{"UnrecognizedClientException", "InvalidClientTokenId"} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()

@@ -10,26 +10,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// transient are the reasons of a cancelled transaction after which it may succeed when it is sent
-// again: other requests have used an item, or its table had no capacity left.
+// transient lists the cancellation reasons after which a resent transaction may succeed: other
+// requests used an item, or its table had no capacity left.
 var transient = []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
-// noReason is the reason of an item that did not cancel its transaction.
+// noReason is the code of an item that did not cancel its transaction.
 const noReason = "None"
 
-// Transaction is a write of several items, as a whole or not at all.
+// Transaction is an atomic write of several items.
 type Transaction struct {
 	// Table is the table that errors name.
 	Table string
 	Items []types.TransactWriteItem
-	// Token names the transaction: an attempt that repeats one whose response was lost succeeds if
-	// that was done. A transaction with other items needs another token.
+	// Token identifies the transaction. An attempt succeeds if an earlier one, whose response was
+	// lost, was done. A transaction with other items needs another token.
 	Token string
 }
 
-// Transact writes the items of a transaction. A transaction that was cancelled for transient
-// reasons is sent again. If it was cancelled for another reason, the error is ErrInvalidRequest,
-// and [CancellationReasons] returns the codes.
+// Transact writes the items of a transaction. It resends a transaction that was cancelled for
+// transient reasons. If the transaction was cancelled for another reason, the error is
+// ErrInvalidRequest, and [CancellationReasons] returns the codes.
 func (c *Client) Transact(ctx context.Context, m *Meter, t Transaction) error {
 	in := &dynamodb.TransactWriteItemsInput{
 		TransactItems:          t.Items,
@@ -49,9 +49,9 @@ func (c *Client) Transact(ctx context.Context, m *Meter, t Transaction) error {
 	return err
 }
 
-// CancellationReasons returns for each item of a transaction the code of the reason for which it
-// cancelled the transaction, "None" for an item that did not. It returns nil if the error is not
-// that of a cancelled transaction.
+// CancellationReasons returns, for each item of a cancelled transaction, the code of its
+// cancellation reason, which is "None" for an item that did not cancel it. It returns nil for any
+// other error.
 func CancellationReasons(err error) []string {
 	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
 	if !ok {
@@ -64,8 +64,8 @@ func CancellationReasons(err error) []string {
 	return codes
 }
 
-// retryable returns the error of a transaction as one that is judged as retryable, if all its
-// reasons are transient.
+// retryable converts the error of a transaction to one with a retryable code, if all its reasons
+// are transient.
 func retryable(err error) error {
 	conflict, throttled := false, false
 	for _, code := range CancellationReasons(err) {

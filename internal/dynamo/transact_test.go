@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// cancelled cancels a transaction for reasons.
+// cancelled responds that a transaction was cancelled for the given reasons.
 func cancelled(codes ...string) step {
 	reasons := make([]string, len(codes))
 	for i, code := range codes {
@@ -28,7 +28,7 @@ func TestTransactionIsSentAgainForTransientReasonsOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		codes  []string
 		reason error
-		// sent is the number of attempts, 0 for as many as the time allows.
+		// sent is the number of attempts. 0 means as many as the time allows.
 		sent int
 	}{
 		"conflict":               {[]string{"None", "TransactionConflict"}, dynamo.ErrThrottled, 4},

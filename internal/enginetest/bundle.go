@@ -8,18 +8,18 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// Bundle is a test, and an engine in memory with the tables of a journal.
+// Bundle is a test with an engine in memory that has the tables of a journal.
 type Bundle struct {
 	testing.TB
 
 	// Engine removes expired items only when its SweepExpired is called. It is closed after the
 	// test.
 	Engine *embedded.Engine
-	// Config opens the journal. Requests are repeated without a pause.
+	// Config opens the journal. It retries requests without a pause.
 	Config dynajournal.Config
 }
 
-// Options are what Open makes otherwise than by default.
+// Options changes the defaults of Open.
 type Options struct {
 	Tables dynajournal.TableOptions
 	Engine []embedded.Option

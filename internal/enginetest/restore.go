@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Restore puts a table with some items in the place of one, as a restore from a backup does: it is
-// a new table, with the same name and key.
+// Restore replaces a table with a new table of the same name, key and indexes that has only items,
+// like a restore from a backup.
 func Restore(tb testing.TB, client *dynamodb.Client, table string, items []map[string]types.AttributeValue) {
 	tb.Helper()
 	old, err := client.DescribeTable(tb.Context(), &dynamodb.DescribeTableInput{TableName: &table})

@@ -10,23 +10,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// ErrKilled is why a request of a process that was killed fails.
+// ErrKilled is the error of the requests of a killed process.
 var ErrKilled = errors.New("the process was killed")
 
 var errExpired = errors.New("the signature has expired")
 
-// signatureLife is how old a signature may be: the service rejects a request with an older one.
+// signatureLife is the maximum age of a signature: the service rejects a request with an older one.
 const signatureLife = 15 * time.Minute
 
-// Standstill is whether a process stands still. The zero value is a process that does not. It is
-// safe for concurrent use.
+// Standstill suspends and resumes a process. The zero value is a process that is not suspended. It
+// is safe for concurrent use.
 type Standstill struct {
 	mu sync.Mutex
-	// over is closed when the process continues. It is nil while the process does not stand still.
+	// over is closed when the process continues. It is nil while the process is not suspended.
 	over chan struct{}
 }
 
-// Begin lets the process stand still until End, unless it does already.
+// Begin suspends the process until End, unless it is suspended already.
 func (s *Standstill) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Standstill) Begin() {
 	}
 }
 
-// End lets the process continue, if it stands still.
+// End resumes the process, if it is suspended.
 func (s *Standstill) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Standstill) End() {
 	}
 }
 
-// Wait returns when the process does not stand still.
+// Wait waits while the process is suspended.
 func (s *Standstill) Wait() {
 	for {
 		s.mu.Lock()
@@ -58,27 +58,27 @@ func (s *Standstill) Wait() {
 	}
 }
 
-// Connection is an http.RoundTripper that sends the requests of a process. While the process stands
-// still, neither are requests sent nor responses received, whatever their contexts are. It is safe
-// for concurrent use.
+// Connection is an http.RoundTripper that sends the requests of a process. While the process is
+// suspended, no requests are sent and no responses are received, even if their contexts end. It is
+// safe for concurrent use.
 type Connection struct {
 	inner  aws.HTTPClient
 	still  *Standstill
 	killed atomic.Bool
 }
 
-// NewConnection returns the connection of a process that sends its requests by another client.
+// NewConnection returns the connection of a process. It sends requests with inner.
 func NewConnection(inner aws.HTTPClient, still *Standstill) *Connection {
 	return &Connection{inner: inner, still: still}
 }
 
-// Kill lets every request fail from now on, also those that wait for a response.
+// Kill makes every request fail from now on, including the ones that wait for a response.
 func (c *Connection) Kill() { c.killed.Store(true) }
 
 // Killed reports whether Kill was called.
 func (c *Connection) Killed() bool { return c.killed.Load() }
 
-// RoundTrip sends a request when the process does not stand still, and returns the response. It
+// RoundTrip sends a request as soon as the process is not suspended, and returns the response. It
 // returns an error if the process was killed, or if the signature expired before the request was
 // sent.
 func (c *Connection) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -93,7 +93,7 @@ func (c *Connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.inner.Do(r)
 	c.still.Wait()
 	if err == nil && c.Killed() {
-		_ = response.Body.Close() // nobody reads it
+		_ = response.Body.Close() // it is not read
 		return nil, ErrKilled
 	}
 	return response, err

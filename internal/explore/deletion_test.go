@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// A deletion is killed before its n-th request, for every n. For every reader either all or none of
-// the events are deleted, and the next deletion finishes the first.
+// A deletion is killed before its n-th request, for every n. Every reader sees either all events as
+// deleted or no event, and the next deletion completes the first one.
 func TestDeletionKilledAtEveryRequest(t *testing.T) {
 	for n, finished := 0, false; !finished; n++ {
 		inWorld(t, func(w *world) {
@@ -93,7 +93,8 @@ func TestStaleWriterConflictsWithTombstones(t *testing.T) {
 	}
 }
 
-// The same after the tombstones have expired, by a writer that was paused or idle.
+// A writer that was paused or idle until the tombstones had expired gets a conflict, although its
+// number is free.
 func TestPausedWriterStopsAfterTheTombstonesHaveExpired(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -127,9 +128,9 @@ func TestWriterJustInsideTheWindowConflictsWithTombstones(t *testing.T) {
 	})
 }
 
-// The service never processes a part of any batch. The deletion ends with an error, what it deleted
-// stays deleted, and it can be repeated.
-func TestLeftOversForEver(t *testing.T) {
+// The service never processes a part of any batch. The deletion ends with an error. The events that
+// it has deleted stay deleted, and it can be repeated.
+func TestDeletion_BatchesNeverProcessed(t *testing.T) {
 	testsize.NeedsLong(t, "it sends thousands of requests")
 	testsize.NoRace(t, "it does one thing after the other")
 	inWorld(t, func(w *world) {
@@ -186,7 +187,7 @@ func TestLeftOversForEver(t *testing.T) {
 
 // A deletion has read the low mark, and is about to check whether all members of the atomic write
 // that it cuts exist. Another deletion removes the first of them. The rest must stay.
-func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
+func TestDeletion_MembersDeletedMeanwhile(t *testing.T) {
 	t.Run("in a native journal", func(t *testing.T) {
 		membersAreDeletedMeanwhile(t, dynajournal.TableOptions{}, deleteFirst)
 	})
@@ -237,7 +238,7 @@ func membersAreDeletedMeanwhile(
 // A dead atomic write lacks a member. A deletion that cuts it after that member, and a second one
 // that cuts the rest, must not record that it was whole: the remaining members would become
 // visible.
-func TestDeletionIntoAnIncompleteAtomicWriteShowsNothingOfIt(t *testing.T) {
+func TestDeletion_CutsIncompleteAtomicWrite(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
@@ -282,7 +283,7 @@ func TestHighestNumberOfASharedJournalStaysTaken(t *testing.T) {
 }
 
 // A deletion in a shared journal puts a seal at the highest number, after a recovery has read the
-// low mark. The recovery must report what is deleted, not only that there is no event.
+// low mark. The recovery must report the deleted numbers, not only that there is no event.
 func TestRecoveryMeetsTheSealOfADeletion(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		reader, writer := w.journal("reader"), w.journal("writer")
@@ -305,9 +306,10 @@ func TestRecoveryMeetsTheSealOfADeletion(t *testing.T) {
 	})
 }
 
-// A recovery reads the low mark a second time beside the marks, which are answered later, after a
-// deletion. It must report what is deleted: a caller without a snapshot lacks these events.
-func TestRecoveryReportsADeletionThatOnlyTheFirstAnswerShows(t *testing.T) {
+// A recovery reads the low mark a second time together with the marks, and gets that answer later,
+// after a deletion. It must report the deleted numbers: a caller without a snapshot lacks these
+// events.
+func TestRecovery_DeletionDuringMarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		reader, writer := w.journal("reader"), w.journal("writer")
 		r := w.recovered(writer)

@@ -18,7 +18,7 @@ type value struct {
 
 type item map[string]value
 
-// body holds the bodies of the operations of a journal.
+// body has the fields of the bodies of all operations of a journal.
 type body struct {
 	Item, Key                 item
 	ConditionExpression       string
@@ -80,11 +80,11 @@ func describe(message *http.Request, content []byte) (operation, label string) {
 	return operation, strings.TrimSpace(operation + " " + label)
 }
 
-// longestNumber is the most digits of a sequence number. The key of a snapshot's part has more, and
-// some of them are random.
+// longestNumber is the maximum number of digits of a sequence number. The key of a snapshot's part
+// has more digits, some of which are random.
 const longestNumber = 20
 
-// key formats the item's key. In that of a snapshot seq takes the place of num.
+// key formats the item's key. The key of a snapshot has seq instead of num.
 func (i item) key() string {
 	number := cmp.Or(i["num"].N, i["seq"].N)
 	if len(number) > longestNumber {
@@ -93,7 +93,7 @@ func (i item) key() string {
 	return i["par"].S + "/" + number
 }
 
-// kind returns the kind of an item by its shape.
+// kind returns the kind of an item, which follows from its attributes.
 func (i item) kind() string {
 	switch {
 	case i["num"].N == "":
@@ -110,7 +110,7 @@ func (i item) kind() string {
 	return "mark " + i["seq"].N
 }
 
-// batchLabel lists what a batch reads or writes.
+// batchLabel lists the items that a batch reads or writes.
 func batchLabel(tables map[string]json.RawMessage) string {
 	var all []string
 	for _, raw := range tables {

@@ -18,9 +18,9 @@ import (
 )
 
 // Purges of earlier versions left a low mark that expires, after the tombstones had expired. These
-// tests put what such a purge has left.
+// tests store the items that such a purge has left.
 
-// earlier are the keys of the journal.
+// earlier has the keys of the journal.
 var earlier = layout.Keys{Journal: dynajournal.DefaultJournalName, Shards: 1}
 
 // put stores an item, bypassing the journal.
@@ -41,7 +41,7 @@ func (w *world) putExpiring(item layout.Attributes) {
 	w.put(item)
 }
 
-// putEarlierPurge puts what a purge by an earlier version has left of n events.
+// putEarlierPurge stores the items that a purge of n events by an earlier version has left.
 func (w *world) putEarlierPurge(n int64) {
 	w.Helper()
 	w.putExpiring(earlier.EncodeLowMark(pid, layout.LowMark{Seq: n + 2, Removed: n + 2}, nil))
@@ -53,7 +53,7 @@ func (w *world) putEarlierPurge(n int64) {
 	}
 }
 
-// A recovery keeps the low mark of such a purge: the numbers never begin again.
+// A recovery makes the low mark of such a purge permanent, so the numbers never start again.
 func TestLowMarkOfAnEarlierPurgeIsKept(t *testing.T) {
 	for _, opts := range []dynajournal.RecoverOptions{{}, {Latest: true}} {
 		inWorld(t, func(w *world) {
@@ -72,7 +72,7 @@ func TestLowMarkOfAnEarlierPurgeIsKept(t *testing.T) {
 	}
 }
 
-// A copy keeps it, too, before it is refused.
+// A copy also makes that low mark permanent.
 func TestCopyOverAnEarlierPurge(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -86,7 +86,8 @@ func TestCopyOverAnEarlierPurge(t *testing.T) {
 	})
 }
 
-// The low mark vanishes before a recovery has kept it: the recovery finds nothing, and begins at 1.
+// The low mark vanishes before a slow recovery has made it permanent. Another recovery then finds
+// nothing, and starts at 1. The slow one must return its event.
 func TestLowMarkOfAnEarlierPurgeThatVanishes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, other := w.journal("slow"), w.journal("other")
@@ -107,8 +108,9 @@ func TestLowMarkOfAnEarlierPurgeThatVanishes(t *testing.T) {
 	})
 }
 
-// Tombstones of which the low mark has vanished keep their numbers: the recovery that finds one
-// seals it. A recovery after the tombstone has expired continues at the same number.
+// The numbers of tombstones stay taken after their low mark has expired: a recovery that finds a
+// tombstone seals its number. A recovery after the tombstone has expired continues at the same
+// number.
 func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
 	for _, vanishes := range []bool{false, true} {
 		inWorld(t, func(w *world) {
@@ -143,19 +145,19 @@ func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
 	}
 }
 
-// A program of an earlier version that stays open during the upgrade puts low marks as it always
-// did: it read the header before. The next tests show what that damages, and docs/operations.md
-// says it.
+// A program of an earlier version that stays open during the upgrade still puts low marks in the
+// old form, because it read the header before. The next tests show the damage, which
+// docs/operations.md describes.
 
-// putEarlierDeletion puts what a deletion by an earlier version up to a number puts, if only the
-// event at that number is not deleted yet.
+// putEarlierDeletion stores the items of a deletion by an earlier version up to a number, if only
+// the event at that number was not yet deleted.
 func (w *world) putEarlierDeletion(to int64) {
 	w.Helper()
 	w.put(earlier.EncodeLowMark(pid, layout.LowMark{Seq: to + 1, Removed: to + 1}, nil))
 	w.putExpiring(earlier.EncodeSeal(pid, to))
 }
 
-// Its deletion forgets which numbers a purge has taken.
+// A deletion by an earlier version removes the last purged number from the low mark.
 func TestDeletionByAnEarlierVersionForgetsThePurge(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -173,8 +175,8 @@ func TestDeletionByAnEarlierVersionForgetsThePurge(t *testing.T) {
 	})
 }
 
-// It forgets which snapshot the journal needs, too: a recovery from an older one lacks events, and
-// nobody notices.
+// Such a deletion also removes the snapshot that the journal needs from the low mark: a recovery
+// from an older snapshot lacks events, without an error.
 func TestDeletionByAnEarlierVersionForgetsTheSnapshot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -196,9 +198,9 @@ func TestDeletionByAnEarlierVersionForgetsTheSnapshot(t *testing.T) {
 	})
 }
 
-// All that its purge leaves expires. If no program of this version recovers the id before, its
-// numbers begin again.
-func TestPurgeByAnEarlierVersionLetsNumbersBeginAgain(t *testing.T) {
+// All items that a purge by an earlier version leaves expire. If no program of this version
+// recovers the id before that, its numbers start again.
+func TestEarlierVersion_PurgeLetsNumbersStartAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
 		w.append(w.recovered(j), "1", "2")
@@ -210,7 +212,7 @@ func TestPurgeByAnEarlierVersionLetsNumbersBeginAgain(t *testing.T) {
 	})
 }
 
-// wantLife checks the low mark, and the highest number that a purge has taken.
+// wantLife checks the low mark, and the last purged number.
 func (w *world) wantLife(j *dynajournal.Journal, low, purged int64) {
 	w.Helper()
 	marks, err := core.Of(j).Store.LowMark(w.Context(), &dynamo.Meter{}, pid)

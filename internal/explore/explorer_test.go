@@ -40,7 +40,7 @@ var (
 type scenario struct {
 	name     string
 	programs [][]string
-	// base is how many numbers are used before.
+	// base is how many numbers are used before the programs start.
 	base int64
 }
 
@@ -69,7 +69,7 @@ var scenarios = []scenario{
 const (
 	// maxLives limits how often a writer recovers after a conflict.
 	maxLives = 3
-	// maxLate limits how many delayed requests there are.
+	// maxLate limits the number of delayed requests.
 	maxLate = 2
 )
 
@@ -103,7 +103,7 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// latestWriters names the runs in which every other life of a writer recovers without a replay.
+// latestWriters names the runs in which every second life of a writer recovers without a replay.
 const latestWriters = "with writers of the latest event"
 
 // explorer runs one scenario many times.
@@ -116,13 +116,12 @@ type explorer struct {
 	journals []*dynajournal.Journal
 	auditor  *dynajournal.Journal
 
-	// late is set when the given time is over.
+	// late is set when *exploreFor is over.
 	late *atomic.Bool
 
 	// diverged counts the schedules that could not be repeated.
 	runs, steps, diverged int
-	// visited maps each point that was reached to the smallest number of deviations it was reached
-	// by.
+	// visited maps each reached point to the smallest number of deviations that led to it.
 	visited map[[sha256.Size]byte]int
 }
 
@@ -136,7 +135,8 @@ func newExplorer(w *world, s scenario, late *atomic.Bool) *explorer {
 
 func process(i int) string { return fmt.Sprint("p", i) }
 
-// over reports whether to stop: after the given time, or else after that many schedules.
+// over reports whether to stop: after *exploreFor if it is set, and otherwise after short
+// schedules.
 func (x *explorer) over(short int) bool {
 	if *exploreFor > 0 {
 		return x.late.Load()
@@ -237,8 +237,8 @@ type run struct {
 }
 
 // run runs one schedule. choose selects one of n actions at each step; 0 is the action without a
-// deviation. From step from on, the run ends at a point that was reached before with no more
-// deviations than used.
+// deviation. From step from on, the run ends at a point that an earlier run has reached with at
+// most used deviations.
 func (x *explorer) run(choose func(step, n int) int, from, used int) {
 	x.runs++
 	r := &run{
@@ -314,7 +314,7 @@ func (r *run) serve(process string) {
 	}
 }
 
-// noted calls carry with a request, and records what was written. It returns the response's
+// noted calls carry with a request, and records the write in the ledger. It returns the response's
 // description.
 func (r *run) noted(request *explore.Request, carry func(*explore.Request) (int, []byte)) string {
 	status, answer := carry(request)
@@ -406,7 +406,7 @@ func (r *run) crash(name string) {
 	r.crashed[name] = true
 }
 
-// told adds a result to the history of a process.
+// told adds the result of a request to the history of its process.
 func (r *run) told(p *explore.Request, fault, response string) {
 	var i int
 	if _, err := fmt.Sscanf(p.Process, "p%d", &i); err != nil {
@@ -483,7 +483,7 @@ func (r *run) end() {
 	}
 }
 
-// expire lets everything expire that has an expiry.
+// expire advances the time until all items with an expiry have expired.
 func (r *run) expire() {
 	r.pass(afterExpiry)
 	r.ledger.Expired(time.Now())
@@ -525,7 +525,7 @@ func (r *run) program(i int) {
 	}
 	lives := maxLives
 	if slices.Contains(r.programs[i], "P") {
-		lives++ // a purge ends a life, too
+		lives++ // a purge also ends a life
 	}
 	for life := range lives {
 		opts := dynajournal.RecoverOptions{Latest: r.latest && (i+life)%2 == 1}
@@ -559,8 +559,8 @@ func size(step string) int64 {
 // errPurged ends a life whose id was purged.
 var errPurged = errors.New("purged")
 
-// upTo returns the events up to the last one that a writer knows. As everything below is closed,
-// they are the same whenever they are read.
+// upTo returns the events up to the last one that a writer knows. All numbers up to it are closed,
+// so the result does not depend on the time of the read.
 func (r *run) upTo(j *dynajournal.Journal, w *dynajournal.Writer) ([]explore.Event, error) {
 	ctx := context.WithoutCancel(r.Context())
 	last, err := w.Last(ctx)

@@ -65,7 +65,7 @@ func InjectAll(engine *embedded.Engine, faults []embedded.Fault) (remove func(),
 }
 
 // Injected returns the faults that requests of an engine have had, in the engine's notation,
-// without how often and how probably they were to occur.
+// without their limits and probabilities.
 func Injected(engine *embedded.Engine) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, i := range engine.Injected() {

@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// crowd holds many entities that write at the same time, by one journal in the process "writer".
+// crowd has many entities that write at the same time, with one journal in the process "writer".
 type crowd struct {
 	*world
 
@@ -128,8 +128,8 @@ func (c *crowd) rest() {
 	}
 }
 
-// wantAll checks that every append succeeded, except those of the writers in except, which failed
-// with these errors. Acknowledged events must be stored, exactly once.
+// wantAll checks that every append succeeded, except the appends of the writers in except, which
+// failed with these errors. Acknowledged events must be stored, exactly once.
 func (c *crowd) wantAll(except map[int]error) {
 	c.Helper()
 	c.rest()
@@ -179,7 +179,7 @@ func TestWritesAreGatheredWhileRequestsAreInFlight(t *testing.T) {
 	})
 }
 
-// A full request does not wait, whatever is in flight.
+// A full request does not wait for requests in flight.
 func TestWholeRequestGoesAtOnce(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, dynamo.Busy+25+3)
@@ -193,8 +193,8 @@ func TestWholeRequestGoesAtOnce(t *testing.T) {
 	})
 }
 
-// Members of one atomic write are sent together whatever is in flight. Those of a large one are
-// sent in several requests in parallel.
+// Members of one atomic write are sent together, without waiting for requests in flight. The
+// members of a large one are sent in several requests in parallel.
 func TestLargeAtomicWriteGoesAtOnce(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, dynamo.Busy+1)
@@ -211,8 +211,9 @@ func TestLargeAtomicWriteGoesAtOnce(t *testing.T) {
 	})
 }
 
-// A request that is being retried delays no other: a pause is no request in flight.
-func TestPausesKeepNobodyWaiting(t *testing.T) {
+// A request that is being retried delays no other request: during the pause it does not count as in
+// flight.
+func TestGroupCommit_PauseDelaysNoOther(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.BackoffBase, w.config.BackoffCap = time.Second, time.Second
 		c := crowded(w, dynamo.Busy+1)
@@ -265,7 +266,7 @@ func TestSharedRequestThatIsLost(t *testing.T) {
 }
 
 // Every response to the shared request is lost. The outcome is unknown for each of its writers, and
-// only for these.
+// only for them.
 func TestSharedRequestWhoseOutcomeStaysUnknown(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.Retries = -1
@@ -373,7 +374,7 @@ func TestErrorOfOneStatement(t *testing.T) {
 	}
 }
 
-// A statement that stays throttled is tried until its time is over, as a PutItem is.
+// A statement that stays throttled is retried until its time is over, like a PutItem.
 func TestThrottledStatementIsTriedUntilItsTimeIsOver(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.Retries, w.config.OperationTimeout = 3, 10*time.Second
@@ -588,7 +589,7 @@ func TestCancelWhileTheSharedRequestIsInFlight(t *testing.T) {
 	})
 }
 
-// Many writers whose calls all end early leave nothing behind.
+// After many writers whose calls all end early, nothing is left.
 func TestManyCancelledWritersLeaveNothingBehind(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.MaxConnections = 3

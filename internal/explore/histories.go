@@ -17,16 +17,16 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// seedFlag is rapid's flag for the seed of what it draws.
+// seedFlag is the name of rapid's flag for its seed.
 const seedFlag = "rapid.seed"
 
 // collecting is the garbage collection target: little memory is live.
 const collecting = 400
 
 // RunHistories draws histories and runs each in a bubble of its own, until one fails, or until over
-// reports, of the time since when they run, that enough were run. run returns why a history fails.
-// The first seed is rapid's flag, or a random one if the flag is 0. It is printed: with it the same
-// histories are run again. The last seed is returned.
+// reports that enough time has passed since the start. run returns the error of a history that
+// fails. The first seed is rapid's flag, or a random one if the flag is 0. It is printed, because
+// with it the same histories are run again. RunHistories returns the last seed.
 func RunHistories[H any](
 	t *testing.T, over func(began time.Time) bool, draw func(*rapid.T) H, run func(*testing.T, H) error,
 ) uint64 {
@@ -65,8 +65,9 @@ func RunHistories[H any](
 	}
 }
 
-// PickRequest returns a random request to be served next, and whether it is one that the network
-// has kept. Those of processes that are stopped stay. It returns nil if there is none.
+// PickRequest picks a random request to be served next, and reports whether it is a late one. It
+// does not pick pending requests of stopped processes. It returns nil if there is no request to
+// pick.
 func PickRequest(n *Network, random *rand.Rand, stopped func(process string) bool) (r *Request, kept bool) {
 	pending := slices.DeleteFunc(n.Pending(), func(r *Request) bool { return stopped(r.Process) })
 	if late := n.Late(); len(late) > 0 && (len(pending) == 0 || random.IntN(oneIsLate) == 0) {
@@ -78,11 +79,11 @@ func PickRequest(n *Network, random *rand.Rand, stopped func(process string) boo
 	return pending[random.IntN(len(pending))], false
 }
 
-// oneIsLate is of how many requests one is picked from those that the network has kept.
+// oneIsLate is how many picks have, on average, one late request.
 const oneIsLate = 20
 
 // InjectFault serves a request with a fault of the engine. If the engine performs the request
-// later, it returns when, and the zero time otherwise.
+// later, InjectFault returns that time, and otherwise the zero time.
 func InjectFault(n *Network, engine *embedded.Engine, r *Request, f embedded.Fault) (due time.Time, err error) {
 	f.Times = 1
 	remove, err := engine.Inject(f)
@@ -102,7 +103,7 @@ func InjectFault(n *Network, engine *embedded.Engine, r *Request, f embedded.Fau
 	return due, nil
 }
 
-// Roll returns a number from 0 to 999 that follows from a seed, a request, and how often it was
+// Roll returns a number from 0 to 999 that is a hash of a seed, a request, and how often it was
 // sent.
 func Roll(seed uint64, r *Request, sent int) int {
 	hash := fnv.New64a()
@@ -110,9 +111,9 @@ func Roll(seed uint64, r *Request, sent int) int {
 	return int(hash.Sum64() >> 8 % 1000) //nolint:mnd // below 1000
 }
 
-// PickFault returns the one of RequestFaults that a roll gives a request, nil if it is none, and
-// what is left of the roll then. rates are how many of 1000 requests get each of them. A fault that
-// lasts longer than the request is left out unless lasting is set.
+// PickFault returns the fault in RequestFaults that a roll selects for a request, or nil, and the
+// rest of the roll. rates has the number of requests in 1000 that get each fault. A fault that
+// lasts longer than the request is skipped unless lasting is set.
 func PickFault(roll int, operation string, rates []int, lasting bool) (*embedded.Fault, int) {
 	for i := range RequestFaults {
 		f := &RequestFaults[i]

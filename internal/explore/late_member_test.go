@@ -11,10 +11,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// A reader has left out a batch that lacks a member. The member is stored, the next event is
-// acknowledged, and only then does the reader read the page with that event: it must not hand it
-// out without the batch.
-func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
+// A reader has left out a batch that lacks a member. Then the member is stored, and the next event
+// is acknowledged. Only then does the reader read the page with that event: it must not return the
+// event without the batch.
+func TestReader_BatchCompletedDuringRead(t *testing.T) {
 	for kind, tables := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		for _, missing := range []string{"0/97", "0/98"} {
 			for _, deletes := range []bool{false, true} {
@@ -56,7 +56,7 @@ func (w *world) becomesWhole(missing string, deletes bool) {
 }
 
 // deliverAllBut delivers all requests of a process except the one whose label begins with a text,
-// and returns that.
+// and returns that request.
 func (w *world) deliverAllBut(process, label string) *explore.Request {
 	w.Helper()
 	for {

@@ -11,9 +11,9 @@ import (
 )
 
 // A dead writer's batch lacks a member that is still in flight. Another writer recovers and writes.
-// Either the member arrives first, and every reader sees the batch, or the seal does, and no reader
-// sees it.
-func TestOnlyOneOfASealAndALatePutIsStored(t *testing.T) {
+// Either the member arrives first, and every reader sees the batch, or the seal arrives first, and
+// no reader sees the batch.
+func TestLatePut_SealOrEvent(t *testing.T) {
 	for _, late := range []string{"before the recovery reads", "before the seal", "after the seal", "after the next event"} {
 		t.Run(late, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -186,7 +186,7 @@ func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 	}
 }
 
-// An event is stored, and its high mark was lost: the recovery puts the mark before its writer
+// An event is stored, but its high mark was lost: the recovery puts the mark before its writer
 // writes.
 func TestRecoveryPutsTheHighMarkThatIsMissing(t *testing.T) {
 	inWorld(t, func(w *world) {

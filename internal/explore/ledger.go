@@ -13,13 +13,14 @@ import (
 	"time"
 )
 
-// Event is a number with the text of the event stored there.
+// Event is a sequence number with the text of the event at that number.
 type Event struct {
 	Number int64
 	Text   string
 }
 
-// Acknowledged is an event, with the events that its writer knew when it wrote it.
+// Acknowledged is an acknowledged event, with the events that its writer knew when it wrote the
+// event.
 type Acknowledged struct {
 	Event
 	knew []Event
@@ -27,8 +28,8 @@ type Acknowledged struct {
 }
 
 // Ledger is the expected state of one persistence id of a journal with the default name. It learns
-// from the writes that succeeded and from the results of the writers. It judges only by the rules
-// of the protocol, with all knowledge, and shares no code with the journal. It is safe for
+// from the writes that succeeded and from the results of the writers. It checks only the rules of
+// the protocol, with complete knowledge, and shares no code with the journal. It is safe for
 // concurrent use.
 type Ledger struct {
 	pid string
@@ -41,22 +42,24 @@ type Ledger struct {
 	// life counts how often the low mark vanished, after which numbers are used again.
 	life  int
 	acked []Acknowledged
-	// closed is what recoveries knew: nothing new may appear up to the last event of any.
+	// closed has the events that each recovery knew. No new event may appear up to the last of
+	// them.
 	closed [][]Event
-	// buried are the events that were put below the low mark. Members of dead batches may be, but
-	// not acknowledged events.
+	// buried has the events that were put below the low mark. They may be members of dead batches,
+	// but not acknowledged events.
 	buried map[Event]bool
-	// refused are the texts of events that must never be visible, because they were reported as not
+	// refused has the texts of events that must never be visible, because they were reported as not
 	// written.
 	refused map[string]bool
-	// seen are the visible events, ever all events that were visible at any time.
-	seen     []Event
+	// seen has the events that were visible in the last check.
+	seen []Event
+	// ever has all events that were visible at any time.
 	ever     map[Event]bool
 	problems []string
 }
 
-// slot is what is stored at a number: a member of the batch start to last (start = last is a
-// single event) with its text, or a seal or tombstone.
+// slot is the item at a number: a member of the batch start to last (start = last is a single
+// event) with its text, or a seal or tombstone.
 type slot struct {
 	closed  bool
 	expires int64
@@ -70,13 +73,13 @@ type batch struct {
 	start, last int64
 }
 
-// lowMark is a low mark as Go reads it: `low`, if that is above the value a JVM reads.
+// lowMark is a low mark as Go reads it: `low`, if that is above `seq`, which a JVM reads.
 type lowMark struct {
 	seq int64
-	// purged is the highest number that a purge has taken.
+	// purged is the highest purged number.
 	purged int64
 	cut    batch
-	// jvm reports that a JVM has put it.
+	// jvm reports whether a JVM has put it.
 	jvm bool
 }
 
@@ -135,7 +138,7 @@ func (l *Ledger) Wrote(body, answer []byte) error {
 	return nil
 }
 
-// Stored records what is stored at a key of the journal's table: an item, or null.
+// Stored records the item at a key of the journal's table, or null if there is none.
 func (l *Ledger) Stored(key, item []byte) error {
 	var k, i storedItem
 	if err := errors.Join(json.Unmarshal(key, &k), json.Unmarshal(item, &i)); err != nil {
@@ -157,9 +160,9 @@ func (l *Ledger) Stored(key, item []byte) error {
 	return nil
 }
 
-// Replace records that a JVM is about to put an event at a number, whatever is stored there. The
-// JVM may not know of an event that was not acknowledged: that event, with its whole atomic write,
-// is no longer visible.
+// Replace records that a JVM is about to put an event at a number, unconditionally. The JVM may not
+// know of an event that was not acknowledged: that event, with its whole atomic write, is no longer
+// visible.
 func (l *Ledger) Replace(number int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +174,7 @@ func (l *Ledger) Replace(number int64) {
 	l.seen = slices.DeleteFunc(l.seen, func(e Event) bool { return old.start <= e.Number && e.Number <= old.last })
 }
 
-// number returns the sequence number of a key. It reports false unless it is that of an event of
+// number returns the sequence number of a key. It reports false unless the key is of an event of
 // this persistence id.
 func (l *Ledger) number(key storedItem) (int64, bool) {
 	partition, ok := strings.CutPrefix(key["par"].S, "journal-P-"+l.pid+"-")
@@ -182,7 +185,7 @@ func (l *Ledger) number(key storedItem) (int64, bool) {
 	return p*100 + key.number("num"), err == nil
 }
 
-// shard returns the shard of a key. It reports false unless it is that of a low mark of this
+// shard returns the shard of a key. It reports false unless the key is of a low mark of this
 // persistence id.
 func (l *Ledger) shard(key storedItem) (string, bool) {
 	return strings.CutPrefix(key["par"].S, "journal-SL-"+l.pid+"-")
@@ -209,8 +212,8 @@ func (l *Ledger) put(i storedItem) {
 	}
 }
 
-// counts reports whether a low mark counts, and not another one. Of two equally high ones the one
-// counts that a JVM has not put: it names the cut batch.
+// counts reports whether a low mark counts instead of another one: the higher one counts. If both
+// are equally high, the one that no JVM has put counts, because it names the cut batch.
 func (low lowMark) counts(other lowMark) bool {
 	if low.seq == other.seq && low.jvm != other.jvm {
 		return other.jvm
@@ -281,7 +284,7 @@ func (l *Ledger) remove(key storedItem) {
 	}
 }
 
-// Expired removes the tombstones that have expired, as time to live does. No low mark expires.
+// Expired removes the expired tombstones, like DynamoDB's time to live. Low marks do not expire.
 func (l *Ledger) Expired(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -290,7 +293,7 @@ func (l *Ledger) Expired(now time.Time) {
 }
 
 // lowVanished decides which of the remaining low marks counts. If it is lower than before, another
-// life begins, in which nothing of the old one may be visible.
+// life begins, in which no event of the old life may be visible.
 func (l *Ledger) lowVanished() {
 	before := l.low
 	l.low = lowMark{}
@@ -316,7 +319,7 @@ func (l *Ledger) lowVanished() {
 	}
 }
 
-// Life counts the lives of the persistence id whose numbers begin again: a new one begins when an
+// Life returns how often the numbers of the persistence id have started again: they do when an
 // erasure has removed the low mark.
 func (l *Ledger) Life() int {
 	l.mu.Lock()
@@ -337,7 +340,7 @@ func (l *Ledger) problem(format string, args ...any) {
 }
 
 // Visible returns the events that every reader must see: the members of whole batches from the low
-// mark on. Members below it count as stored if the low mark names this batch as cut.
+// mark on. Members below the low mark count as stored if the low mark names their batch as cut.
 func (l *Ledger) Visible() []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -413,7 +416,7 @@ type ReadStart struct {
 	life int
 }
 
-// Begin is called when a read begins.
+// Begin returns the state for a read that begins now.
 func (l *Ledger) Begin() ReadStart {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -440,7 +443,7 @@ func (l *Ledger) Refuse(texts []string) {
 	}
 }
 
-// Check returns an error if anything is wrong.
+// Check checks the visible events. It returns an error with all problems that were found so far.
 func (l *Ledger) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -491,8 +494,9 @@ func (l *Ledger) checkAcknowledged(a Acknowledged, visible []Event, there map[Ev
 	}
 }
 
-// Recovered judges a recovery. It was handed some events, and knows these and others before them,
-// which together must be all there ever are up to the last of them.
+// Recovered checks a recovery. began is the state at its start. handed has the events that it
+// returned. knows also has the events before them: up to the last of these there must never be
+// other events.
 func (l *Ledger) Recovered(began ReadStart, handed, knows []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -509,8 +513,8 @@ func (l *Ledger) Recovered(began ReadStart, handed, knows []Event) {
 	}
 }
 
-// Read judges the events that a reader received from a number on: all that were acknowledged when
-// it began and are not deleted, without a gap, each once, in order.
+// Read checks the events that a reader received from a number on. It must have received all events
+// that were acknowledged when it began and are not deleted, without a gap, each once, in order.
 func (l *Ledger) Read(from int64, began ReadStart, got []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -569,7 +573,7 @@ func (l *Ledger) Digest() string {
 	return b.String()
 }
 
-// Items returns at how many numbers something is stored.
+// Items returns the number of sequence numbers at which an item is stored.
 func (l *Ledger) Items() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,7 +35,7 @@ func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
 	})
 }
 
-// A history is copied whose first number is closed, so that no event is there that lists the id.
+// A copied history whose first number is closed has no event that lists the id.
 func TestCopyWhoseFirstNumberIsClosedIsListed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")

@@ -61,7 +61,7 @@ func TestPutThatWasLostIsSentAgain(t *testing.T) {
 
 // The first attempt is delayed, and the second succeeds. The first must do nothing when it arrives,
 // even if the event was deleted in between.
-func TestFirstTryThatLandsLateDoesNothing(t *testing.T) {
+func TestLatePut_AfterRetrySucceeded(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
 		r := w.recovered(j)
@@ -109,7 +109,7 @@ func TestUnknownOutcomeEndsTheWriterAndIsKnownAfterRecovery(t *testing.T) {
 }
 
 // Throttling for ten seconds must not lose, duplicate or reorder anything: the writer stays usable.
-func TestThrottlingForTenSecondsThenFine(t *testing.T) {
+func TestThrottling_TenSeconds(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
 		r := w.recovered(j)
@@ -120,7 +120,7 @@ func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 				if err := appendTo(w.Context(), r, "1", "2"); !errors.Is(err, dynajournal.ErrThrottled) {
 					return failed, err
 				}
-				time.Sleep(time.Second) // in the bubble, as a caller that is throttled
+				time.Sleep(time.Second) // in the bubble, like a throttled caller
 			}
 		})
 		for time.Now().Before(until) {
@@ -140,10 +140,9 @@ func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 }
 
 // The first attempt of a put is applied, and its response lost. Before the second attempt the event
-// is read and deleted. What the second attempt finds does not show that. The writer must not report
-// that the event was never stored, least of all if other members of its atomic write are still
-// stored.
-func TestPutWhoseEventWasDeletedSinceIsUnknown(t *testing.T) {
+// is read and deleted, which the second attempt can't see. The writer must not report that the
+// event was never stored, especially if other members of its atomic write are still stored.
+func TestLostAnswer_EventDeletedBeforeRetry(t *testing.T) {
 	for name, events := range map[string][]string{"alone": {"1"}, "in a batch": {"1", "2", "3"}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

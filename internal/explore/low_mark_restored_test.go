@@ -12,9 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Somebody restores the low mark of a persistence id from a backup, and no other item.
+// An operator restores only the low mark of a persistence id from a backup, and no other item.
 
-// lowMark returns the item of the low mark. It is nil if there is none.
+// lowMark returns the item of the low mark, or nil.
 func (w *world) lowMark() layout.Attributes {
 	w.Helper()
 	out, err := dynamodb.NewFromConfig(w.engine.AWSConfig()).GetItem(w.Context(), &dynamodb.GetItemInput{
@@ -27,7 +27,7 @@ func (w *world) lowMark() layout.Attributes {
 	return out.Item
 }
 
-// restoreLowMark puts a low mark in the place of the present one.
+// restoreLowMark replaces the low mark.
 func (w *world) restoreLowMark(item layout.Attributes) {
 	w.Helper()
 	if item == nil {
@@ -37,10 +37,10 @@ func (w *world) restoreLowMark(item layout.Attributes) {
 	w.put(item)
 }
 
-// An older low mark hides nothing and shows nothing that was deleted. While the tombstones are
-// there, the persistence id continues where it was. After they have expired, an event above the
-// missing numbers makes each recovery fail, and verify reports them. Only if no event is left does
-// nothing show that the mark is too old: numbers begin again after it.
+// An older low mark hides no event, and no deleted event reappears. While the tombstones exist, the
+// persistence id continues where it was. After they have expired, an event above the missing
+// numbers makes each recovery fail, and verify reports the missing numbers. Only if no event is
+// left is the mark not known to be too old: numbers start again after it.
 func TestLowMarkRestoredAlone(t *testing.T) {
 	type step func(*world, *dynajournal.Journal)
 	fill := func(n int) step {
@@ -58,9 +58,9 @@ func TestLowMarkRestoredAlone(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		before, after []step // the backup is made between them
-		visible       int    // events that are there at the end
+		visible       int    // events at the end
 		next          int64  // the next number of the persistence id
-		again         int64  // where the numbers begin again; 0 if recoveries fail instead
+		again         int64  // where the numbers start again; 0 if recoveries fail instead
 	}{
 		{"a deletion is lost", []step{fill(6)}, []step{deleteTo(4)}, 2, 7, 0},
 		{"the second of two", []step{fill(6), deleteTo(2)}, []step{deleteTo(4)}, 2, 7, 0},

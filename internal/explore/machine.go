@@ -16,15 +16,15 @@ type Machine struct {
 	fence time.Duration
 
 	mu sync.Mutex
-	// wall and elapsed are the clocks at a time of the service.
+	// at is a time of the service. wall and elapsed are the machine's clocks at that time.
 	at      time.Time
 	wall    time.Time
 	elapsed time.Duration
-	// drift is how much faster than the service's clock both are, as a fraction.
+	// drift is the fraction by which both clocks run faster than the service's clock.
 	drift  float64
 	asleep bool
-	// setBack and woke are the monotonic clock when the wall clock was last set back, and when the
-	// machine woke.
+	// setBack is the monotonic clock when the wall clock was last set back. woke is the monotonic
+	// clock when the machine last woke.
 	setBack, woke time.Duration
 }
 

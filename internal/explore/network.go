@@ -18,12 +18,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// ErrReset is what a sender sees of a request that was lost, or whose answer was: it can't tell
-// which.
+// ErrReset is the error that a sender gets if its request, or the answer to it, was lost. The
+// sender can't distinguish the two.
 var ErrReset = errors.New("connection reset by peer")
 
-// Network is between journals and the service. Requests of a process that is held wait for
-// their fate; those of any other process are delivered at once. It is safe for concurrent use.
+// Network connects journals to the service. Requests of a held process wait until the test decides
+// about them. Requests of other processes are delivered at once. It is safe for concurrent use.
 type Network struct {
 	service http.RoundTripper
 	now     func() time.Time
@@ -38,10 +38,10 @@ type Network struct {
 
 // Request is a request that was sent and not yet answered.
 type Request struct {
-	// Process is who sent it, Operation DynamoDB's name of it, Body its body.
+	// Process is the sender. Operation is DynamoDB's name of the operation.
 	Process, Operation string
 	Body               []byte
-	// Label is what it asks for, in one line, the same for the same request of another run.
+	// Label describes the request in one line. It is the same for the same request of another run.
 	Label string
 	// Sent is when it was sent, by the network's clock.
 	Sent time.Time
@@ -58,7 +58,7 @@ func (r *Request) Writes() bool {
 	return r.Operation == "PutItem" || r.Operation == "BatchWriteItem" || r.Operation == "BatchExecuteStatement"
 }
 
-// Changes reports whether a request may change what is stored.
+// Changes reports whether a request may change stored items.
 func (r *Request) Changes() bool {
 	return r.Writes() || r.Operation == "UpdateItem" || r.Operation == "DeleteItem"
 }
@@ -67,28 +67,28 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	// cut is why the body ends before its end, if it does.
+	// cut is the error that cuts off the body, or nil.
 	cut error
 	err error
 }
 
-// NewNetwork makes a network in front of a service, all of whose processes are free.
+// NewNetwork returns a network for a service. It holds no process.
 func NewNetwork(service http.RoundTripper) *Network {
 	return &Network{service: service, now: time.Now, held: map[string]bool{}, crashed: map[string]bool{}}
 }
 
-// SetClock makes the network take the time from now instead of the system. It must come before the
-// first request.
+// SetClock makes the network take the time from now instead of the system. It must be called before
+// the first request.
 func (n *Network) SetClock(now func() time.Time) { n.now = now }
 
-// Serve puts another service behind the network, as after a restart.
+// Serve replaces the service of the network, as after a restart.
 func (n *Network) Serve(service http.RoundTripper) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.service = service
 }
 
-// Client is the HTTP client of a process.
+// Client returns the HTTP client of a process.
 func (n *Network) Client(process string) aws.HTTPClient { return client{n, process} }
 
 type client struct {
@@ -96,8 +96,8 @@ type client struct {
 	process string
 }
 
-// Do sends a request and waits for its fate, or for the end of its context: then the request stays
-// in flight.
+// Do sends a request and waits for its answer. If its context ends first, the request stays in
+// flight.
 func (c client) Do(message *http.Request) (*http.Response, error) {
 	n := c.network
 	r, err := n.send(c.process, message)
@@ -147,7 +147,7 @@ func (n *Network) send(process string, message *http.Request) (*Request, error) 
 	return r, nil
 }
 
-// do lets the service do what a request asks for, whatever becomes of its sender.
+// do lets the service perform a request, even if the context of its sender ends.
 func (n *Network) do(r *Request) answer {
 	return n.doFor(context.WithoutCancel(r.message.Context()), r)
 }
@@ -188,10 +188,10 @@ func (a answer) response(message *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Hold makes the requests of a process wait for their fate from now on.
+// Hold makes the requests of a process wait for the test's decision from now on.
 func (n *Network) Hold(process string) { n.set(n.held, process, true) }
 
-// Free lets the requests of a process pass from now on, and delivers those that wait.
+// Free lets the requests of a process pass from now on, and delivers the ones that wait.
 func (n *Network) Free(process string) {
 	n.set(n.held, process, false)
 	for _, r := range n.Pending() {
@@ -201,8 +201,8 @@ func (n *Network) Free(process string) {
 	}
 }
 
-// Crash ends a process: whatever it has sent stays in flight, nobody waits for the answers, and it
-// sends nothing any more.
+// Crash ends a process: its requests stay in flight, but it no longer waits for the answers, and it
+// sends no more requests.
 func (n *Network) Crash(process string) {
 	n.set(n.crashed, process, true)
 	for _, r := range n.Pending() {
@@ -221,11 +221,10 @@ func (n *Network) set(of map[string]bool, process string, value bool) {
 	of[process] = value
 }
 
-// Pending are the requests that wait for their fate, in the order of their processes and labels.
+// Pending returns the requests that wait for the test's decision, sorted by process and label.
 func (n *Network) Pending() []*Request { return n.sorted(&n.pending) }
 
-// Late are the requests in flight that nobody waits for any more, in the order of their processes
-// and labels.
+// Late returns the requests in flight whose senders no longer wait, sorted by process and label.
 func (n *Network) Late() []*Request { return n.sorted(&n.late) }
 
 func (n *Network) sorted(list *[]*Request) []*Request {
@@ -238,7 +237,7 @@ func (n *Network) sorted(list *[]*Request) []*Request {
 	return all
 }
 
-// take removes a request from where it is, and reports whether its sender still waits.
+// take removes a request from pending or late, and reports whether its sender still waits.
 func (n *Network) take(r *Request) (waiting bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -252,7 +251,7 @@ func (n *Network) take(r *Request) (waiting bool) {
 	return false
 }
 
-// Deliver does what a request asks for, and answers if anybody waits. It returns the answer's
+// Deliver performs a request, and answers it if its sender still waits. It returns the answer's
 // status and body.
 func (n *Network) Deliver(r *Request) (int, []byte) {
 	waiting := n.take(r)
@@ -263,9 +262,9 @@ func (n *Network) Deliver(r *Request) (int, []byte) {
 	return a.status, a.body
 }
 
-// Perform does what a request asks for while its sender continues waiting. It returns the answer's
-// status and body, and release, which gives the sender the answer; until then Reply may give it
-// another one.
+// Perform performs a request while its sender continues to wait. It returns the answer's status and
+// body, and release, which gives the sender the answer. Before that, Reply may give it another
+// answer.
 func (n *Network) Perform(r *Request) (status int, body []byte, release func()) {
 	waiting := n.take(r)
 	a := n.do(r)
@@ -276,20 +275,20 @@ func (n *Network) Perform(r *Request) (status int, body []byte, release func()) 
 	}
 }
 
-// Reply gives the sender of a request an answer that the service has not given. The request is not
-// done by that, but Perform may have done it.
+// Reply answers a request with an answer that is not from the service. It does not perform the
+// request, but Perform may have.
 func (n *Network) Reply(r *Request, status int, header http.Header, body []byte) {
 	n.take(r)
 	r.reply(answer{status: status, header: header, body: body})
 }
 
-// Fail resets the connection of a request, which Perform may have done.
+// Fail resets the connection of a request, which Perform may have performed.
 func (n *Network) Fail(r *Request) {
 	n.take(r)
 	r.reply(answer{err: ErrReset})
 }
 
-// reply answers a request once; nobody takes the answer if the sender has given up.
+// reply answers a request once. The answer is ignored if the sender has given up.
 func (r *Request) reply(a answer) {
 	select {
 	case r.answer <- a:
@@ -297,8 +296,7 @@ func (r *Request) reply(a answer) {
 	}
 }
 
-// LoseAnswer does what a request asks for; its sender sees ErrReset. It returns the answer that was
-// lost.
+// LoseAnswer performs a request whose sender gets ErrReset. It returns the lost answer.
 func (n *Network) LoseAnswer(r *Request) (int, []byte) {
 	waiting := n.take(r)
 	a := n.do(r)
@@ -308,8 +306,8 @@ func (n *Network) LoseAnswer(r *Request) (int, []byte) {
 	return a.status, a.body
 }
 
-// Submit leaves a request to the service, which may take its time, or never answer: its sender
-// waits until it does, or gives up. The request is neither pending nor late any more.
+// Submit passes a request to the service, which may answer late or never. The sender waits for the
+// answer, or gives up. The request is then neither pending nor late.
 func (n *Network) Submit(r *Request) {
 	if !n.take(r) {
 		return
@@ -317,14 +315,14 @@ func (n *Network) Submit(r *Request) {
 	go func() { r.answer <- n.doFor(r.message.Context(), r) }()
 }
 
-// Lose loses a request; its sender sees ErrReset.
+// Lose drops a request. Its sender gets ErrReset.
 func (n *Network) Lose(r *Request) {
 	if n.take(r) {
 		r.answer <- answer{err: ErrReset}
 	}
 }
 
-// Delay leaves a request in flight, for Deliver at any later time; its sender sees ErrReset.
+// Delay leaves a request in flight, for Deliver at any later time. Its sender gets ErrReset.
 func (n *Network) Delay(r *Request) {
 	if n.take(r) {
 		r.answer <- answer{err: ErrReset}
@@ -334,7 +332,7 @@ func (n *Network) Delay(r *Request) {
 	n.late = append(n.late, r)
 }
 
-// Refuse answers a request with an error of DynamoDB's, without doing anything.
+// Refuse answers a request with an error of DynamoDB, without performing it.
 func (n *Network) Refuse(r *Request, status int, code string) {
 	if n.take(r) {
 		body := fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"refused"}`, code)
@@ -342,27 +340,28 @@ func (n *Network) Refuse(r *Request, status int, code string) {
 	}
 }
 
-// Answer answers a request with what the caller gives as the response of the service.
+// Answer answers a request with a body as the response of the service, without performing it.
 func (n *Network) Answer(r *Request, body []byte) {
 	if n.take(r) {
 		r.answer <- answer{status: http.StatusOK, header: headerOf(body), body: body}
 	}
 }
 
-// headerOf is the header that DynamoDB gives a body: one without a checksum is not taken for its.
+// headerOf returns the header that DynamoDB sends with a body. A client does not accept a response
+// without the checksum.
 func headerOf(body []byte) http.Header {
 	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10)
 	return http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}}
 }
 
-// Forget drops what is in flight.
+// Forget drops the late requests.
 func (n *Network) Forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.late = nil
 }
 
-// ForgetBefore drops what is in flight and was sent before a time: the service refuses a request
+// ForgetBefore drops the late requests that were sent before a time: the service refuses a request
 // whose signature is too old.
 func (n *Network) ForgetBefore(sent time.Time) {
 	n.mu.Lock()

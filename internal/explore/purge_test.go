@@ -27,7 +27,7 @@ func purge(w *world, j *dynajournal.Journal) {
 	purgeBy(w, j, dynajournal.PurgeOptions{})
 }
 
-// erase purges the persistence id with all its items at once, so that its numbers begin again.
+// erase purges the persistence id with all its items at once, so that its numbers start again.
 func erase(w *world, j *dynajournal.Journal) {
 	w.Helper()
 	purgeBy(w, j, dynajournal.PurgeOptions{Now: true})
@@ -40,8 +40,8 @@ func purgeBy(w *world, j *dynajournal.Journal, opts dynajournal.PurgeOptions) {
 	}
 }
 
-// diesInPurge lets the process "dead" purge, and crashes it when it has sent n requests with a
-// label and sends another one. That request is lost, and can be delivered later.
+// diesInPurge lets the process "dead" purge, and crashes it when it sends request n+1 with a label.
+// It returns that request, which is lost and can be delivered later.
 func (w *world) diesInPurge(r recovery, label string, n int) *explore.Request {
 	w.Helper()
 	w.net.Hold("dead")
@@ -58,8 +58,8 @@ func (w *world) diesInPurge(r recovery, label string, n int) *explore.Request {
 	return sent
 }
 
-// wantPurged checks that of a persistence id which was purged up to a number only the low mark is
-// stored.
+// wantPurged checks that the persistence id was purged up to a number, and that only its low mark
+// is stored.
 func (w *world) wantPurged(j *dynajournal.Journal, to int64) {
 	w.Helper()
 	l, err := j.List(w.Context(), pid)
@@ -86,9 +86,9 @@ func (w *world) wantNext(j *dynajournal.Journal, want int64) {
 	}
 }
 
-// The numbers of a purged persistence id are never used again, however often it is purged. The
-// first event of each life lists the id.
-func TestNumbersNeverBeginAgain(t *testing.T) {
+// The numbers of a purged persistence id are never used again, even after several purges. The first
+// event of each life lists the id.
+func TestPurge_NumbersNeverStartAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
 		next := int64(1)
@@ -107,7 +107,7 @@ func TestNumbersNeverBeginAgain(t *testing.T) {
 }
 
 // A writer from before the purge finds free numbers above the purged ones. Its acknowledged events
-// must stay, also after the tombstones have expired.
+// must stay, even after the tombstones have expired.
 func TestEventOfWriterOlderThanPurgeOutlivesTheTombstones(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, purger := w.journal("stale"), w.journal("purger")
@@ -120,7 +120,7 @@ func TestEventOfWriterOlderThanPurgeOutlivesTheTombstones(t *testing.T) {
 		w.pass(afterExpiry)
 		if again := w.recovered(purger); len(again.seen) != 1 {
 			next, _ := again.NextSequenceNumber(w.Context())
-			w.Errorf("the acknowledged event 251 is lost: recovery sees %q and goes on at %d", again.seen, next)
+			w.Errorf("the acknowledged event 251 is lost: recovery sees %q and continues at %d", again.seen, next)
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestPurgeByWriterOlderThanTheFirstEvent(t *testing.T) {
 			w.Errorf("the purge returned %v, and left %q", err, w.visible(writer, 1))
 		}
 		if !errors.Is(r.Err(), dynajournal.ErrWriterConflict) {
-			w.Errorf("the writer goes on: %v", r.Err())
+			w.Errorf("the writer continues: %v", r.Err())
 		}
 		purge(w, stale)
 		if left := w.visible(writer, 1); len(left) > 0 {
@@ -181,7 +181,7 @@ func TestRecoveryAcrossPurge(t *testing.T) {
 		w.pass(afterExpiry)
 		if again := w.recovered(purger); len(again.seen) != 1 {
 			next, _ := again.NextSequenceNumber(w.Context())
-			w.Errorf("the acknowledged event 252 is lost: recovery sees %q and goes on at %d", again.seen, next)
+			w.Errorf("the acknowledged event 252 is lost: recovery sees %q and continues at %d", again.seen, next)
 		}
 	})
 }
@@ -209,8 +209,9 @@ func TestLatePutOfPurgeKeepsTheMarkOfAnIDThatIsUsedAgain(t *testing.T) {
 	}
 }
 
-// A purge dies after its fence, before it has raised the low mark. The next recovery raises it: of
-// two recoveries that found different things one would write below what the other has raised.
+// A purge dies after its fence, before it has raised the low mark. The next recovery must raise it.
+// Otherwise two recoveries could find different states, and one could write below the low mark of
+// the other.
 func TestRecoveryCompletesAPurgeThatDiedAfterItsFence(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -232,10 +233,10 @@ func TestRecoveryCompletesAPurgeThatDiedAfterItsFence(t *testing.T) {
 	})
 }
 
-// Two processes purge at the same time. The second meets the fence of the first, and continues with
-// it: both succeed, also where the first one dies after its fence, or does not know of a newer
+// Two processes purge at the same time. The second finds the fence of the first, and continues with
+// it: both succeed, even if the first one dies after its fence, or does not know of a newer
 // snapshot.
-func TestTwoPurgesJoin(t *testing.T) {
+func TestPurge_TwoAtTheSameTime(t *testing.T) {
 	for _, snapshot := range []int64{0, 50} {
 		for _, dies := range []bool{true, false} {
 			inWorld(t, func(w *world) {
@@ -271,10 +272,10 @@ func TestTwoPurgesJoin(t *testing.T) {
 	}
 }
 
-// A purge that knows of a newer snapshot meets the fence of another one that does not. Before it
-// has raised the low mark, a recovery raises the low mark as the fence says, and its writer writes
-// there. That event stays.
-func TestPurgeHidesNothingBeyondTheFenceOfAnother(t *testing.T) {
+// A purge that knows of a newer snapshot finds the fence of a purge that does not. Before it has
+// raised the low mark, a recovery raises the low mark to the fence, and its writer writes there.
+// That event stays.
+func TestPurge_FenceOfAnotherPurge(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, slow, live := w.journal("dead"), w.journal("slow"), w.journal("live")
 		w.append(w.recovered(live), "1")
@@ -312,8 +313,8 @@ func TestRecoveryFromAPurgedStateFails(t *testing.T) {
 	}
 }
 
-// A writer was paused while its persistence id was purged and used again, for longer than the fence
-// window: it must end.
+// A writer was paused for longer than the fence window, while its persistence id was purged and
+// used again: it must end.
 func TestPausedWriterEndsIfItsIDWasPurgedAndUsedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -347,9 +348,9 @@ func TestPausedWriterEndsIfItsIDWasErasedAndUsedAgain(t *testing.T) {
 	})
 }
 
-// A paused writer must end where the persistence id was erased and used again since, although the
+// A paused writer must end if its persistence id was erased and used again meanwhile, even if the
 // low mark and the next number are as it knows them.
-func TestLookSeesAnotherLife(t *testing.T) {
+func TestPausedWriter_EndsAfterReuse(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		w.fill(w.recovered(live), 5)
@@ -365,9 +366,9 @@ func TestLookSeesAnotherLife(t *testing.T) {
 	})
 }
 
-// It must end where the persistence id was erased, or the table is an older copy of itself: the low
-// mark that it knows is gone.
-func TestLookSeesAnErasure(t *testing.T) {
+// A paused writer must end if its persistence id was erased, or if the table was replaced with an
+// older copy: the low mark that it knows is gone.
+func TestPausedWriter_EndsAfterErasure(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		first := w.recovered(live)
@@ -382,8 +383,8 @@ func TestLookSeesAnErasure(t *testing.T) {
 	})
 }
 
-// It must end where nothing was deleted before: then the last event is gone.
-func TestLookSeesAnErasureOfEverything(t *testing.T) {
+// A paused writer must end even if no event was deleted before the erasure: its last event is gone.
+func TestPausedWriter_EndsAfterErasureOfEverything(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		r := w.recovered(stale)
@@ -396,8 +397,8 @@ func TestLookSeesAnErasureOfEverything(t *testing.T) {
 	})
 }
 
-// A history that was not purged is not copied over a purge: its snapshots could have numbers that
-// the purge has taken.
+// A history that was not purged can't be copied over a purge: its snapshots could have purged
+// numbers.
 func TestCopyOverAPurgeIsRefused(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -438,8 +439,8 @@ func (w *world) wantPurgedTo(j *dynajournal.Journal, to int64) {
 	}
 }
 
-// A purge that leaves nothing fences no writer, but a writer that was overtaken must not erase the
-// events of the others.
+// A purge that leaves nothing does not fence other writers, but a writer that was overtaken must
+// not erase their events.
 func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -474,8 +475,8 @@ func TestEventsOfAnInterruptedPurgeStayPurged(t *testing.T) {
 }
 
 // A snapshot that is newer than the journal hides events without removing them, and leaves a fence
-// and seals. A purge removes all of that, too.
-func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
+// and seals. A purge also removes these items.
+func TestPurge_RemovesEventsHiddenBySnapshot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
 		w.append(w.recovered(j), "1", "2", "3")
@@ -497,8 +498,8 @@ func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 	})
 }
 
-// A purge by a writer that does not know of a snapshot newer than the journal removes that, too:
-// the next recovery would begin with the state that was purged.
+// A purge by a writer that does not know of a snapshot newer than the journal must also remove that
+// snapshot: otherwise the next recovery would start with the purged state.
 func TestPurgeRemovesASnapshotNewerThanTheJournal(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -540,9 +541,9 @@ func TestPurgeOfOvertakenWriterKeepsTheSnapshots(t *testing.T) {
 	})
 }
 
-// A process dies in an atomic write across the end of a partition. What it has stored of it in the
-// next partition is found by nobody, and a purge removes it, too.
-func TestPurgeRemovesMembersOfATornWriteInTheNextPartition(t *testing.T) {
+// A process dies in an atomic write across the end of a partition. No reader finds the members that
+// are stored in the next partition, but a purge removes them as well.
+func TestPurge_TornWriteInNextPartition(t *testing.T) {
 	for _, now := range []bool{true, false} {
 		for _, first := range []int{70, 98} {
 			if !testsize.Long && now == (first == 70) {
@@ -562,8 +563,8 @@ func TestPurgeRemovesMembersOfATornWriteInTheNextPartition(t *testing.T) {
 	}
 }
 
-// diesAndIsPurged crashes the process "dead" during an append, purges the persistence id by another
-// journal, and lets everything expire.
+// diesAndIsPurged crashes the process "dead" during an append, purges the persistence id with
+// another journal, and advances the time until everything has expired.
 func (w *world) diesAndIsPurged(wait func() error, j *dynajournal.Journal, now bool) {
 	w.Helper()
 	w.net.Crash("dead")
@@ -584,9 +585,9 @@ func (w *world) wantNoFinding(j *dynajournal.Journal) {
 	}
 }
 
-// A persistence id is purged twice. A writer of the life in between, paused over the second purge,
-// must end also where its next number is free.
-func TestWriterOfALifeInBetweenEnds(t *testing.T) {
+// A persistence id is purged twice. A writer of the life between the purges, which was paused
+// during the second one, must end even if its next number is free.
+func TestPausedWriter_LifeBetweenPurgesEnds(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		w.append(w.recovered(live), "old")
@@ -615,9 +616,9 @@ func TestPurgeOfOvertakenWriterRemovesNothing(t *testing.T) {
 	})
 }
 
-// A process dies in an atomic write over more than two partitions. Whatever it has stored, a purge
-// removes all of it, also where empty partitions are before it.
-func TestPurgeRemovesMembersOfATornWriteBehindEmptyPartitions(t *testing.T) {
+// A process dies in an atomic write over more than two partitions. A purge removes all stored
+// members, even if there are empty partitions before them.
+func TestPurge_TornWriteAfterEmptyPartitions(t *testing.T) {
 	const events = 250
 	for _, now := range []bool{true, false} {
 		for _, first := range []int{70, 100} {
@@ -632,7 +633,7 @@ func TestPurgeRemovesMembersOfATornWriteBehindEmptyPartitions(t *testing.T) {
 				w.net.Hold("dead")
 				wait := w.appending(r, slices.Repeat([]string{"torn"}, events)...)
 				last := key(fmt.Sprintf("%d/", (first+events-1)/layout.PartitionSize))
-				for range 3 { // a request that is alone arrives, and those for the last partition
+				for range 3 { // single requests, and requests for the last partition, arrive
 					synctest.Wait()
 					pending := w.net.Pending()
 					for _, put := range pending {
@@ -648,8 +649,7 @@ func TestPurgeRemovesMembersOfATornWriteBehindEmptyPartitions(t *testing.T) {
 	}
 }
 
-// wantNoEvents checks that the table has no item at any number of the persistence id, wherever it
-// is.
+// wantNoEvents checks, with a scan, that the table has no item at any number of the persistence id.
 func (w *world) wantNoEvents() {
 	w.Helper()
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.engine.AWSConfig()), &dynamodb.ScanInput{

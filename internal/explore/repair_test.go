@@ -10,8 +10,8 @@ import (
 )
 
 // A repair has read the marks. Then a JVM deletes the members of an atomic write that are stored,
-// while its last member is in flight. By the old low mark it looks as if the atomic write could
-// never become whole. Its rest must stay.
+// while its last member is in flight. With the old low mark it seems that the atomic write can
+// never become whole. The rest of it must stay.
 func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		client := dynamodb.NewFromConfig(w.engine.AWSConfig())

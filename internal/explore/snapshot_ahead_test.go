@@ -8,8 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// deliver delivers up to n requests of a process, one after the other. It returns how many there
-// were.
+// deliver delivers up to n requests of a process, one after the other, and returns their number.
 func (w *world) deliver(process string, n int) int {
 	w.Helper()
 	for delivered := range n {
@@ -28,9 +27,10 @@ func (w *world) deliver(process string, n int) int {
 	return n
 }
 
-// Another process writes, saves a snapshot and deletes what it covers, after each request of a
-// process that loads the newest snapshot and recovers after it. The snapshot is never ahead.
-func TestRecoveryBesideAProcessThatSaves(t *testing.T) {
+// A process loads the newest snapshot and recovers after it. After each of its requests, another
+// process writes, saves a snapshot, and deletes the events that the snapshot covers. The snapshot
+// is never ahead of the journal.
+func TestRecovery_WhileAnotherProcessSaves(t *testing.T) {
 	for n, more := 0, true; more; n++ {
 		inWorld(t, func(w *world) {
 			one, other := w.journal("one"), w.journal("other")

@@ -7,9 +7,9 @@ import (
 )
 
 // A batch in flight ends at the highest number: all members but the last are stored. A recovery
-// leaves it out, and its caller saves a snapshot of the last event that it saw. Then the batch is
-// completed: recovery from the snapshot must return all of it.
-func TestBatchInFlightAtTheEndIsWholeBehindASnapshot(t *testing.T) {
+// leaves the batch out, and its caller saves a snapshot of the last event that it saw. Then the
+// batch is completed: a recovery from the snapshot must return the whole batch.
+func TestSnapshot_BatchInFlightAtEnd(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
@@ -46,7 +46,7 @@ func TestBatchInFlightAtTheEndIsWholeBehindASnapshot(t *testing.T) {
 // A writer that continues after a snapshot newer than the journal raises the low mark over numbers
 // that were never written. A concurrent recovery without the snapshot must not get an event
 // acknowledged there.
-func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
+func TestSnapshotAhead_HidesNoEvent(t *testing.T) {
 	inWorld(t, func(w *world) {
 		restored, other := w.journal("restored"), w.journal("other")
 		w.append(w.recovered(other), "1")
@@ -64,8 +64,8 @@ func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
 }
 
 // Two writers continue after different snapshots, both after the same highest number. Only one of
-// them may: its acknowledged events must not be below the low mark of the other.
-func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
+// them may continue: its acknowledged events must not be below the low mark of the other.
+func TestSnapshotAhead_TwoWriters(t *testing.T) {
 	inWorld(t, func(w *world) {
 		older, newer := w.journal("older"), w.journal("newer")
 		w.append(w.recovered(newer), "1")
@@ -90,9 +90,9 @@ func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
 }
 
 // An atomic write is in flight: its last member is stored, the others are not. A writer that
-// continues after a snapshot newer than the journal fences the number after it, which that write
-// does not need. The write must not be acknowledged below the low mark.
-func TestGoingOnAfterASnapshotClosesTheWriteInFlight(t *testing.T) {
+// continues after a snapshot newer than the journal fences the number after the snapshot, which the
+// atomic write does not use. The write must not be acknowledged below the low mark.
+func TestSnapshotAhead_WriteInFlight(t *testing.T) {
 	inWorld(t, func(w *world) {
 		restored, other := w.journal("restored"), w.journal("other")
 		r := w.recovered(other)

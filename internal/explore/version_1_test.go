@@ -18,8 +18,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// version1 is the folder of an engine with a native journal of format version 1, as commit ad3b6df
-// has written it at two o'clock of the first day of a bubble. See testdata/version-1.md.
+// version1 is the folder of an engine with a native journal of format version 1. Commit ad3b6df has
+// written it at two o'clock of the first day of a bubble. See testdata/version-1.md.
 const version1 = "testdata/version-1.tar.gz"
 
 // unpack unpacks an archive into a new folder.
@@ -56,14 +56,15 @@ func unpack(t *testing.T, archive string) (folder string) {
 	}
 }
 
-// former is what a persistence id of that journal has.
+// former is the expected content of a persistence id of that journal.
 type former struct {
 	events []string
-	// next is the number after the events, and late where all has expired that expires.
+	// next is the number after the events. late is the next number after everything with an expiry
+	// has expired.
 	next, late int64
 }
 
-// formerly has the persistence ids of that journal.
+// formerly returns the persistence ids of that journal.
 func formerly() map[string]former {
 	var many []string
 	for n := 1; n <= 120; n++ {
@@ -94,7 +95,7 @@ func formerly() map[string]former {
 }
 
 // A journal of format version 1 is refused until an update has raised its version. Then its events,
-// deletions, purges and states are what they were, whatever has expired meanwhile, and each id can
+// deletions, purges and states are unchanged, even if items have expired meanwhile, and each id can
 // be written, verified and purged.
 func TestJournalOfFormatVersion1(t *testing.T) {
 	for _, age := range []time.Duration{fenceWindow / 4, 2 * fenceWindow} {
@@ -186,8 +187,8 @@ func (w *world) wantAheadOnly(j *dynajournal.Journal, id string) {
 	}
 }
 
-// wantStates checks the durable states of that journal, and writes to them. Of the purged one
-// nothing is left after it has expired.
+// wantStates checks the durable states of that journal, and writes to them. Nothing is left of the
+// purged state after it has expired.
 func (w *world) wantStates(j *dynajournal.Journal, expired bool) {
 	w.Helper()
 	drafts, err := entity.OpenStates(j, entity.StateType[string]{Name: "draft"}, entity.Options{})

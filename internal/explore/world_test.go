@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// world is an engine, a network in front of it, and journals, all in the test's bubble.
+// world has an engine, a network in front of it, and journals, all in the test's bubble.
 type world struct {
 	*testing.T
 	engine *embedded.Engine
@@ -27,8 +27,8 @@ type world struct {
 	config dynajournal.Config
 }
 
-// fenceWindow is that of every journal here. It is short, because the engine does its own work
-// while the bubble's time passes.
+// fenceWindow is the fence window of every journal here. It is short, because the engine does its
+// own work while the bubble's time passes.
 const fenceWindow = time.Hour
 
 // inWorld runs a test in a bubble with an empty native journal, without group commit: each member
@@ -122,7 +122,7 @@ func (w *world) recovered(j *dynajournal.Journal) recovery {
 	for {
 		r, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{})
 		if errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
-			continue // as a host does
+			continue // like a host
 		}
 		if err != nil {
 			w.Fatal(err)
@@ -160,7 +160,7 @@ func appendTo(ctx context.Context, r recovery, events ...string) error {
 	return err
 }
 
-// visible returns what a reader sees from a number on.
+// visible returns the events that a reader sees from a number on.
 func (w *world) visible(j *dynajournal.Journal, from int64) []string {
 	w.Helper()
 	var seen []string
@@ -204,10 +204,10 @@ func (w *world) wantListed(j *dynajournal.Journal, want bool) {
 	}
 }
 
-// endPauses ends the pauses between attempts. The time is that of the bubble.
+// endPauses waits, in the time of the bubble, until pauses between attempts are over.
 func endPauses() { time.Sleep(time.Microsecond) }
 
-// pass advances the time, and removes what has expired.
+// pass advances the time, and removes expired items.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	time.Sleep(d)
@@ -230,8 +230,8 @@ func (w *world) await(process, label string) *explore.Request {
 	return nil
 }
 
-// deliverUntil delivers what a process sends, until it sends a request whose label begins with a
-// text, which stays in flight.
+// deliverUntil delivers the requests of a process, until it sends a request whose label begins with
+// a text. That request stays in flight.
 func (w *world) deliverUntil(process, label string) *explore.Request {
 	w.Helper()
 	for {

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// An event is written and its high mark is refused: the event exists, so the append must not be
-// reported as failed, and the writer must not use its number again.
+// An event is written, but its high mark is refused: the event exists, so the append must not be
+// reported as failed, and the writer must not use the event's number again.
 func TestWrittenEventWhoseHighMarkIsRefusedHasAnUnknownOutcome(t *testing.T) {
 	for _, events := range [][]string{{"100"}, {"100", "101", "102"}} {
 		inWorld(t, func(w *world) {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A process that has opened the file before its holder removes it can lock the file, but not its
-// name, which may already belong to another holder.
-func TestALockOnAFileWithoutItsNameIsNone(t *testing.T) {
+// A process that has opened the file before its holder removes it can still lock the file. That is
+// not a lock on the name, which may already belong to another holder.
+func TestClaim_FileWithoutName(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")
 	holder, err := Acquire(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/filelock"
 )
 
-func TestALockHasOneHolder(t *testing.T) {
+func TestAcquire_OneHolder(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")
 	first, err := filelock.Acquire(name)
@@ -33,9 +33,9 @@ func TestALockHasOneHolder(t *testing.T) {
 	third.Release()
 }
 
-// A process that opens the file just before its holder removes it must not hold a lock on a file
+// A process that opens the file just before its holder removes it must not get a lock on a file
 // without a name.
-func TestALockHasOneHolderWhileOthersLetGo(t *testing.T) {
+func TestAcquire_OneHolderDuringReleases(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")
 	var holders, held atomic.Int64
@@ -66,13 +66,13 @@ func TestALockHasOneHolderWhileOthersLetGo(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoLockIsKept(t *testing.T) {
+func TestAcquire_KeepsOtherFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")
 	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := filelock.Acquire(name); err == nil || !strings.Contains(err.Error(), "it is no lock file") {
+	if _, err := filelock.Acquire(name); err == nil || !strings.Contains(err.Error(), "it is not a lock file") {
 		t.Errorf("%v", err)
 	}
 	if content, err := os.ReadFile(name); err != nil || string(content) != "x" {
@@ -80,7 +80,7 @@ func TestAFileThatIsNoLockIsKept(t *testing.T) {
 	}
 }
 
-func TestALockEndsWithItsFile(t *testing.T) {
+func TestLock_ReleasedWithFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
 	open := func() *os.File {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock uses flock, whose locks belong to the open file. Unlike fcntl locks they exclude another
-// open file of the same process, and closing that file does not release them.
+// lock uses flock, whose locks belong to the open file. Unlike fcntl locks, they also exclude
+// another open file of the same process, and closing that other file does not release them.
 func lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

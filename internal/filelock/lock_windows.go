@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock locks one byte after the end of any file, because Windows denies reads of locked bytes.
+// lock locks one byte far after the end of the file, because Windows denies reads of locked bytes.
 func lock(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	at := windows.Overlapped{Offset: 0xffffffff, OffsetHigh: 0x7fffffff}

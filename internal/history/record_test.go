@@ -6,7 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 )
 
-// Archives leave the metadata of a record out if it has none. Any part of it counts.
+// An archive leaves out the metadata of a record without any. A time, metadata or tags count as
+// metadata.
 func TestRecordHasMetadata(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

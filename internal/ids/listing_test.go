@@ -19,8 +19,8 @@ import (
 var letters = strings.Split("abcdefgh", "")
 
 // However short the pages are, each id is listed once: ids with events, and ids whose first events
-// were deleted, with low marks in one shard or several, on one page or on several.
-func TestEachIDOnceOnPagesOfEverySize(t *testing.T) {
+// were deleted, with low marks in one shard or several, on one page or several.
+func TestListing_EachIDOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		for i, pid := range letters {
@@ -41,7 +41,7 @@ func TestEachIDOnceOnPagesOfEverySize(t *testing.T) {
 }
 
 // Ids whose tombstones have expired have only low marks left, one or several.
-func TestIDsKnownByLowMarksAlone(t *testing.T) {
+func TestListing_IDsWithOnlyLowMarks(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		for i, pid := range letters {
@@ -58,7 +58,7 @@ func TestIDsKnownByLowMarksAlone(t *testing.T) {
 }
 
 // A listing can continue after each of its ids, on pages of every size.
-func TestListingGoesOnAfterEachID(t *testing.T) {
+func TestListing_ContinuesAfterEachID(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		if way == segmented {
@@ -88,10 +88,10 @@ func TestListingGoesOnAfterEachID(t *testing.T) {
 	})
 }
 
-// gone is what can happen to the first event of an id between two pages. certain reports that the
-// first number stays taken, or that nothing is left of the id: then a listing is not affected. If
-// only a low mark is left (after a JVM's deletion, or when tombstones have expired), a listing
-// without a memory can't know whether it has already listed the id.
+// gone has the changes that can happen to the first event of an id between two pages. certain
+// reports that the first number stays taken, or that nothing is left of the id: then a listing is
+// not affected. If only a low mark is left (after a JVM's deletion, or when tombstones have
+// expired), a listing that remembers nothing can't know whether it has already listed the id.
 var gone = map[string]struct {
 	change  func(b *base, pid string)
 	certain bool
@@ -116,7 +116,7 @@ func (b *base) begin() {
 
 // A listing continues after an id whose first event was deleted meanwhile. It must not leave out
 // another id.
-func TestListingGoesOnAfterAnIDThatIsGone(t *testing.T) {
+func TestListing_ContinuesAfterDeletedID(t *testing.T) {
 	t.Parallel()
 	for how, g := range gone {
 		t.Run(how, func(t *testing.T) {
@@ -144,9 +144,9 @@ func TestListingGoesOnAfterAnIDThatIsGone(t *testing.T) {
 	}
 }
 
-// An id whose first event is deleted during the listing, between any two pages, exists all the
-// time: it is listed, exactly once.
-func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
+// An id whose first event is deleted during the listing, between any two pages, exists the whole
+// time: it is listed exactly once.
+func TestListing_DeletionBetweenPages(t *testing.T) {
 	t.Parallel()
 	for how, g := range gone {
 		if how == "purged" {
@@ -188,8 +188,8 @@ func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
 	}
 }
 
-// Only events and low marks of this journal list an id, whatever else the table holds.
-func TestItemsThatListNoID(t *testing.T) {
+// Only events and low marks of this journal list an id, regardless of other items in the table.
+func TestListing_ItemsThatListNoID(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		b.event("a", 1)
@@ -212,8 +212,8 @@ func TestItemsThatListNoID(t *testing.T) {
 	})
 }
 
-// lives are what can be stored of an id that was purged up to number 4. used reports that it is
-// used again.
+// lives are the items that can be stored for an id that was purged up to number 4. used reports
+// that the id is used again.
 var lives = []struct {
 	pid   string
 	used  bool
@@ -253,7 +253,7 @@ var lives = []struct {
 
 // A purged id is listed again, once, as soon as it is used again. It does not matter whether the
 // tombstones of the purge have expired.
-func TestPurgedIDsAreListedAgainWhenUsed(t *testing.T) {
+func TestListing_PurgedIDUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, expired := range []bool{false, true} {
 		each(t, func(b *base, way string) {
@@ -290,7 +290,7 @@ func TestPurgedIDsAreListedAgainWhenUsed(t *testing.T) {
 }
 
 // A listing that its context ends must not look complete.
-func TestCutListingIsAnError(t *testing.T) {
+func TestListing_ContextEnds(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		for _, pid := range letters {
@@ -312,8 +312,8 @@ func TestCutListingIsAnError(t *testing.T) {
 	})
 }
 
-// If the caller leaves a listing, that is no error.
-func TestLeftListingIsNoError(t *testing.T) {
+// It is not an error if the caller leaves a listing.
+func TestListing_CallerStops(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		for _, pid := range letters {
@@ -330,7 +330,7 @@ func TestLeftListingIsNoError(t *testing.T) {
 
 // Ids are yielded on the goroutine of the caller, whose loop body runs there. It may panic, or end
 // with runtime.Goexit, as a test's Fatal does.
-func TestIDsAreGivenOnTheCallersGoroutine(t *testing.T) {
+func TestListing_CallersGoroutine(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		b.event("a", 1)
@@ -349,7 +349,7 @@ func TestIDsAreGivenOnTheCallersGoroutine(t *testing.T) {
 }
 
 // The cost of a listing grows with the pages: it sends no request per id.
-func TestListingCostsPages(t *testing.T) {
+func TestListing_CostPerPage(t *testing.T) {
 	t.Parallel()
 	for what, prepare := range map[string]func(b *base, pid string){
 		"ids with events":         func(b *base, pid string) { b.event(pid, 1) },
@@ -398,8 +398,8 @@ func TestListingCostsPages(t *testing.T) {
 }
 
 // By the plug-ins' index the low marks of ids on the first page cost no request, and no id is
-// listed twice, on later pages neither.
-func TestLowMarksOfIDsOfTheFirstPageCostNothing(t *testing.T) {
+// listed twice, even on later pages.
+func TestListing_LowMarksOfFirstPageCostNothing(t *testing.T) {
 	t.Parallel()
 	b := openBase(t, "par")
 	for _, pid := range letters {
@@ -429,9 +429,9 @@ func TestLowMarksOfIDsOfTheFirstPageCostNothing(t *testing.T) {
 	}
 }
 
-// A sealed number 1 does not name its journal. If its key could be that of two journals, the events
+// A sealed number 1 does not name its journal. If its key could belong to two journals, the events
 // after it decide.
-func TestSealedFirstNumberOfAnIDThatLooksLikeAKey(t *testing.T) {
+func TestListing_SealedIDThatLooksLikeKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		if way == "native" {

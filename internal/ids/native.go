@@ -24,8 +24,8 @@ type Store struct {
 	IDsShards int64
 	// Index is the name of the plug-ins' index.
 	Index string
-	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
-	// runs it in a goroutine that nobody waits for.
+	// Go runs a function that reads ahead in a goroutine. The end of the journal waits for that
+	// goroutine. If Go is nil, nothing waits for it.
 	Go func(work func())
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 	}
 }
 
-// leastOf returns the shard whose next id is the least. It returns nil if no shard has any left.
+// leastOf returns the shard whose next id is the least, or nil if all shards have ended.
 func leastOf(shards []*shardIDs) *shardIDs {
 	var least *shardIDs
 	for _, s := range shards {

@@ -18,10 +18,10 @@ import (
 )
 
 // A persistence id is listed by the item at its number 1, which is an event, a seal or a tombstone,
-// or, if there is none, by a low mark. The key alone shows both, and the plug-ins' index has
-// nothing else. So each id is emitted once, without remembering all of them: for a low mark, the
+// or, if that item is missing, by a low mark. The key alone shows both, and the plug-ins' index has
+// only keys. So each id is emitted once, without remembering all of them: for a low mark, the
 // listing reads whether the item at number 1, or a low mark in an earlier shard, lists the id. A
-// listing by index remembers the ids of its first page, which in most journals are all: it need not
+// listing by index remembers the ids of its first page, which in most journals are all: it does not
 // read anything for their low marks. A deletion leaves the item that lists the id.
 //
 // A tombstone lists an id only if a low mark lists the id: otherwise the id was purged. The low
@@ -37,7 +37,7 @@ type idItem struct {
 	shard int64
 	// tombstone reports that the item expires. The plug-ins' index does not show that.
 	tombstone bool
-	// ambiguous reports that the key could also be that of another journal.
+	// ambiguous reports that the key could also be the key of another journal.
 	ambiguous bool
 	// lifeBegin is the number that decides whether a purged id is used again, or 0. See
 	// Store.lifeBegin.
@@ -78,8 +78,8 @@ func (s *Store) ambiguous(pid string) bool {
 	return false
 }
 
-// SharedByIndex lists by the plug-ins' index, in the order of that: first the ids with an item at
-// number 1, then the others.
+// SharedByIndex lists by the plug-ins' index, in the order of the index: first the ids with an item
+// at number 1, then the others.
 func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, emit func(pid string) bool) error {
 	after, err := s.position(ctx, m, w.After)
 	if err != nil {
@@ -150,8 +150,8 @@ func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments in
 	})
 }
 
-// together runs parts in parallel, and emits their ids on the caller's goroutine. It returns when
-// all have ended.
+// together runs parts in parallel, and emits their ids on the caller's goroutine. It returns after
+// all have finished.
 func (s *Store) together(
 	ctx context.Context, parts int, emit func([]string) bool, part func(ctx context.Context, i int, emit func([]string) bool) error,
 ) error {
@@ -202,8 +202,8 @@ func each(emit func(string) bool) func([]string) bool {
 	}
 }
 
-// scanInput returns the scan of the items that can list ids. A low mark that expires was put by an
-// earlier version, which has purged the id, and is left out.
+// scanInput returns the scan of the items that can list ids. It leaves out a low mark that expires:
+// an earlier version has put it, and purged the id.
 func (s *Store) scanInput() *dynamodb.ScanInput {
 	return &dynamodb.ScanInput{
 		TableName:      &s.Table,
@@ -221,7 +221,8 @@ func (s *Store) scanInput() *dynamodb.ScanInput {
 	}
 }
 
-// position returns the key of the item that listed an id, for continuing after it, or nil.
+// position returns the key of the item that listed an id, or nil. A listing continues after that
+// key.
 func (s *Store) position(ctx context.Context, m *dynamo.Meter, pid string) (*layout.Key, error) {
 	if pid == "" {
 		return nil, nil //nolint:nilnil // nil is a result
@@ -326,9 +327,9 @@ func (s *Store) readAhead(
 	}
 }
 
-// resolve returns the ids that entries list, and no other. It reads what is needed for all of them
-// at once: first the items at the keys that decide, then the low marks of the numbers 1 that do not
-// decide themselves, then the first numbers after a purge.
+// resolve returns only the ids that entries list. It makes few reads for all of them: first the
+// items at the keys that decide, then the low marks of ids whose item at number 1 does not decide,
+// then the first numbers after a purge.
 func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) ([]string, error) {
 	there, deciding := items{}, s.decidingKeys(entries)
 	if err := s.lookUp(ctx, m, there, deciding); err != nil {
@@ -376,8 +377,7 @@ func (s *Store) decidingKeys(entries []idItem) []layout.Key {
 	return keys
 }
 
-// undecidedMarks returns the keys of the low marks of those numbers 1 that do not decide
-// themselves.
+// undecidedMarks returns the keys of the low marks of ids whose item at number 1 does not decide.
 func (s *Store) undecidedMarks(there items, entries []idItem) []layout.Key {
 	var keys []layout.Key
 	for _, e := range entries {
@@ -388,7 +388,7 @@ func (s *Store) undecidedMarks(there items, entries []idItem) []layout.Key {
 	return keys
 }
 
-// lists reports whether an entry is the one that lists its id.
+// lists reports whether an entry lists its id.
 func (s *Store) lists(ctx context.Context, m *dynamo.Meter, there items, e idItem) (bool, error) {
 	if e.shard < 0 && there.lists(e) { // nearly all
 		return true, nil
@@ -446,16 +446,16 @@ func (s *Store) lifeBegin(item layout.Attributes, pid string) int64 {
 	return marks.Low.Purged + 1
 }
 
-// usedAgain reports whether an event or a seal is stored at the first number after a purge. The
-// number 0 stands for a low mark that lists its id itself.
+// usedAgain reports whether an event or a seal is stored at the first number after a purge.
+// lifeBegin is 0 for a low mark that lists its id itself. Then usedAgain reports true.
 func (s *Store) usedAgain(there items, lifeBegin int64, pid string) bool {
 	first := s.Keys.Event(pid, lifeBegin)
 	_, expires := there[first][layout.AttrExpires]
 	return lifeBegin == 0 || there.exists(first, pid) && !expires
 }
 
-// hasEvent reports whether the first partition of an id holds an event that names the id. Only a
-// sealed number 1 without a low mark, of an id that looks like a key, needs that.
+// hasEvent reports whether the first partition of an id has an event that names the id. It is
+// needed only if number 1 is sealed, the low mark is missing, and the id looks like a key.
 func (s *Store) hasEvent(ctx context.Context, m *dynamo.Meter, e idItem) (bool, error) {
 	q := &dynamodb.QueryInput{
 		TableName:                 &s.Table,
@@ -510,8 +510,8 @@ func (s *Store) lookUp(ctx context.Context, m *dynamo.Meter, there items, keys [
 	return nil
 }
 
-// lists reports whether the item at number 1 lists its id without regard to low marks. An item that
-// is not ambiguous need not have been read.
+// lists reports whether the item at number 1 lists its id, regardless of low marks. An item that is
+// not ambiguous need not have been read.
 func (t items) lists(e idItem) bool {
 	if e.ambiguous {
 		return isEvent(t[e.key]) && layout.BelongsTo(t[e.key], e.pid)
@@ -530,8 +530,8 @@ func (t items) foreign(key layout.Key, pid string) bool {
 }
 
 // lowMark reports whether an item is a low mark of an id and does not expire. The key of an id that
-// looks like a key can also be that of another journal's mark. Then its index key decides, and an
-// item that could be a high mark by its value counts as one.
+// looks like a key can also be the key of another journal's mark. Then its index key decides.
+// Without an index key, an item that could be a high mark by its value counts as a high mark.
 func (s *Store) lowMark(item layout.Attributes, pid string) bool {
 	if _, expires := item[layout.AttrExpires]; expires || !layout.IsLowMark(item) {
 		return false

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	table     = "events"
 	idsShards = 3
-	// farFuture is when tombstones expire.
+	// farFuture is the expiry of tombstones.
 	farFuture = 4_000_000_000
 )
 
@@ -174,7 +174,7 @@ func (b *base) encodeEvent(pid string, seq int64) layout.Attributes {
 	return b.keys.EncodeEvent(&layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: []byte("x"), SerializerID: 4, WriterUUID: "w"})
 }
 
-// deleted puts what a deletion up to low-1 leaves.
+// deleted puts the items that a deletion up to low-1 leaves.
 func (b *base) deleted(pid string, low int64) {
 	b.Helper()
 	b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: low, Removed: low}, b.keys.IDsAttributes(pid, idsShards)))
@@ -183,7 +183,7 @@ func (b *base) deleted(pid string, low int64) {
 	}
 }
 
-// purged puts what a purge of a native journal up to a number leaves.
+// purged puts the items that a purge of a native journal up to a number leaves.
 func (b *base) purged(pid string, last int64) {
 	b.Helper()
 	b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: last + 1, Removed: last + 1, Purged: last}, nil))
@@ -192,7 +192,8 @@ func (b *base) purged(pid string, last int64) {
 	}
 }
 
-// purgedByEarlierVersion puts what a purge by an earlier version leaves: a low mark that expires.
+// purgedByEarlierVersion puts the item that a purge by an earlier version leaves: a low mark that
+// expires.
 func (b *base) purgedByEarlierVersion(pid string, last int64) {
 	b.Helper()
 	low := b.keys.EncodeLowMark(pid, layout.LowMark{Seq: last + 1, Removed: last + 1}, nil)

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// behaviorTurns is how many turns entities and behaviors take.
+	// behaviorTurns is the number of turns that entities and behaviors take.
 	behaviorTurns = 1000
-	// turnsOfLedgers is how many of them have one seed, and ledgersOfASeed how many ledgers share
-	// these.
+	// turnsOfLedgers is the number of turns with one seed. ledgersOfASeed is the number of ledgers
+	// that share these turns.
 	turnsOfLedgers, ledgersOfASeed = 100, 4
 )
 
 // Entities in Go and event-sourced behaviors of a JVM take turns on the same persistence ids. Each
-// side has retention of its own: snapshots, which may delete events. A side stops its entity before
-// the other one begins. After each turn both sides show every event, and every state is the same on
-// both: a behavior's when it starts and after each command, an entity's after each command and by a
-// View, also while the behavior runs.
+// side has its own retention: snapshots, which may delete events. A side stops its entity before
+// the other one starts. After each turn both sides show every event, and every state is the same on
+// both: a behavior's when it starts and after each command, an entity's after each command and in a
+// View, even while the behavior runs.
 func TestEntitiesAndBehaviorsTakeTurns(t *testing.T) {
 	for i, p := range chosenPlugins(t, pekko110) {
 		t.Run(p.name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestEntitiesAndBehaviorsTakeTurns(t *testing.T) {
 	}
 }
 
-// turnsDone counts what was done, so that a test that no longer does it fails.
+// turnsDone counts the operations, so that the test fails if it no longer runs some of them.
 type turnsDone struct {
 	ByGo, ByJVM, Batches, Hurried              int
 	SnapshotsOfGo, SnapshotsOfJVM              int

@@ -32,7 +32,7 @@ func needJVM(tb testing.TB) {
 
 // plugin is a version of the real plug-in.
 type plugin struct {
-	// name is the plug-in's name, and that of the profile in pom.xml.
+	// name is the name of the plug-in, and of its profile in pom.xml.
 	name string
 	// built returns the folder with the program and its libraries.
 	built func() (string, error)
@@ -46,10 +46,10 @@ var (
 	allPlugins = []*plugin{pekko110, akka112, akka130}
 )
 
-// chosen are the plug-ins of the tests that run once for each.
+// chosen names the plug-ins for tests that run once for each plug-in.
 var chosen = flag.String("plugins", "", "plug-ins with commas between, or all; by default Akka's run some of the tests")
 
-// chosenPlugins returns the plug-ins that the flag names, or else unless.
+// chosenPlugins returns the plug-ins that the flag names, or unless if the flag is empty.
 func chosenPlugins(tb testing.TB, unless ...*plugin) []*plugin {
 	tb.Helper()
 	switch *chosen {
@@ -143,7 +143,7 @@ func (p *plugin) build() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a folder to build in: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(target) }() // it is gone if all went well
+	defer func() { _ = os.RemoveAll(target) }() // after success it no longer exists
 	maven := exec.CommandContext(context.Background(), "mvn", "-q", "-B", "-P"+p.name, "-Dinterop.target="+target, "package")
 	if out, err := maven.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the Java program with %s: %w\n%s", p.name, err, out)

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Go's snapshots contain the ids of commands, in a form that only Go reads. A behavior does not
-// start with such a snapshot, rather than with a state that lacks events.
+// Go's snapshots contain the ids of commands, in a form that only Go reads. A behavior must fail to
+// start with such a snapshot, instead of starting with a state that lacks events.
 func TestBehaviorDoesNotStartWithASnapshotThatHasIDsOfCommands(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t, func(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOn })

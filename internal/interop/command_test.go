@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// command runs the command on the engine, as an operator does, and returns its output.
+// command runs the command on the engine, like an operator, and returns its output.
 func command(tb testing.TB, args ...string) string {
 	tb.Helper()
 	out, err := commandAt(tb, endpoint(tb), args...)

@@ -36,8 +36,8 @@ func total(engine *embedded.Engine) spent {
 	return sum
 }
 
-// countingEngine is an engine with the tables of a shared journal. It is served from this process,
-// so that the test can read its counters.
+// countingEngine returns an engine with the tables of a shared journal. This process serves it, so
+// the test can read its counters.
 func countingEngine(t *testing.T) (engine *embedded.Engine, url string) {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -63,8 +63,8 @@ func countingEngine(t *testing.T) (engine *embedded.Engine, url string) {
 	return engine, "http://" + listener.Addr().String()
 }
 
-// TestCostOfThePlugIn counts what the real plug-in consumes for the rows of the cost table of
-// docs/benchmarks.md: events and snapshots of 512 bytes, 10 shards. Every start of an entity also
+// TestCostOfThePlugIn counts the real plug-in's consumption for the rows of the cost table of
+// bench/RESULTS.md: events and snapshots of 512 bytes, 10 shards. Every start of an entity also
 // loads a snapshot.
 func TestCostOfThePlugIn(t *testing.T) {
 	needJVM(t)
@@ -82,7 +82,7 @@ func TestCostOfThePlugIn(t *testing.T) {
 	}
 	deleteTo := func(pid string, to int64) { p.do(t, request{Op: "deleteTo", PID: pid, To: &to}) }
 	save := func(pid string) { p.do(t, request{Op: "save", PID: pid, State: &payload}) }
-	// with runs work with an entity, and stops it.
+	// with starts an entity, runs work, and stops the entity.
 	with := func(pid string, work func()) {
 		start(pid)
 		work()
@@ -136,7 +136,7 @@ func TestCostOfThePlugIn(t *testing.T) {
 	count("recovery after all of 1000 were deleted", func() { start("gone") })
 
 	j := openShared(t, engine)
-	for i := range 994 { // with those above, 1000
+	for i := range 994 { // 1000 with the ids above
 		w, err := j.Recover(t.Context(), fmt.Sprintf("id-%d", i), dynajournal.RecoverOptions{}, nil)
 		if err == nil {
 			_, err = w.Append(t.Context(), []byte("x"))
@@ -146,7 +146,7 @@ func TestCostOfThePlugIn(t *testing.T) {
 		}
 	}
 	count("listing 1000 persistence ids", func() {
-		// It does not list those whose first event is deleted.
+		// It does not list ids whose first event is deleted.
 		if n := len(p.do(t, request{Op: "ids"}).IDs); n != 998 {
 			t.Errorf("the plug-in lists %d persistence ids, want 998", n)
 		}

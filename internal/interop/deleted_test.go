@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A writer in Go that continues after a snapshot newer than the journal leaves the entity to the
-// JVM.
+// A writer in Go continues after a snapshot that is newer than the journal. Then the JVM takes over
+// the entity.
 func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
@@ -36,15 +36,15 @@ func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 			s.stopJVM(t, pid)
 			checkBegins(t, started, test.snapshot, "state", test.snapshot+1, test.snapshot+2)
 			if started.Last != test.snapshot+2 {
-				t.Errorf("the JVM goes on after %d, want %d", started.Last, test.snapshot+2)
+				t.Errorf("the JVM continues after %d, want %d", started.Last, test.snapshot+2)
 			}
 		})
 	}
 }
 
-// The items of deleted events expire in any order. Whatever is left of them, the JVM must not use
+// The items of deleted events expire in any order. Whichever items are left, the JVM must not use
 // their numbers again.
-func TestJVMGoesOnAfterDeletedEventsOfWhichSomeItemsHaveExpired(t *testing.T) {
+func TestJVM_ContinuesAfterPartlyExpiredDeletion(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
 	for name, test := range map[string]struct {
@@ -72,14 +72,14 @@ func TestJVMGoesOnAfterDeletedEventsOfWhichSomeItemsHaveExpired(t *testing.T) {
 			s.persistJVM(t, pid, false, "jvm")
 			s.stopJVM(t, pid)
 			if started.Last != int64(test.events) {
-				t.Errorf("the JVM goes on after %d, want %d", started.Last, test.events)
+				t.Errorf("the JVM continues after %d, want %d", started.Last, test.events)
 			}
 			checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), numbered(t, int64(test.events)+1, "jvm"))
 		})
 	}
 }
 
-// expire lets tombstones expire, as DynamoDB does. Other items stay.
+// expire removes tombstones, as DynamoDB does when they expire. Other items stay.
 func (s *service) expire(tb testing.TB, pid string, numbers ...int64) {
 	tb.Helper()
 	items := s.journalItems(tb, pid)

@@ -32,7 +32,7 @@ const (
 // attributes is an item.
 type attributes = map[string]types.AttributeValue
 
-// parityTables are the tables of the real plug-in, and others for the emulation.
+// parityTables are the tables of the real plug-in, and separate tables for the emulation.
 type parityTables struct {
 	*testing.T
 	*rand.Rand
@@ -40,18 +40,18 @@ type parityTables struct {
 	real     *service
 	emulated *emulated.Plugin
 	pid      string
-	// entity is the emulated persistent actor, or nil if none runs. saved is the time of the saved
+	// entity is the running emulated persistent actor, or nil. saved is the time of the saved
 	// snapshot.
 	entity *emulated.Entity
 	saved  time.Time
 	texts  int
 }
 
-// TestTheEmulationDoesWhatThePlugInDoes runs random scripts with the plug-in and its emulation,
-// each in its own tables. Between the steps, the same items are put and removed on both sides: the
-// items that the journal in Go leaves, and damaged ones. Both must return the same, and leave the
-// same items.
-func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
+// TestEmulation_EqualsPlugIn runs random scripts with the plug-in and its emulation,
+// each in its own tables. Between the steps, the same items are put and removed on both sides:
+// items that the journal in Go leaves, and damaged items. Both must return the same results, and
+// leave the same items.
+func TestEmulation_EqualsPlugIn(t *testing.T) {
 	s := sharedService(t)
 	config := dynajournal.Config{JournalTable: emulationJournal, SnapshotTable: emulationSnapshots}
 	newService(t, config, dynajournal.TableOptions{SharedWithJVM: true})
@@ -61,7 +61,7 @@ func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's
 			w := &parityTables{T: t, Rand: random, real: s, emulated: p, pid: newPID(t)}
 			p.Now = func() time.Time { return w.saved }
-			if w.IntN(2) == 0 { // begin near the end of a partition
+			if w.IntN(2) == 0 { // start near the end of a partition
 				w.start()
 				w.persist(90+w.IntN(12)+100*w.IntN(2), true)
 				w.stop()
@@ -77,7 +77,7 @@ func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
 	}
 }
 
-// turn is a life of a persistent actor, after a change of its items.
+// turn starts, uses and stops a persistent actor, after changes of its items.
 func (w *parityTables) turn() {
 	w.Helper()
 	for range w.IntN(4) {
@@ -114,12 +114,12 @@ func (w *parityTables) start() {
 	snapshot := w.entity.Snapshot
 	switch {
 	case w.entity.Highest != want.Last:
-		w.Fatalf("the emulation begins after %d, the JVM after %d", w.entity.Highest, want.Last)
+		w.Fatalf("the emulation starts after %d, the JVM after %d", w.entity.Highest, want.Last)
 	case (snapshot == nil) != (want.Snapshot == nil):
-		w.Errorf("the emulation begins with the snapshot %v, the JVM with %v", snapshot, want.Snapshot)
+		w.Errorf("the emulation starts with the snapshot %v, the JVM with %v", snapshot, want.Snapshot)
 	case snapshot != nil && (snapshot.SequenceNumber != *want.Snapshot ||
 		!typedOf(w, string(snapshot.Payload.Bytes)).same(*want.State)):
-		w.Errorf("the emulation begins with the snapshot %v, the JVM with %d, %v", snapshot, *want.Snapshot, want.State)
+		w.Errorf("the emulation starts with the snapshot %v, the JVM with %d, %v", snapshot, *want.Snapshot, want.State)
 	}
 }
 
@@ -267,7 +267,7 @@ func (w *parityTables) lose(key attributes) {
 	}
 }
 
-// compare compares all items, and what is read of them.
+// compare compares all items, and the results of reading them.
 func (w *parityTables) compare() {
 	w.Helper()
 	journal := []string{"journal-P-" + w.pid + "-", "journal-SH-" + w.pid + "-", "journal-SL-" + w.pid + "-"}
@@ -300,7 +300,8 @@ func (w *parityTables) highest() int64 {
 	return highest
 }
 
-// inTurn names the writers of items by the order in which they come, because each side has its own.
+// inTurn replaces the writers of items with names in the order of their first item, because each
+// side has its own writers.
 func inTurn(items map[string]attributes) map[string]attributes {
 	writers := map[string]string{}
 	keys := make([]string, 0, len(items))

@@ -17,30 +17,31 @@ import (
 	"testing"
 )
 
-// gate is a proxy before the engine, which can hold requests, or deny them as a policy does.
+// gate is a proxy in front of the engine, which can block requests, or deny them like a policy.
 type gate struct {
 	url string
 
 	mu    sync.Mutex
 	holds []*held
-	// allowed are the operations that a policy allows; nil allows all.
+	// allowed lists the operations that the policy allows. Nil allows all.
 	allowed []string
-	// used are the operations that were requested.
+	// used has the operations that were requested.
 	used map[string]bool
 }
 
-// held are the requests that match a condition.
+// held blocks or watches the requests that match a condition.
 type held struct {
 	matches func(operation, body string) bool
-	// open releases them; passed is closed when the first of them was responded to.
+	// open, when closed, releases the requests. passed is closed when the first of them got its
+	// response.
 	open, passed chan struct{}
 	answered     sync.Once
 }
 
-// release releases the held requests, and later ones.
+// release releases the blocked requests and later ones.
 func (h *held) release() { close(h.open) }
 
-// newGate returns a gate before the server, which closes with the test.
+// newGate returns a gate in front of the server. It closes with the test.
 func newGate(tb testing.TB) *gate {
 	tb.Helper()
 	engine, err := url.Parse(endpoint(tb))
@@ -49,8 +50,8 @@ func newGate(tb testing.TB) *gate {
 	}
 	g := &gate{used: map[string]bool{}}
 	proxy := httputil.NewSingleHostReverseProxy(engine)
-	// A transport that asks for compression by itself also unpacks the response, which then has
-	// another checksum than its X-Amz-Crc32 header.
+	// A transport that requests compression itself also decompresses the response, which then no
+	// longer matches the checksum in its X-Amz-Crc32 header.
 	transport := &http.Transport{DisableCompression: true}
 	tb.Cleanup(transport.CloseIdleConnections)
 	proxy.Transport = transport
@@ -74,14 +75,14 @@ func (g *gate) denies(operation string) bool {
 	return g.allowed != nil && !slices.Contains(g.allowed, operation)
 }
 
-// unused returns the operations that are allowed and were not requested.
+// unused returns the allowed operations that were not requested.
 func (g *gate) unused() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(g.allowed), func(operation string) bool { return g.used[operation] })
 }
 
-// deny responds as DynamoDB does if a policy does not allow an operation.
+// deny responds like DynamoDB if a policy does not allow an operation.
 func deny(w http.ResponseWriter, operation string) {
 	body := `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not authorized to perform: dynamodb:` + operation + `"}`
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -90,14 +91,14 @@ func deny(w http.ResponseWriter, operation string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// hold holds the requests that match, until they are released.
+// hold blocks the requests that match, until they are released.
 func (g *gate) hold(matches func(operation, body string) bool) *held {
 	h := g.watch(matches)
 	h.open = make(chan struct{})
 	return h
 }
 
-// watch signals when a request that matches was responded to.
+// watch signals when a request that matches got its response.
 func (g *gate) watch(matches func(operation, body string) bool) *held {
 	g.mu.Lock()
 	defer g.mu.Unlock()

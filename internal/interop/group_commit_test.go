@@ -23,8 +23,8 @@ func (s *sharedRequests) OnRequest(_ context.Context, r dynajournal.Request) {
 	}
 }
 
-// Single events that share requests are PartiQL inserts, as the members of an atomic write are: a
-// JVM replays both.
+// Single events that share requests are PartiQL inserts, like the members of an atomic write. A JVM
+// must replay both.
 func TestJVMReplaysEventsThatPartiQLInserted(t *testing.T) {
 	s := sharedService(t)
 	shared := &sharedRequests{}

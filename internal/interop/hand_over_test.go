@@ -16,9 +16,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The steps of docs/interop.md, each with exactly the permissions that it names.
+// The steps of docs/jvm.md, each with exactly the permissions that it names.
 
-// role is a participant in a hand-over, with the permissions of its policy.
+// role is a participant in a handover, with the permissions of its policy.
 type role struct {
 	*testing.T
 
@@ -27,7 +27,7 @@ type role struct {
 	config string
 }
 
-// roles are the roles that docs/interop.md names.
+// roles are the roles that docs/jvm.md names.
 type roles struct{ looks, prepares, serves, repairs, copies, jvm *role }
 
 // newRoles returns roles on the tables that an application.conf names.
@@ -45,7 +45,7 @@ func newRoles(t *testing.T, journal, snapshots string) roles {
 		return r
 	}
 	return roles{
-		looks:    permitted("who looks", "BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "Query", "Scan"),
+		looks:    permitted("who inspects", "BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "Query", "Scan"),
 		prepares: permitted("who prepares", "CreateTable", "DescribeTable", "DescribeTimeToLive", "GetItem", "PutItem", "UpdateTable", "UpdateTimeToLive"),
 		// BatchExecuteStatement is PartiQLInsert in a policy.
 		serves:  permitted("the service", "BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DescribeTable", "GetItem", "PutItem", "Query"),
@@ -55,7 +55,7 @@ func newRoles(t *testing.T, journal, snapshots string) roles {
 	}
 }
 
-// needed checks that each role has used all its permissions.
+// needed checks that each role needed all its permissions.
 func (r roles) needed() {
 	for _, r := range []*role{r.looks, r.prepares, r.serves, r.repairs, r.copies, r.jvm} {
 		r.Helper()
@@ -87,8 +87,8 @@ func (r *role) open(s *service, change ...func(*dynajournal.Config)) *dynajourna
 	return s.open(r, append(change, func(c *dynajournal.Config) { c.Endpoint = r.gate.url })...)
 }
 
-// tablesOfAJVM creates tables as a JVM's service has them: without a header, expiry, and an index
-// of persistence ids.
+// tablesOfAJVM creates the tables of a JVM service: without a header, TTL, or an index of
+// persistence ids.
 func tablesOfAJVM(tb testing.TB, client *dynamodb.Client, journal, snapshots string) {
 	tb.Helper()
 	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
@@ -134,13 +134,13 @@ func handOverToGo(t *testing.T, p *plugin) {
 	by := newRoles(t, journal, snapshots)
 	s.jvm = p.start(t, append(tablesSettings(journal, snapshots), "dynamodb-journal.endpoint="+by.jvm.gate.url)...)
 
-	// Two entities of the JVM: one is handed over to Go, the other stays.
+	// The JVM has two entities: one is handed over to Go, the other stays.
 	u := newTurns(t, s, s.open(t))
 	stays := newTurns(t, s, u.j)
 	u.byJVM(operation{singles: 120}, operation{save: true}, operation{deleteTo: 110}, operation{batch: 5})
 	stays.byJVM(operation{singles: 20}, operation{deleteTo: 10})
 
-	// 1. Look. If the tables lack something, the exit status of the description may be a failure.
+	// 1. Inspect. If the tables lack something, tables describe may exit with a failure.
 	if out, err := by.looks.try("tables", "describe"); !strings.Contains(out, journal) {
 		t.Errorf("tables describe shows %s (%v), want table %s", out, err, journal)
 	}
@@ -159,7 +159,7 @@ func handOverToGo(t *testing.T, p *plugin) {
 	}
 	stays.byJVM(operation{singles: 3}, operation{deleteTo: 15})
 
-	// 3. Read all of it in Go.
+	// 3. Read everything in Go.
 	reading := by.looks.open(s, func(c *dynajournal.Config) { c.DecodeEagerly = true })
 	read := map[string][]seen{}
 	for pid, err := range reading.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{}) {
@@ -170,7 +170,7 @@ func handOverToGo(t *testing.T, p *plugin) {
 	}
 	u.same("Go, reading all,", read[u.pid], u.visible(0, false))
 
-	// 4. Read live in Go, while the JVM writes.
+	// 4. Run a live query in Go, while the JVM writes.
 	s.startJVM(t, stays.pid)
 	s.persistJVM(t, stays.pid, false, "live")
 	stays.stored(false, []any{"live"})
@@ -229,8 +229,8 @@ func TestServiceIsHandedOverFromGoToTheJVM(t *testing.T) {
 			"--from-snapshot-table", "orders-of-go-snapshot", "--from-sequence-shards", "1", u.pid}
 		by.copies.run(migrate...)
 
-		// 2. Go continues in the old journal. The writers are stopped, the new events are copied,
-		// and compared.
+		// 2. Go continues in the old journal. The writers are stopped, and the new events are
+		// copied and compared.
 		u.byGo(operation{singles: 7}, operation{deleteTo: 132})
 		by.copies.run(migrate...)
 		by.copies.run(append(migrate, "--verify-only")...)

@@ -9,7 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// idsService has a journal of its own, so that no other test's persistence ids are listed.
+// idsService returns a service with its own journal, so that persistence ids of other tests are not
+// listed.
 func idsService(tb testing.TB) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{JournalTable: "ids", SnapshotTable: "ids-snapshot"}, dynajournal.TableOptions{SharedWithJVM: true})
@@ -82,7 +83,7 @@ func TestPersistenceIDsOfBothSidesInBothLists(t *testing.T) {
 	check("the JVM by the index, after deletions,", s.idsJVM(t, "index"), withoutJVMs)
 	check("the JVM by a scan, after deletions,", s.idsJVM(t, "scan"), withoutJVMs)
 
-	// Purged ids are not listed, by whichever side they were purged.
+	// Ids that either side has purged are not listed.
 	purgeGo(t, recoverGo(t, j, "jvm:"+kept[1], 0))
 	s.jvm.do(t, request{Op: "purge", PID: "go:" + kept[1]})
 	left := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "jvm:"+kept[1] || id == "go:"+kept[1] })

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// cutWrite appends three events and an atomic write of nine, of which only the first three, 4 to 6,
-// stay stored, as after a crash. It would have ended at 12.
+// cutWrite appends three events and an atomic write of nine. It then removes all members except the
+// first three, 4 to 6, as if the writer had crashed. The atomic write would have ended at 12.
 func (s *service) cutWrite(t *testing.T, j *dynajournal.Journal, pid string) {
 	t.Helper()
 	w := recoverGo(t, j, pid, 0)
@@ -19,8 +19,8 @@ func (s *service) cutWrite(t *testing.T, j *dynajournal.Journal, pid string) {
 	s.lose(t, pid, 7, 8, 9, 10, 11, 12)
 }
 
-// After a recovery in Go a JVM replays what either side writes after an incomplete atomic write,
-// also an atomic write that ends where that would have ended.
+// After a recovery in Go, a JVM must replay the events that either side writes after an incomplete
+// atomic write, including an atomic write that ends where the incomplete one would have ended.
 func TestJVMReplaysWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 	eachPlugin(t, func(t *testing.T, s *service) {
 		j := s.open(t)
@@ -44,10 +44,10 @@ func TestJVMReplaysWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 	})
 }
 
-// Without that recovery the plug-in leaves out its own atomic write, if that ends where the
-// incomplete one would have ended. Go returns it, and a repair that removes the incomplete one
-// brings it back for the JVM.
-func TestJVMLeavesOutWhatEndsWhereAnIncompleteAtomicWriteWould(t *testing.T) {
+// Without that recovery, the plug-in leaves out its own atomic write if it ends where the
+// incomplete one would have ended. Go returns it, and after a repair that removes the incomplete
+// one, the JVM also replays it.
+func TestIncompleteAtomicWrite_JVMLeavesOutItsOwn(t *testing.T) {
 	eachPlugin(t, func(t *testing.T, s *service) {
 		j, pid, values := s.open(t), newPID(t), texts("after", 6)
 		s.cutWrite(t, j, pid)

@@ -14,7 +14,7 @@ import (
 )
 
 // The plug-in's journal stores several events in parallel, in any order. A live query waits for the
-// previous number, so that it skips none.
+// previous number, and so skips none.
 func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	for _, p := range chosenPlugins(t, pekko110) {
 		t.Run(p.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 			others = append(others, g.watch(putOf(pid, n)))
 		}
 	}
-	go func() { // the journal responds only when all are stored
+	go func() { // the journal responds only when all events are stored
 		for _, h := range others {
 			<-h.passed
 		}
@@ -88,7 +88,7 @@ func putOf(pid string, seq int64) func(operation, body string) bool {
 	}
 }
 
-// requests counts the requests of a journal in Go.
+// requests is a hook that counts the requests of a journal in Go.
 type requests struct {
 	count atomic.Int64
 	more  chan struct{}

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// totals is the state of a ledger on both sides. It follows from all its events and their order.
+// totals is the state of a ledger on both sides. It depends on all events and their order.
 type totals struct {
 	Placed  int64    `json:"placed"`
 	Shipped int64    `json:"shipped"`
@@ -18,10 +18,10 @@ type totals struct {
 	Newest  []string `json:"newest"`
 }
 
-// newestNotes is how many notes totals keep.
+// newestNotes is the number of notes that totals retain.
 const newestNotes = 3
 
-// after returns the state after an event, as the Java program's does.
+// after returns the state after an event. It does the same as its counterpart in the Java program.
 func (t totals) after(event any) totals {
 	var note string
 	switch order := event.(type) {
@@ -42,8 +42,8 @@ func (t totals) after(event any) totals {
 	return t
 }
 
-// retention is when a side saves snapshots, how many it keeps, and whether it deletes the events
-// before them.
+// retention is a side's policy for snapshots: a snapshot after Every events, of which the last Keep
+// are retained. DeleteEvents says whether the events before them are deleted.
 type retention struct {
 	Every        int64 `json:"every,omitempty"`
 	Keep         int   `json:"keep,omitempty"`
@@ -61,8 +61,8 @@ func (r retention) String() string {
 	return what
 }
 
-// ledgers are the entities in Go. The name of their type is that of the test, as [newPID] begins
-// with it.
+// ledgers are the entities in Go. The name of their type is the test's name, with which [newPID]
+// begins.
 type ledgers = entity.Entities[totals, any]
 
 // ledgerType returns the type with a name.

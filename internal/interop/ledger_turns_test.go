@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// ledgerTurns is a persistence id that an entity and a behavior use in turns, with what both have
-// to find.
+// ledgerTurns is a persistence id that an entity and a behavior use in turns, with the state that
+// both must find.
 type ledgerTurns struct {
 	*turns
 
@@ -22,16 +22,15 @@ type ledgerTurns struct {
 	done      *turnsDone
 	byJVMNext bool
 
-	// hosted are the entities that write, watched others that only show what is stored, and stay in
-	// memory.
+	// hosted are the entities that write. watched are entities that only read and stay in memory.
 	hosted, watched *ledgers
 	saved           <-chan entity.Snapshot
 	recovered       <-chan entity.Recovery
 	inGo, inJVM     retention
 
 	state totals
-	// requested is the number up to which events may be deleted: a behavior that was stopped in a
-	// hurry has asked for it.
+	// requested is the number up to which events may be deleted, because a behavior that was
+	// stopped hurriedly has requested the deletion.
 	requested int64
 }
 
@@ -65,7 +64,7 @@ func (u *ledgerTurns) event(number int64) any {
 	return orderShipped{ID: id, Amount: amount, Note: note}
 }
 
-// recorded notes the events of a command that a side has acknowledged.
+// recorded records the events of a command that a side has acknowledged.
 func (u *ledgerTurns) recorded(events []any) {
 	u.Helper()
 	u.did("writes %d", len(events))
@@ -75,7 +74,7 @@ func (u *ledgerTurns) recorded(events []any) {
 	}
 }
 
-// takeTurnOfGo lets the entity have commands, and stops it.
+// takeTurnOfGo sends commands to the entity, and stops it.
 func (u *ledgerTurns) takeTurnOfGo() {
 	u.Helper()
 	u.done.ByGo++
@@ -100,16 +99,17 @@ func (u *ledgerTurns) takeTurnOfGo() {
 	u.loaded()
 }
 
-// loaded notes from what the entity was loaded, and which snapshots it has saved since.
+// loaded checks the snapshot from which the entity was loaded, and records the snapshots that it
+// has saved since.
 func (u *ledgerTurns) loaded() {
 	u.Helper()
-	var kept []int64 // as the entity knows them
+	var kept []int64 // the snapshots that the entity knows
 	for len(u.recovered) > 0 {
 		r := <-u.recovered
 		if errors.Is(r.Err, dynajournal.ErrDeletedMeanwhile) {
-			continue // it looks for a snapshot again
+			continue // it loads a snapshot again
 		}
-		// A type that saves none also begins with the first event while that is there.
+		// A type without snapshots may also start with the first event while it is stored.
 		from := r.Snapshot == u.snapshot || r.Snapshot == 0 && u.inGo.Every == 0 && u.deleted == 0
 		if r.Err != nil || !from {
 			u.fatal("the entity is loaded from %+v, want from the snapshot at %d", r, u.snapshot)
@@ -138,7 +138,7 @@ func (u *ledgerTurns) loaded() {
 	}
 }
 
-// takeTurnOfJVM lets the behavior have commands, and stops it.
+// takeTurnOfJVM sends commands to the behavior, and stops it.
 func (u *ledgerTurns) takeTurnOfJVM() {
 	u.Helper()
 	u.done.ByJVM++
@@ -158,7 +158,7 @@ func (u *ledgerTurns) takeTurnOfJVM() {
 	u.s.jvm.do(u, request{Op: "halt", PID: u.pid})
 }
 
-// answered compares the state that a behavior shows, and notes what it does after a snapshot.
+// answered checks the state in a behavior's answer, and records its snapshot and deletion.
 func (u *ledgerTurns) answered(a answer) {
 	u.Helper()
 	if a.Last != u.highest || a.State == nil || !a.State.same(typedOf(u, u.state)) {
@@ -182,7 +182,7 @@ func (u *ledgerTurns) answered(a answer) {
 	}
 }
 
-// view compares the state that Go shows to readers.
+// view checks the state that readers see in Go.
 func (u *ledgerTurns) view() {
 	u.Helper()
 	var state totals
@@ -203,8 +203,8 @@ func (u *ledgerTurns) sameState(who string, state totals, version int64) {
 	}
 }
 
-// checkLedger compares the state in Go, and all events that both sides show. What a stopped
-// behavior may be deleting is not looked at.
+// checkLedger checks the state in Go, and all events that both sides show. It ignores events that a
+// stopped behavior may still delete.
 func (u *ledgerTurns) checkLedger() {
 	u.Helper()
 	u.view()
@@ -216,8 +216,8 @@ func (u *ledgerTurns) checkLedger() {
 	u.sameBeyond("the JVM", seenJVM(replayed), true)
 }
 
-// lowered reports whether two deletions of the behavior at the same time have, or may have, lowered
-// its low mark. Then Go does not show the rest of an atomic write that they have cut, either.
+// lowered reports whether two concurrent deletions of the behavior have, or may have, lowered its
+// low mark. Then Go also hides the rest of an atomic write that they have cut.
 func (u *ledgerTurns) lowered() bool {
 	u.Helper()
 	listing, err := u.j.List(u.Context(), u.pid)
@@ -233,7 +233,7 @@ func (u *ledgerTurns) cut(to int64) bool {
 	return to < u.highest && u.events[to].first <= to // the event at to+1
 }
 
-// sameBeyond compares the events that a side shows. cutHidden is that it shows nothing of an atomic
+// sameBeyond checks the events that a side shows. cutHidden says that the side hides an atomic
 // write that a deletion has cut.
 func (u *ledgerTurns) sameBeyond(side string, got []seen, cutHidden bool) {
 	u.Helper()

@@ -16,23 +16,25 @@ import (
 )
 
 // A deletion in a shared journal leaves the JVM's low mark at most at the beginning of the highest
-// number's block, Go's own low mark beside it, and tombstones between the two; the highest number,
-// if deleted, is a seal. These tests put such items directly. Whatever code writes them, each
-// version of the plug-in has to continue after the highest number, before and after its own
-// deletions, and to leave nothing behind.
+// number's block, Go's own low mark in the same item, and tombstones between the two marks. If the
+// highest number is deleted, it is a seal. These tests put such items directly, independent of the
+// code that writes them. Each version of the plug-in must continue after the highest number, before
+// and after its own deletions, and must not leave items behind.
 
 // deletion is a deletion by Go.
 type deletion struct {
-	// events were written one by one, then batch as an atomic write.
+	// events is the number of events written one by one. batch is the number of events then written
+	// as an atomic write.
 	events, batch int64
 	// jvmLow is an earlier low mark of the JVM, or 0.
 	jvmLow int64
 	// to is the last deleted number.
 	to int64
 	// snapshot is the number of a snapshot beyond the events, after which Go has continued:
-	// everything before it is deleted. 0 is none.
+	// everything before it is deleted. 0 means no snapshot.
 	snapshot int64
-	// The JVM continues with single events, and then with an atomic write.
+	// more is the number of single events with which the JVM continues. moreBatch is the number of
+	// events in its atomic write after them.
 	more, moreBatch int
 }
 
@@ -53,7 +55,7 @@ func (d deletion) String() string {
 	return text
 }
 
-func TestJVMGoesOnAboveItsLowMarkWhateverGoHasDeleted(t *testing.T) {
+func TestJVM_ContinuesAboveLowMarkAfterDeletionsByGo(t *testing.T) {
 	deletions := []deletion{
 		{events: 20, to: 10, more: 3, moreBatch: 3},
 		{events: 20, to: 20, more: 3, moreBatch: 3},
@@ -83,7 +85,7 @@ func TestJVMGoesOnAboveItsLowMarkWhateverGoHasDeleted(t *testing.T) {
 	})
 }
 
-// checkGoesOnAfter runs a JVM's entity after a deletion, and through deletions of its own.
+// checkGoesOnAfter runs a JVM's entity after a deletion, including its own deletions.
 func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	t.Helper()
 	pid := newPID(t)
@@ -103,7 +105,7 @@ func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	s.deleteByHand(t, pid, d)
 
 	live := numbered(t, 1, values...)[d.to:]
-	// Of an atomic write that is cut the JVM shows nothing.
+	// The JVM hides an atomic write that is cut.
 	if d.snapshot > 0 || d.batch > 0 && d.to > d.events {
 		live = nil
 	}
@@ -119,7 +121,7 @@ func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 		t.Helper()
 		s.stopJVM(t, pid)
 		if started := s.startJVM(t, pid); started.Last != highest {
-			t.Errorf("%s the JVM goes on after %d, want %d", when, started.Last, highest)
+			t.Errorf("%s the JVM continues after %d, want %d", when, started.Last, highest)
 		}
 	}
 	persist := func(atomically bool, values ...any) {
@@ -160,14 +162,14 @@ func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	s.checkNothingLeft(t, pid, d, highest)
 }
 
-// deleteJVM lets a running persistent actor delete its events.
+// deleteJVM makes a running persistent actor delete its events.
 func (s *service) deleteJVM(tb testing.TB, pid string, to int64) {
 	tb.Helper()
 	s.jvm.do(tb, request{Op: "deleteTo", PID: pid, To: &to})
 }
 
-// deleteByHand puts the items that a deletion in Go leaves, or a recovery after a snapshot beyond
-// the journal.
+// deleteByHand puts the items that a deletion in Go leaves, or that a recovery after a snapshot
+// beyond the journal leaves.
 func (s *service) deleteByHand(tb testing.TB, pid string, d deletion) {
 	tb.Helper()
 	highest, to := d.highest(), max(d.to, d.snapshot)
@@ -194,8 +196,8 @@ func (d deletion) jvmReads() int64 {
 	return max(d.jvmLow, min(max(d.to, d.snapshot)+1, d.highest()/100*100))
 }
 
-// putClosed puts a seal, with more attributes: a tombstone has an expiry, a fence the future low
-// mark.
+// putClosed puts a seal with more attributes: a tombstone has an expiry time, a fence has the
+// future low mark.
 func (s *service) putClosed(tb testing.TB, pid string, seq int64, more map[string]int64) {
 	tb.Helper()
 	numbers := map[string]int64{"idx": 1_000_000_000, "cnt": 1_000_000_000}
@@ -220,7 +222,7 @@ func attributeOf(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// checkNothingLeft checks that from the JVM's former low mark on only the last number is left. It
+// checkNothingLeft checks that only the last number is left, from the JVM's former low mark on. It
 // deletes these items.
 func (s *service) checkNothingLeft(t *testing.T, pid string, d deletion, last int64) {
 	t.Helper()

@@ -11,10 +11,10 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Two deletions of a behavior run at the same time, and the one of less puts its low mark last. An
-// entity in Go whose state ends with an event that both have deleted finds the state from the
-// snapshot.
-func TestEntityBehindALowMarkThatTheJVMHasLowered(t *testing.T) {
+// Two deletions of a behavior run concurrently, and the one with the smaller number writes its low
+// mark last. An entity in Go, whose state ends with an event that both have deleted, must find the
+// snapshot's state.
+func TestEntity_LowMarkLoweredByJVM(t *testing.T) {
 	s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
 	s.plugin = pekko110
 	g := newGate(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain ends the processes that the tests have started.
+// TestMain stops the processes that the tests have started.
 func TestMain(m *testing.M) {
 	status := m.Run()
 	for _, err := range []error{stopPrograms(), stopServer()} {

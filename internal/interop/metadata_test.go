@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A JVM reads the events of Go that have a time, metadata and tags as it reads others, writes after
-// them, and deletes them. Go reads the JVM's events, which have none.
+// A JVM must read Go's events with a time, metadata and tags like other events, write after them,
+// and delete them. Go must read the JVM's events, which have no metadata.
 func TestJVMIgnoresMetadata(t *testing.T) {
 	eachPlugin(t, func(t *testing.T, s *service) {
 		j := s.open(t, func(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOn })

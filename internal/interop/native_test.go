@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// nativeService is a native journal, with snapshots in the given table, and a JVM with a number of
-// shards on it.
+// nativeService returns a service with a native journal, snapshots in the given table, and a JVM
+// with the given number of shards.
 func nativeService(tb testing.TB, snapshotTable string, shards int) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{JournalTable: "native", SnapshotTable: snapshotTable}, dynajournal.TableOptions{})
@@ -102,7 +102,7 @@ func TestJournalWithoutAHeaderTakesShardsAndNameFromTheConfiguration(t *testing.
 	}
 }
 
-// A JVM with 10 shards has these effects in a journal with one, of which docs/interop.md warns.
+// A JVM with 10 shards has these effects in a journal with one, of which docs/jvm.md warns.
 func TestJVMWithTenShardsHidesItsMarksFromAJournalWithOne(t *testing.T) {
 	s := nativeService(t, sharedSnapshots(t), dynajournal.DefaultSequenceShards)
 	j := s.open(t)
@@ -119,7 +119,7 @@ func TestJVMWithTenShardsHidesItsMarksFromAJournalWithOne(t *testing.T) {
 		pid := newPID(t)
 		recoverGo(t, j, pid, 0).appendAll(t, false, texts("go", 105)...)
 		if started := s.startJVM(t, pid); started.Last != 105 {
-			t.Fatalf("the JVM goes on after %d, want 105", started.Last)
+			t.Fatalf("the JVM continues after %d, want 105", started.Last)
 		}
 		s.persistJVM(t, pid, false, texts("jvm", 200)...)
 		s.stopJVM(t, pid)

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The service is the JVM's alone, and an operator deletes events by the command, while the entity
-// is stopped. The entity continues, and deletes as well.
+// Only the JVM uses the service. An operator deletes events with the command while the entity is
+// stopped. After that the entity must continue, and must be able to delete.
 func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
@@ -40,7 +40,7 @@ func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 	})
 }
 
-// An entity that runs, and neither writes nor deletes meanwhile, continues as well.
+// A running entity that neither writes nor deletes meanwhile must also continue.
 func TestOperatorDeletesTheEventsOfAnEntityThatRuns(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		for _, to := range []int64{10, 20} {
@@ -66,7 +66,7 @@ func TestOperatorDeletesTheEventsOfAnEntityThatRuns(t *testing.T) {
 	})
 }
 
-// commandDelete deletes by the command.
+// commandDelete deletes with the command.
 func (u *turns) commandDelete(to int64) {
 	u.Helper()
 	u.did("an operator deletes to %d", to)
@@ -75,7 +75,7 @@ func (u *turns) commandDelete(to int64) {
 	u.check()
 }
 
-// An entity of a native journal is copied into the shared one, where a JVM takes it over.
+// An entity of a native journal is copied into the shared journal, where a JVM takes it over.
 func TestNumbersGoOnAfterACopyFromANativeJournal(t *testing.T) {
 	source := newService(t, dynajournal.Config{JournalTable: "copied", SnapshotTable: "copied-snapshot"}, dynajournal.TableOptions{})
 	from := source.open(t)
@@ -111,7 +111,7 @@ func TestNumbersGoOnAfterACopyFromANativeJournal(t *testing.T) {
 	})
 }
 
-// An entity of a JVM is exported, purged and imported again: its numbers continue.
+// An entity of a JVM is exported, purged and imported again. Its numbers must continue.
 func TestNumbersGoOnAfterAnExportAndImport(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)

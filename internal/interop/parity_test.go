@@ -20,7 +20,7 @@ type step struct {
 	lose []int64
 }
 
-// entityPair is two entities with the same life: one was used by Go, the other by the JVM.
+// entityPair has two entities with the same life: one was used by Go, the other by the JVM.
 type entityPair struct {
 	byGo, byJVM string
 	highest     int64
@@ -172,9 +172,9 @@ func TestTwinsWithDeletedEvents(t *testing.T) {
 		"to the beginning of a block":     {[]step{{singles: 120}, {deleteTo: 100}}, allWindows(1, 99, 100, 101, 120)},
 		"over a block, in two steps":      {[]step{{singles: 205}, {deleteTo: 50}, {deleteTo: 150}, {singles: 1}}, allWindows(1, 150, 151, 199, 200, 206)},
 		"everything":                      {[]step{{singles: 12}, {deleteTo: 12}}, allWindows(1, 12, 13)},
-		"everything, and going on":        {[]step{{singles: 12}, {deleteTo: 12}, {singles: 1}}, allWindows(1, 12, 13)},
+		"everything, then one more":       {[]step{{singles: 12}, {deleteTo: 12}, {singles: 1}}, allWindows(1, 12, 13)},
 		"everything of a full block":      {[]step{{singles: 99}, {deleteTo: 99}}, allWindows(1, 99, 100)},
-		"all of a full block, going on":   {[]step{{singles: 99}, {deleteTo: 99}, {singles: 2}}, allWindows(1, 99, 100, 101)},
+		"all of a full block, then more":  {[]step{{singles: 99}, {deleteTo: 99}, {singles: 2}}, allWindows(1, 99, 100, 101)},
 		"the first part of a write":       {[]step{{singles: 2}, {batch: 5}, {singles: 1}, {deleteTo: 4}}, allWindows(1, 4, 5, 7, 8)},
 		"a cut write over the boundary":   {[]step{{singles: 97}, {batch: 6}, {singles: 1}, {deleteTo: 99}}, allWindows(97, 99, 100, 103, 104)},
 		"a write cut twice":               {[]step{{batch: 9}, {deleteTo: 3}, {deleteTo: 6}, {singles: 2}}, allWindows(1, 6, 7, 9, 11)},
@@ -256,9 +256,9 @@ func numbersOf(events []seen) []int64 {
 	return numbers
 }
 
-// randomLife writes, and either deletes or loses events. It does not do both: if a write lost a
-// member and was cut by a deletion, its rest does not count by Go's low mark, but counts by the
-// JVM's.
+// randomLife returns random writes, and either deletions or losses of events. It does not combine
+// both: if an atomic write has lost a member and is cut by a deletion, its rest counts with the
+// JVM's low mark, but not with Go's.
 func randomLife(random *rand.Rand, deletes bool) []step {
 	var life []step
 	highest := int64(0)
@@ -289,7 +289,7 @@ func TestEntityWrittenByBothSidesInTurns(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
 			pid := newPID(t)
 			var live []seen
-			// Deletions end where a write ends: if they cut one, only Go sees the rest.
+			// Deletions end where a write ends: if they cut a write, only Go sees the rest.
 			ends := []int64{}
 			highest := int64(0)
 			for turn := range 8 {
@@ -329,7 +329,7 @@ func TestEntityWrittenByBothSidesInTurns(t *testing.T) {
 	}
 }
 
-func TestEntityGoesOnWhereTheOtherSideLeftIt(t *testing.T) {
+func TestEntity_ContinuesAfterTheOtherSide(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t), newPID(t)
 	var all []seen
@@ -340,7 +340,7 @@ func TestEntityGoesOnWhereTheOtherSideLeftIt(t *testing.T) {
 		started := s.startJVM(t, pid)
 		checkSeen(t, "the JVM, taking over,", seenJVM(started), all)
 		if started.Last != int64(len(all)) {
-			t.Fatalf("round %d: the JVM goes on after %d, want %d", round, started.Last, len(all))
+			t.Fatalf("round %d: the JVM continues after %d, want %d", round, started.Last, len(all))
 		}
 		values := texts(fmt.Sprintf("jvm-%d", round), 45)
 		s.persistJVM(t, pid, false, values[:30]...)

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// kinds returns values of every kind that both sides have a type for.
+// kinds returns values of every kind for which both sides have a type.
 func kinds() []any {
 	return []any{
 		"text", "", "Grüße 漢字 😀 \"quoted\"", []byte{0, 1, 0xff}, []byte{}, serialization.ByteString("bytes"),
@@ -26,8 +26,8 @@ func kinds() []any {
 	}
 }
 
-// kinds returns the values with the same serializer on both sides: Akka 2.5 has none of Jackson,
-// and writes booleans by Java serialization.
+// kinds returns the values with the same serializer on both sides: Akka 2.5 does not have Jackson
+// serializers, and writes booleans with Java serialization.
 func (s *service) kinds() []any {
 	return slices.DeleteFunc(kinds(), func(value any) bool {
 		switch value.(type) {
@@ -60,8 +60,8 @@ func TestJVMReadsEveryKindThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) { s.checkJVMReads(t, s.open(t), atomically) })
 }
 
-// The form of the plug-ins 1.0 and 1.1.1, which have the whole event in one attribute, is read by
-// the later ones.
+// The later plug-ins read the form of the plug-ins 1.0 and 1.1.1, which store the whole event in
+// one attribute.
 func TestJVMReadsTheOldFormThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) {
 		j := s.open(t, func(c *dynajournal.Config) { c.OldEventFormat, c.OldSnapshotFormat = true, true })
@@ -70,12 +70,12 @@ func TestJVMReadsTheOldFormThatGoWrites(t *testing.T) {
 		started := s.startJVM(t, pid)
 		s.stopJVM(t, pid)
 		if started.Snapshot == nil || *started.Snapshot != 2 || !started.State.same(typedOf(t, "state")) {
-			t.Errorf("the JVM begins with %v at %v, want the snapshot at 2", started.State, started.Snapshot)
+			t.Errorf("the JVM starts with %v at %v, want the snapshot at 2", started.State, started.Snapshot)
 		}
 	})
 }
 
-// checkJVMReads lets Go write values of every kind, and the JVM replay them.
+// checkJVMReads makes Go write values of every kind, and checks that the JVM replays them.
 func (s *service) checkJVMReads(t *testing.T, j *dynajournal.Journal, atomically bool) (pid string) {
 	t.Helper()
 	pid = newPID(t)

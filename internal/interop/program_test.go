@@ -19,9 +19,9 @@ import (
 	"testing"
 )
 
-// program is a running Java program: a JVM service with one configuration of the plug-in.
+// program is a running Java program: a JVM service with a configuration of the plug-in.
 type program struct {
-	// mu is held from a request to its response.
+	// mu is locked from a request to its response.
 	mu      sync.Mutex
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -62,7 +62,7 @@ func (pl *plugin) run(tb testing.TB, settings ...string) *program {
 	return p
 }
 
-// start returns a test's own program, which ends with the test.
+// start returns a separate program for a test. It ends with the test.
 func (pl *plugin) start(tb testing.TB, settings ...string) *program {
 	tb.Helper()
 	p, err := startProgram(pl, settings)
@@ -104,7 +104,7 @@ func startProgram(pl *plugin, settings []string) (*program, error) {
 	return p, nil
 }
 
-// stopPrograms ends all programs.
+// stopPrograms stops all programs.
 func stopPrograms() error {
 	var all []error
 	for _, p := range programs.running {
@@ -116,7 +116,7 @@ func stopPrograms() error {
 	return nil
 }
 
-// request is a request to the program. Criteria and limits that are nil are none.
+// request is a request to the program. Nil criteria and limits are not applied.
 type request struct {
 	Op     string  `json:"op"`
 	PID    string  `json:"pid,omitempty"`
@@ -134,30 +134,30 @@ type request struct {
 	MinTS  *int64 `json:"minTs,omitempty"`
 	MaxTS  *int64 `json:"maxTs,omitempty"`
 
-	// retention is that of an event-sourced behavior that starts.
+	// retention is the retention of an event-sourced behavior that is started.
 	retention
 	// Hurried does not wait for the deletions after a snapshot.
 	Hurried bool `json:"hurried,omitempty"`
 }
 
-// answer is the program's response. Failure is the error of the plug-in; if it is set, nothing else
-// is.
+// answer is the program's response. Failure is the error of the plug-in. If it is set, all other
+// fields are empty.
 type answer struct {
 	Failure string
 
-	// Events are the recovered or replayed events, Last is the last sequence number that an entity
-	// knows, Highest that of a replay.
+	// Events are the recovered or replayed events. Last is the last sequence number that an entity
+	// knows, Highest the highest number that a replay found.
 	Events        []replayed
 	Last, Highest int64
 
-	// Snapshot is the number of the snapshot that an entity recovered from, Seq that of a loaded
-	// one.
+	// Snapshot is the number of the snapshot from which an entity recovered, Seq the number of a
+	// loaded snapshot.
 	Snapshot, Seq *int64
 	State         *typed
 	TS            int64
 
-	// DeletesTo is up to which number a behavior deletes the events after a snapshot at Seq.
-	// Deleting reports that the deletion may be under way.
+	// DeletesTo is the number up to which a behavior deletes events after it has saved a snapshot
+	// at Seq. Deleting is true if the deletion may still run.
 	DeletesTo int64
 	Deleting  bool
 
@@ -206,7 +206,7 @@ func (p *program) do(tb testing.TB, r request) answer {
 	return a
 }
 
-// decode decodes JSON and keeps numbers as text: they may not fit into a float64.
+// decode decodes JSON, with numbers as text because they may not fit in a float64.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -28,7 +28,7 @@ type projected struct {
 	all, effect *told
 }
 
-// told notes what a projection is called with.
+// told is a handler that records its calls.
 type told struct {
 	mu    sync.Mutex
 	calls map[string][]string
@@ -66,7 +66,7 @@ func (p *told) HandlePurge(_ context.Context, purge projection.Purge) error {
 	return nil
 }
 
-// transactional is told with items, of which there are none.
+// transactional is told as a transactional handler, without items.
 type transactional struct{ *told }
 
 func (p transactional) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
@@ -81,7 +81,7 @@ func (p transactional) HandlePurge(ctx context.Context, purge projection.Purge) 
 	return nil, p.told.HandlePurge(ctx, purge)
 }
 
-// project makes a service with tables of its own, and starts the projections.
+// project creates a service with its own tables, and starts the projections.
 func project(t *testing.T, pl *plugin, wait time.Duration) *projected {
 	t.Helper()
 	name := "projected-" + strings.ReplaceAll(t.Name(), "/", "-")
@@ -128,7 +128,7 @@ func (p *projected) await(t *testing.T, pid string, seq int64) {
 	}
 }
 
-// check compares what both were called with.
+// check checks the calls of both projections.
 func (p *projected) check(t *testing.T, pid string, want []string) {
 	t.Helper()
 	for side, told := range map[string]*told{"at least once": p.all, "transactional": p.effect} {
@@ -151,7 +151,7 @@ func eventTexts(first int64, values ...any) []string {
 	return all
 }
 
-// The plug-in's events come in any order, one of them last of all.
+// The plug-in's events arrive in any order, and one of them arrives last.
 func TestProjectionWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	for _, pl := range chosenPlugins(t, pekko110) {
 		t.Run(pl.name, func(t *testing.T) {
@@ -177,8 +177,8 @@ func TestProjectionWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	}
 }
 
-// A service of the JVM persists single events and atomic writes over partitions, deletes, has an
-// event rejected, purges and begins again, while the projections run.
+// A JVM service persists single events and atomic writes over partitions, deletes, has an event
+// rejected, purges and starts again, while the projections run.
 func TestProjectionsOfAJVMService(t *testing.T) {
 	for _, pl := range chosenPlugins(t, pekko110) {
 		t.Run(pl.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestProjectionsOfAJVMService(t *testing.T) {
 			}
 			persist(true, texts("behind", 100)...)
 			check()
-			for _, pid := range pids { // it has the number, and is never stored
+			for _, pid := range pids { // it takes a number, and is never stored
 				if a := p.jvm.ask(t, request{Op: "persist", PID: pid, Events: typedAll(t, strings.Repeat("x", 450_000))}); a.Failure == "" {
 					t.Fatal("the event is not rejected")
 				}
@@ -243,7 +243,7 @@ func TestProjectionsOfAJVMService(t *testing.T) {
 	}
 }
 
-// again waits until both were told of a purge, and then of the events after it.
+// again waits until both projections have handled a purge, and then the events after it.
 func (p *projected) again(t *testing.T, pid string, last int64, want []string) {
 	t.Helper()
 	for _, told := range []*told{p.all, p.effect} {

@@ -15,9 +15,9 @@ import (
 
 var racesFlag = flag.Int("races", 6, "how many persistence ids a JVM and Go write at the same time")
 
-// What is lost if a JVM and Go write a persistence id at the same time, and what verify finds:
-// docs/interop.md has the figures of -races 120. No event of the JVM is lost. Each lost event of Go
-// was overwritten by one of the JVM.
+// A JVM and Go write a persistence id at the same time. The test counts the lost events and the
+// findings of verify; docs/jvm.md has the figures of -races 120. No event of the JVM is lost. Each
+// lost event of Go was overwritten by an event of the JVM.
 func TestWhatVerifySeesOfTwoWritersAtTheSameTime(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
@@ -46,8 +46,8 @@ func TestWhatVerifySeesOfTwoWritersAtTheSameTime(t *testing.T) {
 	}
 }
 
-// race lets Go append while a persistent actor that started before does, and returns how many
-// events of Go are lost.
+// race makes Go append while a persistent actor that started before persists. It returns the number
+// of lost events of Go.
 func (s *service) race(t *testing.T, j *dynajournal.Journal, pid string, random *rand.Rand) int {
 	t.Helper()
 	s.startJVM(t, pid)

@@ -15,13 +15,13 @@ var (
 )
 
 const (
-	// turnsOfAnEntity is how many turns an entity has.
+	// turnsOfAnEntity is the number of turns of an entity.
 	turnsOfAnEntity = 10
-	// defaultTurns is how many turns all entities have together.
+	// defaultTurns is the number of turns of all entities together.
 	defaultTurns = 100
 )
 
-// turnsOr returns how many turns a test takes if the flag says nothing else.
+// turnsOr returns the number of turns that the flag sets, or unless.
 func turnsOr(unless int) int {
 	if *turnsFlag > 0 {
 		return *turnsFlag
@@ -30,7 +30,7 @@ func turnsOr(unless int) int {
 }
 
 // Go and a JVM take random turns, with deletions, snapshots, purges and expiring tombstones in
-// between. Each entity has its own seed, so that a failed one can be repeated alone.
+// between. Each entity has its own seed, so that a failed entity can be repeated alone.
 func TestRandomTurns(t *testing.T) {
 	plugins := chosenPlugins(t, allPlugins...)
 	entities := (turnsOr(defaultTurns) + turnsOfAnEntity - 1) / turnsOfAnEntity

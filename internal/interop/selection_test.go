@@ -10,11 +10,11 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// With Config.SnapshotNewestByTimestamp Go selects as the plug-in does, whatever the clocks were:
-// the newest snapshot by its timestamp, or, if sequence numbers are limited, the one with the
-// highest number. If times are limited as well, the plug-in considers only that one, and may find
-// none where Go finds the next.
-func TestSelectionOfTheJVMIsSelectionByTimestampInGo(t *testing.T) {
+// With Config.SnapshotNewestByTimestamp, Go selects the same snapshot as the plug-in, for any
+// clocks: the newest snapshot by timestamp or, if sequence numbers are limited, the snapshot with
+// the highest number. If times are also limited, the plug-in considers only that snapshot, and may
+// find none where Go finds the next one.
+func TestSnapshotSelection_ByTimestampEqualsJVM(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t, func(c *dynajournal.Config) { c.SnapshotNewestByTimestamp = true }), newPID(t)
 	for seq, ts := range map[int64]int64{2: 4000, 4: 3000, 6: 1000, 8: 2000} {

@@ -27,7 +27,7 @@ var server struct {
 
 const serverPatience = 20 * time.Second
 
-// endpoint starts the server if it does not run yet, and returns its address.
+// endpoint starts the server if it is not running, and returns its address.
 func endpoint(tb testing.TB) string {
 	tb.Helper()
 	needJVM(tb)
@@ -64,7 +64,7 @@ func endpoint(tb testing.TB) string {
 	return url
 }
 
-// stopServer ends the server, if it was started, and reports whether it ended cleanly.
+// stopServer stops the server, if it was started, and returns an error if it did not exit cleanly.
 func stopServer() error {
 	if server.process == nil {
 		return nil

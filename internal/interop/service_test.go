@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// service is a journal that both sides work on.
+// service is a journal that both sides use.
 type service struct {
 	config dynajournal.Config
 	client *dynamodb.Client
@@ -25,7 +25,7 @@ type service struct {
 	plugin *plugin
 }
 
-// sharedService is a shared journal with the default configuration on both sides.
+// sharedService returns a shared journal with the default configuration on both sides.
 func sharedService(tb testing.TB) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
@@ -33,7 +33,7 @@ func sharedService(tb testing.TB) *service {
 	return s
 }
 
-// newService creates tables, unless they exist. It has no JVM yet.
+// newService creates tables, unless they exist. The service has no JVM yet.
 func newService(tb testing.TB, config dynajournal.Config, tables dynajournal.TableOptions) *service {
 	tb.Helper()
 	config.Endpoint, config.AccessKeyID, config.SecretAccessKey = endpoint(tb), "interop", "interop"
@@ -92,7 +92,8 @@ type seen struct {
 
 func (e seen) String() string { return fmt.Sprintf("%d: %v", e.seq, e.event) }
 
-// recoverGo recovers a persistence id after the snapshot at after, or all of it with 0.
+// recoverGo recovers a persistence id after the snapshot at after, or from its first event if after
+// is 0.
 func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) recovered {
 	tb.Helper()
 	r := recovered{}
@@ -107,7 +108,7 @@ func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) r
 	return r
 }
 
-// loseJournal lets Go continue after a snapshot that the journal lacks events of.
+// loseJournal makes Go continue after a snapshot of which the journal lacks events.
 func loseJournal(tb testing.TB, j *dynajournal.Journal, pid string, snapshot int64) {
 	tb.Helper()
 	opts := dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: true}
@@ -263,7 +264,7 @@ func (s *service) loseItem(tb testing.TB, par string, num int64) {
 	}
 }
 
-// startJVM starts a persistent actor, and returns how it recovered.
+// startJVM starts a persistent actor, and returns the result of its recovery.
 func (s *service) startJVM(tb testing.TB, pid string) answer {
 	tb.Helper()
 	return s.jvm.do(tb, request{Op: "start", PID: pid})
@@ -275,13 +276,13 @@ func (s *service) stopJVM(tb testing.TB, pid string) {
 	s.jvm.do(tb, request{Op: "stop", PID: pid})
 }
 
-// persistJVM lets a running persistent actor persist values.
+// persistJVM makes a running persistent actor persist values.
 func (s *service) persistJVM(tb testing.TB, pid string, atomically bool, values ...any) {
 	tb.Helper()
 	s.jvm.do(tb, request{Op: "persist", PID: pid, Events: typedAll(tb, values...), Atomic: atomically})
 }
 
-// writeJVM starts a persistent actor, lets it persist values, and stops it.
+// writeJVM starts a persistent actor, makes it persist values, and stops it.
 func (s *service) writeJVM(tb testing.TB, pid string, atomically bool, values ...any) {
 	tb.Helper()
 	s.startJVM(tb, pid)

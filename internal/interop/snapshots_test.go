@@ -21,7 +21,8 @@ func saveGo(tb testing.TB, j *dynajournal.Journal, pid string, seq int64, state 
 	}
 }
 
-// loadGo loads the snapshot that criteria select. Its number is 0 if there is none.
+// loadGo loads the snapshot that criteria select. The result has the number 0 if no snapshot is
+// found.
 func loadGo(tb testing.TB, j *dynajournal.Journal, pid string, criteria dynajournal.SnapshotCriteria) seen {
 	tb.Helper()
 	snapshot, found, err := j.LoadSnapshot(tb.Context(), pid, criteria)
@@ -44,11 +45,11 @@ func checkBegins(tb testing.TB, started answer, snapshot int64, state any, repla
 	tb.Helper()
 	switch {
 	case snapshot == 0 && started.Snapshot != nil:
-		tb.Errorf("the JVM begins with the snapshot at %d, want none", *started.Snapshot)
+		tb.Errorf("the JVM starts with the snapshot at %d, want none", *started.Snapshot)
 	case snapshot != 0 && (started.Snapshot == nil || *started.Snapshot != snapshot):
-		tb.Errorf("the JVM does not begin with the snapshot at %d, but %+v", snapshot, started)
+		tb.Errorf("the JVM does not start with the snapshot at %d, but %+v", snapshot, started)
 	case snapshot != 0 && !started.State.same(typedOf(tb, state)):
-		tb.Errorf("the JVM begins with the state %v, want %v", started.State, state)
+		tb.Errorf("the JVM starts with the state %v, want %v", started.State, state)
 	}
 	got := numbersOf(seenJVM(started))
 	if len(got) != len(replayed) || len(got) > 0 && (got[0] != replayed[0] || got[len(got)-1] != replayed[len(replayed)-1]) {
@@ -122,7 +123,7 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 			checkBegins(t, s.startJVM(t, pid), 2, "an older state", 3, 4)
 			checkSeen(t, "Go", []seen{loadGo(t, plain, pid, dynajournal.SnapshotCriteria{})}, []seen{{4, typedOf(t, test.state)}})
 
-			// The JVM deletes the snapshots it knows, and leaves those that only Go reads.
+			// The JVM deletes the snapshots that it knows, and leaves snapshots that only Go reads.
 			s.jvm.do(t, request{Op: "deleteSnapshots", PID: pid})
 			s.stopJVM(t, pid)
 			if loaded := s.jvm.do(t, request{Op: "load", PID: pid}); loaded.Seq != nil {
@@ -133,8 +134,8 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 	}
 }
 
-// A JVM saves at the number of a snapshot that it can't see. Its own counts for Go too, whatever
-// the clocks were.
+// A JVM saves a snapshot at the number of a snapshot that it cannot see. The JVM's snapshot must
+// also count for Go, for any clocks.
 func TestSnapshotOfTheJVMCountsOverASplitOne(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t, func(c *dynajournal.Config) { c.SnapshotCompression = true }), newPID(t)
@@ -206,7 +207,7 @@ func TestEntityWithSnapshotsIsHandedOver(t *testing.T) {
 	checkSeen(t, "Go, taking over,", []seen{snapshot}, []seen{{98, state}})
 	inGo := recoverGo(t, j, pid, snapshot.seq)
 	checkSeen(t, "Go, taking over,", inGo.events, numbered(t, 99, texts("jvm", 4)...))
-	// A JVM does not see the rest of a write that a deletion cuts.
+	// A JVM does not see the rest of an atomic write that a deletion cuts.
 	inGo.appendAll(t, true, "go-1", "go-2")
 	inGo.appendAll(t, false, "go-3")
 	saveGo(t, j, pid, 104, orderShipped{"state", 104, ""})
@@ -217,7 +218,7 @@ func TestEntityWithSnapshotsIsHandedOver(t *testing.T) {
 	started := s.startJVM(t, pid)
 	checkBegins(t, started, 104, orderShipped{"state", 104, ""}, 105)
 	if started.Last != 105 {
-		t.Errorf("the JVM goes on after %d, want 105", started.Last)
+		t.Errorf("the JVM continues after %d, want 105", started.Last)
 	}
 	s.persistJVM(t, pid, false, "jvm again")
 	s.stopJVM(t, pid)

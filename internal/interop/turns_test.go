@@ -12,9 +12,9 @@ import (
 )
 
 // turns is an entity that Go and a JVM use in turns, one at a time, with its expected state. After
-// each step both sides have to find the same highest number, and every event that either has
-// acknowledged and that no deletion covers. A check neither recovers in Go nor starts an actor, so
-// it repairs nothing.
+// each step, both sides must find the same highest number, and every event that either side has
+// acknowledged and that no deletion covers. A check does not recover in Go or start an actor, so it
+// does not repair anything.
 type turns struct {
 	*testing.T
 
@@ -31,11 +31,11 @@ type turns struct {
 	snapshot int64
 	// superseded is the number of the newest snapshot that was beyond the journal, or 0.
 	superseded int64
-	// history is what was done, for an error text.
+	// history lists the steps so far, for error texts.
 	history []string
 }
 
-// turnEvent is an event that was acknowledged to a side, with the first number of its atomic write.
+// turnEvent is an acknowledged event, with the first number of its atomic write.
 type turnEvent struct {
 	seen
 
@@ -57,8 +57,8 @@ func (u *turns) did(format string, args ...any) {
 	u.history = append(u.history, fmt.Sprintf(format, args...))
 }
 
-// visible returns the events after a number that a side shows. Of an atomic write that a deletion
-// cuts, only Go shows the rest.
+// visible returns the events after a number that a side shows. Only Go shows the rest of an atomic
+// write that a deletion cuts.
 func (u *turns) visible(after int64, inJVM bool) []seen {
 	var shown []seen
 	for _, e := range u.events {
@@ -69,7 +69,7 @@ func (u *turns) visible(after int64, inJVM bool) []seen {
 	return shown
 }
 
-// check compares what both sides read.
+// check checks the events that both sides read.
 func (u *turns) check() {
 	u.Helper()
 	bounds, err := u.j.Bounds(u.Context(), u.pid)
@@ -90,13 +90,13 @@ func (u *turns) check() {
 	if replayed.Highest != u.highest {
 		u.fatal("the JVM finds the highest number %d, want %d\n%s", replayed.Highest, u.highest, u.table())
 	}
-	// Nothing is removed that a snapshot beyond the journal covers: a JVM that replays from before
-	// the snapshot may still show it.
+	// Events that a snapshot beyond the journal covers are not removed: a JVM that replays from
+	// before the snapshot may still show them.
 	shown := slices.DeleteFunc(seenJVM(replayed), func(e seen) bool { return e.seq <= u.superseded })
 	u.same("the JVM", shown, u.visible(0, true))
 }
 
-// same checks what a side sees.
+// same checks the events that a side sees.
 func (u *turns) same(side string, got, want []seen) {
 	u.Helper()
 	if !slices.EqualFunc(got, want, func(a, b seen) bool { return a.seq == b.seq && a.event.same(b.event) }) {
@@ -136,7 +136,7 @@ func ranges(numbers []int64) string {
 	return "[" + strings.Join(text, " ") + "]"
 }
 
-// table returns what is stored for the entity, for an error text.
+// table returns the stored numbers and marks of the entity, for error texts.
 func (u *turns) table() string {
 	listing, err := u.j.List(u.Context(), u.pid)
 	if err != nil {
@@ -166,7 +166,8 @@ func (u *turns) deletedTo(to int64) { u.deleted = max(u.deleted, min(to, u.highe
 
 // operation is an operation of the side whose turn it is.
 type operation struct {
-	// singles and batch are how many events are written, one by one and as an atomic write.
+	// singles is the number of events to write one by one. batch is the number of events in an
+	// atomic write.
 	singles, batch int
 	// deleteTo is the last deleted number; all deletes everything.
 	deleteTo int64
@@ -199,7 +200,7 @@ func (u *turns) values(o operation) []any {
 	return texts(fmt.Sprintf("after-%d", u.highest), o.singles+o.batch)
 }
 
-// byGo lets Go use the entity: it recovers, runs the operations, and ends.
+// byGo is a turn of Go: it recovers, runs the operations, and stops.
 func (u *turns) byGo(operations ...operation) {
 	u.Helper()
 	u.did("Go recovers")
@@ -226,7 +227,7 @@ func (u *turns) byGo(operations ...operation) {
 	}
 }
 
-// recoverGo recovers in Go, as an application does: with the newest snapshot.
+// recoverGo recovers in Go from the newest snapshot, like an application.
 func (u *turns) recoverGo() recovered {
 	u.Helper()
 	if loaded := loadGo(u, u.j, u.pid, dynajournal.SnapshotCriteria{}); loaded.seq != u.snapshot {
@@ -235,14 +236,14 @@ func (u *turns) recoverGo() recovered {
 	w := recoverGo(u, u.j, u.pid, u.snapshot)
 	next, err := w.NextSequenceNumber(u.Context())
 	if err != nil || next != u.highest+1 {
-		u.fatal("Go goes on at %d (%v), want %d\n%s", next, err, u.highest+1, u.table())
+		u.fatal("Go continues at %d (%v), want %d\n%s", next, err, u.highest+1, u.table())
 	}
 	u.same("Go, recovering,", w.events, u.visible(u.snapshot, false))
 	u.check()
 	return w
 }
 
-// byJVM lets a persistent actor use the entity: it starts, runs the operations, and stops.
+// byJVM is a turn of the JVM: a persistent actor starts, runs the operations, and stops.
 func (u *turns) byJVM(operations ...operation) {
 	u.Helper()
 	u.did("the JVM starts")
@@ -255,7 +256,7 @@ func (u *turns) byJVM(operations ...operation) {
 			u.s.persistJVM(u, u.pid, o.batch > 0, values...)
 			u.stored(o.batch > 0, values)
 		case o.deleteTo > 0:
-			// An actor must not delete beyond what it knows.
+			// An actor must not delete beyond the highest number that it knows.
 			u.s.deleteJVM(u, u.pid, min(o.deleteTo, u.highest))
 			u.deletedTo(o.deleteTo)
 		case o.save && u.highest > 0:
@@ -283,24 +284,24 @@ func (u *turns) start() {
 		u.fatal("the JVM begins with the snapshot at %d, want %d", snapshot, u.snapshot)
 	}
 	if started.Last != u.highest {
-		u.fatal("the JVM goes on after %d, want %d\n%s", started.Last, u.highest, u.table())
+		u.fatal("the JVM continues after %d, want %d\n%s", started.Last, u.highest, u.table())
 	}
 	u.same("the JVM, starting,", seenJVM(started), u.visible(u.snapshot, true))
 }
 
-// goesOnAfterSnapshot lets Go continue after a snapshot that is newer than the journal: everything
+// goesOnAfterSnapshot makes Go continue after a snapshot that is newer than the journal. Everything
 // before it counts as deleted.
 func (u *turns) goesOnAfterSnapshot(beyond int64) {
 	u.Helper()
 	seq := u.highest + beyond
-	u.did("Go goes on after a snapshot at %d", seq)
+	u.did("Go continues after a snapshot at %d", seq)
 	saveGo(u, u.j, u.pid, seq, fmt.Sprintf("state at %d", seq))
 	loseJournal(u, u.j, u.pid, seq)
 	u.snapshot, u.highest, u.deleted, u.superseded = seq, seq, seq, seq
 	u.recoverGo()
 }
 
-// purge lets Go purge the entity: its numbers start again.
+// purge makes Go purge the entity. Its numbers start again.
 func (u *turns) purge() {
 	u.Helper()
 	u.did("Go purges")
@@ -311,7 +312,8 @@ func (u *turns) purge() {
 	u.check()
 }
 
-// expire lets the tombstones expire for which which returns true, as DynamoDB does.
+// expire removes the tombstones for which the function returns true, as DynamoDB does when they
+// expire.
 func (u *turns) expire(which func() bool) {
 	u.Helper()
 	u.did("tombstones expire")
@@ -329,8 +331,8 @@ func (u *turns) expire(which func() bool) {
 
 func always() bool { return true }
 
-// goesOn is what follows a deletion in Go, several times: whatever either side does next, the
-// numbers continue, and nothing that was stored is lost.
+// goesOn runs several turns of both sides after a deletion in Go. The numbers must continue, and no
+// stored event may be lost.
 func (u *turns) goesOn(saves bool) {
 	u.Helper()
 	save := operation{save: saves, restart: !saves}
@@ -343,7 +345,7 @@ func (u *turns) goesOn(saves bool) {
 	u.byGo(operation{singles: 4}, operation{batch: 4}, save, operation{deleteTo: u.highest + 3}, operation{restart: true})
 	u.byJVM(operation{batch: 3}, operation{deleteTo: u.highest - 2}, operation{restart: true}, operation{singles: 1})
 	u.byGo(operation{deleteTo: all}, operation{restart: true})
-	// A deletion of the JVM that ends below Go's.
+	// The JVM deletes up to a number below Go's deletion.
 	u.byJVM(operation{singles: 2}, operation{deleteTo: max(u.deleted-5, 1)}, operation{restart: true})
 	u.byJVM(operation{deleteTo: all}, operation{restart: true}, operation{batch: 2}, save)
 	u.expire(always)
@@ -351,8 +353,8 @@ func (u *turns) goesOn(saves bool) {
 	u.byGo(operation{singles: 1}, operation{restart: true})
 }
 
-// Strictly one side writes at a time. Go deletes up to any number, and the numbers continue for
-// both sides.
+// Strictly one side writes at a time. Go deletes up to any number, and the numbers must continue
+// for both sides.
 func TestNumbersGoOnAfterADeletionInGo(t *testing.T) {
 	deletions := map[string][]operation{
 		"10 of 20":                {{singles: 20}, {deleteTo: 10}},
@@ -392,7 +394,7 @@ func TestNumbersGoOnAfterADeletionInGo(t *testing.T) {
 	})
 }
 
-// A JVM writes the events, and Go only deletes.
+// A JVM writes the events, and Go only deletes them.
 func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
@@ -418,7 +420,7 @@ func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
 	})
 }
 
-// Go continues after a snapshot that is newer than the journal, and leaves the entity to the JVM.
+// Go continues after a snapshot that is newer than the journal. Then the JVM takes over the entity.
 func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)

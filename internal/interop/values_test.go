@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// The classes of the Java program.
+// Classes of the Java program.
 type (
 	// orderPlaced is serialized by Jackson as JSON, in version 2.
 	orderPlaced struct {
@@ -40,7 +40,7 @@ const (
 	classTotals  = "interop.Values$Totals"
 )
 
-// registry returns a registry that knows the classes.
+// registry returns a registry with these classes.
 func registry(
 	tb testing.TB, placed, shipped []serialization.JacksonOption, opts ...serialization.Option,
 ) *serialization.Registry {

@@ -50,10 +50,10 @@ func TestAJVMOverwritesGosEventsUnseen(t *testing.T) {
 		s.persistJVM(t, pid, false, "jvm-1")
 		inGo := recoverGo(t, j, pid, 0)
 		inGo.appendAll(t, false, "go-2", "go-3")
-		s.persistJVM(t, pid, false, "jvm-2") // acknowledged, as Go's was
+		s.persistJVM(t, pid, false, "jvm-2") // acknowledged, like Go's event
 		s.stopJVM(t, pid)
 		checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), numbered(t, 1, "jvm-1", "jvm-2", "go-3"))
-		inGo.appendAll(t, false, "go-4") // nothing shows this writer the conflict
+		inGo.appendAll(t, false, "go-4") // this writer does not notice the conflict
 	})
 	t.Run("an atomic write is lost with one of its members", func(t *testing.T) {
 		pid := newPID(t)
@@ -107,8 +107,8 @@ func TestDeletionDoesNotFenceAcrossTheSides(t *testing.T) {
 	})
 }
 
-// While both write at the same time, every event of the JVM stays, because Go writes only where
-// nothing is stored.
+// While both sides write at the same time, every event of the JVM stays, because Go writes only
+// where nothing is stored.
 func TestEventsOfAJVMAreKeptByAWriterInGo(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t), newPID(t)

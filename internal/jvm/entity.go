@@ -11,11 +11,11 @@ import (
 type Entity struct {
 	// Writer is its writer UUID, which is new for each Entity.
 	Writer string
-	// Snapshot is the snapshot it recovered from, or nil. Events are the events it was given after
-	// that.
+	// Snapshot is the snapshot from which the actor recovered, or nil. Events are the events that
+	// were replayed after it.
 	Snapshot *Snapshot
 	Events   []Event
-	// Highest is the highest number that it knows: the next event gets the one after it.
+	// Highest is the highest number that the actor knows. The next event gets the number after it.
 	Highest int64
 
 	plugin *Plugin
@@ -41,7 +41,7 @@ func (p *Plugin) Start(ctx context.Context, pid string) (*Entity, error) {
 }
 
 // Persist persists values as one atomic write, and returns the number of the first. Strings and
-// bytes are serialized by the JVM's serializers. The numbers are used even if it fails.
+// bytes are serialized by the JVM's serializers. The numbers are used up even if it fails.
 func (e *Entity) Persist(ctx context.Context, values ...any) (first int64, err error) {
 	first = e.Highest + 1
 	events := make([]NewEvent, len(values))

@@ -37,7 +37,7 @@ func seen(events []jvm.Event) string {
 	return strings.Join(all, " ")
 }
 
-func TestAnEntityGoesOnAfterTheHighestNumber(t *testing.T) {
+func TestEntity_ContinuesAfterHighestNumber(t *testing.T) {
 	t.Parallel()
 	_, _, p := tables(t)
 	ctx := t.Context()
@@ -58,7 +58,7 @@ func TestAnEntityGoesOnAfterTheHighestNumber(t *testing.T) {
 	}
 }
 
-func TestAnEntityBeginsWithItsLatestSnapshot(t *testing.T) {
+func TestEntity_StartsFromLatestSnapshot(t *testing.T) {
 	t.Parallel()
 	_, _, p := tables(t)
 	ctx := t.Context()
@@ -80,7 +80,7 @@ func TestAnEntityBeginsWithItsLatestSnapshot(t *testing.T) {
 	}
 }
 
-func TestTheNumberOfARejectedEventIsUsedUp(t *testing.T) {
+func TestEntity_RejectedEventUsesNumber(t *testing.T) {
 	t.Parallel()
 	_, _, p := tables(t)
 	p.MaxItemSize = 200
@@ -97,7 +97,7 @@ func TestTheNumberOfARejectedEventIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestAValueThatItCannotSerialize(t *testing.T) {
+func TestEntity_UnserializableValue(t *testing.T) {
 	t.Parallel()
 	_, _, p := tables(t)
 	e := start(t, p, "a")
@@ -106,8 +106,8 @@ func TestAValueThatItCannotSerialize(t *testing.T) {
 	}
 }
 
-// The journal in Go reads what the emulation writes, and vice versa.
-func TestGoAndTheEmulationReadEachOther(t *testing.T) {
+// The journal in Go reads what the emulation writes, and the reverse.
+func TestEntity_InteroperatesWithGo(t *testing.T) {
 	t.Parallel()
 	config, _, p := tables(t)
 	ctx := t.Context()

@@ -50,9 +50,9 @@ type Event struct {
 
 // errNoEvent reports an item that the plug-in can't replay: it is neither an event nor a member of
 // an incomplete atomic write.
-var errNoEvent = errors.New("the item holds no event")
+var errNoEvent = errors.New("the item is not an event")
 
-// eventOf decodes an event in the current form, or in that of Akka's plug-in 1.1.
+// eventOf decodes an event in the current form, or in the form of Akka's plug-in 1.1.
 func eventOf(i item) (Event, error) {
 	if b, ok := binaryOf(i, "event"); ok {
 		seq, _, err := numberOf(i, "seq")

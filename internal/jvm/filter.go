@@ -8,9 +8,9 @@ const (
 	oldWriters   = 10
 )
 
-// filtered returns the events that Pekko's replay filter lets through by default: of events of
-// several writers those of the newer one. It holds back the last events of its window, and drops
-// those that a new writer's event precedes.
+// filtered returns the events that Pekko's replay filter lets through by default: if several
+// writers have written, the events of the newer one. It holds back the last events of its window.
+// At the first event of a new writer, it drops the held events with the same or a higher number.
 func filtered(events []Event) []Event {
 	var passed, held []Event
 	var writer string

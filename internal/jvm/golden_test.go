@@ -181,9 +181,9 @@ type scenario struct {
 	next   map[string]int64
 }
 
-// TestItDoesWhatPekkoDid runs every scenario of Pekko's plug-in: each step must have the same
+// TestPlugin_PekkoGolden runs every scenario of Pekko's plug-in: each step must have the same
 // result, and the items must be equal at the end.
-func TestItDoesWhatPekkoDid(t *testing.T) {
+func TestPlugin_PekkoGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "systemtest", "testdata", "golden", "pekko-1.1.0", "*.json"))
 	if err != nil || len(files) < 30 {
@@ -298,7 +298,7 @@ func (s *scenario) load(step goldenStep) {
 	s.next[step.PID] = step.Next
 }
 
-// goldenWriter is the writer UUID of a step that names none.
+// goldenWriter is the writer UUID of a step that does not name one.
 const goldenWriter = "11111111-2222-3333-4444-555555555555"
 
 func (s *scenario) write(name string, step goldenStep) {
@@ -353,8 +353,8 @@ func (s *scenario) write(name string, step goldenStep) {
 	s.next[step.PID] = max(s.next[step.PID], first+int64(len(events)))
 }
 
-// serialized returns the payload of an event and its manifest. It serializes strings and bytes, and
-// takes everything else from what the real plug-in stored.
+// serialized returns the payload of an event and its manifest. It serializes strings and bytes.
+// Other payloads are those that the real plug-in has stored.
 func (s *scenario) serialized(pid string, seq int64, e goldenEvent) (payload jvm.Payload, manifest string) {
 	s.Helper()
 	switch e.T {

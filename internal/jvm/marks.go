@@ -71,9 +71,9 @@ func (p *Plugin) LowMark(ctx context.Context, pid string) (int64, error) {
 	return highest(marks), err
 }
 
-// Highest returns the highest number that the JVM finds: the last item of the partition that the
-// highest high mark names, whatever that item is. If the partition is empty, it is the number
-// before the low mark, or that of the high mark.
+// Highest returns the highest number that the JVM finds: the number of the last item in the
+// partition that the highest high mark names, whatever that item is. If the partition is empty, it
+// is the number before the low mark, or the high mark itself, whichever is higher.
 func (p *Plugin) Highest(ctx context.Context, pid string) (int64, error) {
 	marks, err := p.marks(ctx, highMark, pid)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// block is how many sequence numbers share a partition.
+	// block is the number of sequence numbers that share a partition.
 	block = 100
-	// mostGet and mostWrite are how many keys or items the plug-in puts into one request.
+	// mostGet and mostWrite limit the keys and the items that the plug-in puts into one request.
 	mostGet, mostWrite = 100, 25
 	// DefaultMaxItemSize is the plug-in's default for the largest item.
 	DefaultMaxItemSize = 400_000
@@ -65,7 +65,7 @@ func (p *Plugin) partition(pid string, partition int64) string {
 	return p.journalName + "-P-" + pid + "-" + strconv.FormatInt(partition, 10)
 }
 
-// markKind holds the parts of the keys of a kind of marks.
+// markKind is the part of a key that names the kind of a mark.
 type markKind string
 
 const (
@@ -87,7 +87,8 @@ func (p *Plugin) markItem(kind markKind, pid string, seq int64) item {
 	return mark
 }
 
-// numberOf returns a numeric attribute. It reports false if the item has none of that name.
+// numberOf returns a numeric attribute. It reports false if the item does not have one of that
+// name.
 func numberOf(i item, name string) (int64, bool, error) {
 	v, ok := i[name].(*types.AttributeValueMemberN)
 	if !ok {
@@ -132,7 +133,7 @@ func deleteRequest(key item) types.WriteRequest {
 	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}}
 }
 
-// write writes without conditions, as many at a time as a request can hold.
+// write writes without conditions, as many items at a time as fit into a request.
 func (p *Plugin) write(ctx context.Context, table string, writes []types.WriteRequest) error {
 	for len(writes) > 0 {
 		n := min(len(writes), mostWrite)

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Replay replays the events from number from to number to, most of them at most, and returns the
-// highest number. It returns what a persistent actor receives: without incomplete atomic writes,
-// and without the events that the replay filter drops.
+// Replay replays up to most events from number from to number to, and returns the highest number.
+// It returns the events that a persistent actor receives: without incomplete atomic writes, and
+// without the events that the replay filter drops.
 func (p *Plugin) Replay(ctx context.Context, pid string, from, to, most int64) ([]Event, int64, error) {
 	high, err := p.Highest(ctx, pid)
 	if err != nil {

@@ -20,7 +20,7 @@ type Snapshot struct {
 	Payload   Payload
 }
 
-// Criteria select snapshots: all limits must hold.
+// Criteria select snapshots that are within all limits.
 type Criteria struct {
 	MinSequenceNumber, MaxSequenceNumber int64
 	MinTimestamp, MaxTimestamp           int64
@@ -47,9 +47,9 @@ func (p *Plugin) SaveSnapshot(ctx context.Context, pid string, s Snapshot) error
 	return p.put(ctx, p.snapshotTable, i)
 }
 
-// LoadSnapshot loads the first snapshot of its query, or returns nil if that is outside the limits
-// of time: the latest snapshot if the criteria have no limits of sequence numbers, otherwise the
-// one with the highest number.
+// LoadSnapshot loads the first snapshot of its query: the latest snapshot if the criteria have no
+// limits of sequence numbers, otherwise the one with the highest number. It returns nil if that
+// snapshot is outside the limits of time.
 func (p *Plugin) LoadSnapshot(ctx context.Context, pid string, c Criteria) (*Snapshot, error) {
 	items, err := p.chosen(ctx, pid, c, 1)
 	if err != nil || len(items) == 0 {
@@ -58,8 +58,8 @@ func (p *Plugin) LoadSnapshot(ctx context.Context, pid string, c Criteria) (*Sna
 	return snapshotOf(items[0])
 }
 
-// chosen returns the snapshots on the first page that criteria select, at most most; 0 is no limit.
-// The limit counts also those that only their time excludes.
+// chosen returns the snapshots on the first page that the criteria select, up to most of them. 0
+// means no limit. The limit also counts snapshots that only their time excludes.
 func (p *Plugin) chosen(ctx context.Context, pid string, c Criteria, most int32) ([]item, error) {
 	anyNumber := c.MinSequenceNumber == 0 && c.MaxSequenceNumber == math.MaxInt64
 	anyTime := c.MinTimestamp == 0 && c.MaxTimestamp == math.MaxInt64

@@ -23,7 +23,7 @@ type NewEvent struct {
 	Adapter string
 }
 
-// RejectionError reports why the plug-in rejects a write. Its numbers are used.
+// RejectionError reports why the plug-in rejects a write. The numbers of the write are used up.
 type RejectionError struct {
 	PersistenceID  string
 	SequenceNumber int64
@@ -36,8 +36,8 @@ func (e *RejectionError) Error() string {
 }
 
 // Write writes without any condition. A single event is put together with its high mark if its
-// number is the first of a partition. Several events are put before the high mark of the last one's
-// partition, if that is not the partition of the number before the first.
+// number is the first of a partition. Several events are put together, followed by the high mark of
+// the last event's partition, unless the number before the first event is in the same partition.
 func (p *Plugin) Write(ctx context.Context, w Write) error {
 	items := make([]item, len(w.Events))
 	for n, e := range w.Events {

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// parsed decodes fuzzed JSON as an item. It reports false if it is none.
+// parsed decodes fuzzed JSON as an item. It reports false if the JSON is not an item.
 func parsed(data []byte) (layout.Attributes, bool) {
 	var golden goldenItem
 	if err := json.Unmarshal(data, &golden); err != nil {

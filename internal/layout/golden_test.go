@@ -86,9 +86,9 @@ func place(par string) (string, int64, bool) {
 	return rest[:dash], p, err == nil
 }
 
-// TestEventsAreWrittenAsPekkoDoes decodes every event that Pekko wrote, and encodes it to the very
-// same item.
-func TestEventsAreWrittenAsPekkoDoes(t *testing.T) {
+// TestEncodeEvent_PekkoGolden decodes every event that Pekko wrote, and encodes it to the same
+// item.
+func TestEncodeEvent_PekkoGolden(t *testing.T) {
 	t.Parallel()
 	keys := layout.Keys{Journal: "journal", Shards: layout.DefaultShards}
 	events, marks := 0, 0
@@ -139,9 +139,9 @@ func checkHighMark(t *testing.T, keys layout.Keys, par string, item layout.Attri
 	return 1
 }
 
-// TestEventsOfAkkaAreReadAndWritten decodes every event in the form of Akka 1.1, and encodes it to
-// the very same item.
-func TestEventsOfAkkaAreReadAndWritten(t *testing.T) {
+// TestEncodeEvent_AkkaGolden decodes every event in the form of Akka 1.1, and encodes it to
+// the same item.
+func TestEncodeEvent_AkkaGolden(t *testing.T) {
 	t.Parallel()
 	keys := layout.Keys{Journal: "journal", Shards: layout.DefaultShards}
 	events := 0

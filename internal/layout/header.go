@@ -43,20 +43,21 @@ type Header struct {
 	// IDsShards is the number of shards of the sparse ids index, or 0 in a shared journal.
 	IDsShards int64
 	Version   int64
-	// FenceWindow is how long deleted numbers stay taken, in seconds. In a header without it,
-	// DefaultFenceWindow applies.
+	// FenceWindow is the time for which deleted numbers stay taken, in seconds. DefaultFenceWindow
+	// applies to a header without it.
 	FenceWindow int64
 }
 
-// Fence windows in seconds: the default of a header without one, and the limits.
+// Fence windows in seconds: the default for a header without one, and the limits.
 const (
 	DefaultFenceWindow = 24 * 60 * 60
 	MinFenceWindow     = 60 * 60
 	MaxFenceWindow     = 10 * 365 * 24 * 60 * 60
 )
 
-// KnowledgePart divides the fence window: a process may write by what it has read for half of the
-// window. After the whole window, a number or a state that was deleted meanwhile may be free again.
+// KnowledgePart divides the fence window: a process may rely on its reads when it writes, for half
+// of the window. After the whole window, a number or a state that was deleted meanwhile may be free
+// again.
 const KnowledgePart = 2
 
 // EncodeHeader returns the item of the header.
@@ -104,8 +105,8 @@ func (k Keys) DecodeHeader(item Attributes) (Header, error) {
 const MaxShards = 10_000
 
 // IDsAttributes returns the attributes that add a persistence id to the sparse ids index of a
-// native journal. The shard spreads new ids over the partitions of the index, so none of them is
-// hot. The key sorts, and separates journals: no journal name contains a NUL.
+// native journal. The shard spreads new ids over the partitions of the index, so that no partition
+// is hot. The key sorts the ids, and separates journals: a journal name can't contain a NUL.
 func (k Keys) IDsAttributes(pid string, shards int64) Attributes {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(pid)) // a hash never fails

@@ -65,30 +65,30 @@ type Event struct {
 	Batch Batch
 	// Metadata is stored in the split form only.
 	Metadata Metadata
-	// Outside is when the payload began to be put to the store of serialization.External, of an
-	// event that is going to be written and has such a payload. It is nil otherwise: see package
-	// outside.
+	// Outside is the time before the payload was put to the store of serialization.External. It is
+	// set on an event that is going to be written and has such a payload, and nil otherwise: see
+	// package outside.
 	Outside *clock.Moment
 }
 
 // Batch identifies an atomic write: two events are members of one batch if their Batches are equal.
-// The zero Batch is none.
+// The zero Batch means no atomic write.
 type Batch struct {
-	// Start is the sequence number of the first member, Last that of the last.
+	// Start is the sequence number of the first member, and Last the number of the last member.
 	Start, Last int64
 	WriterUUID  string
 }
 
-// IsBatch reports whether b is an atomic write. An atomic write of one event, with Start = Last, is
-// one too.
+// IsBatch reports whether b is an atomic write. That includes an atomic write of one event, with
+// Start = Last.
 func (b Batch) IsBatch() bool { return b.Start > 0 }
 
-// Slot is what is stored at a sequence number: an event, a tombstone or a seal.
+// Slot is the decoded item of a sequence number: an event, a tombstone or a seal.
 type Slot struct {
 	SequenceNr int64
 	// Event is nil for a tombstone or a seal.
 	Event *Event
-	// Expires is when a tombstone expires, in seconds since 1970, or 0 for a seal, which stays.
+	// Expires is the expiry of a tombstone, in seconds since 1970, or 0 for a seal, which stays.
 	Expires int64
 	// Low is set on a fence, a tombstone or seal that was put before the low mark is raised to this
 	// number, and 0 on any other slot. A writer that finds a fence above the low mark raises the
@@ -97,13 +97,13 @@ type Slot struct {
 	// Purges is set on the fence of a purge: all numbers below Low are purged when the low mark is
 	// raised to it.
 	Purges bool
-	// cut is what Cut returns, nil for none. As a pointer it takes a quarter of the memory in the
-	// slots of events, which have none.
+	// cut is the result of Cut, or nil. As a pointer it takes a quarter of the memory in the slots
+	// of events, which are never cut.
 	cut *Batch
 }
 
 // Cut returns the atomic write whose members a deletion has cut, if the slot is the tombstone of
-// one of them. It equals LowMark.Cut of that deletion, whose low mark a JVM's can replace.
+// one of them. It equals the LowMark.Cut of that deletion. A JVM can replace that low mark.
 func (s Slot) Cut() Batch {
 	if s.cut == nil {
 		return Batch{}
@@ -111,10 +111,10 @@ func (s Slot) Cut() Batch {
 	return *s.cut
 }
 
-// Tombstone reports whether the slot is that of a deleted event.
+// Tombstone reports whether the slot is a tombstone, which a deleted event leaves.
 func (s Slot) Tombstone() bool { return s.Event == nil && s.Expires != 0 }
 
-// Seal reports whether the number is closed for good: it has no event, and none can take it.
+// Seal reports whether the number is closed for good: it has no event, and no event can take it.
 func (s Slot) Seal() bool { return s.Event == nil && s.Expires == 0 }
 
 // ItemError names an attribute of a stored item that can't be read, and the reason.
@@ -159,8 +159,8 @@ func (k Keys) EncodeEvent(e *Event) Attributes {
 	return item
 }
 
-// splitValues are the values that every event in the split form has. They are allocated at once, as
-// a journal encodes every event that it writes.
+// splitValues are the values that every event in the split form has. They are allocated together,
+// because a journal encodes every event that it writes.
 type splitValues struct {
 	par, pid, writer     types.AttributeValueMemberS
 	num, seq, serializer types.AttributeValueMemberN
@@ -188,8 +188,8 @@ func (e *Event) split(key Key) Attributes {
 	return item
 }
 
-// EncodeTombstone returns the item that keeps a deleted sequence number taken until expires, in
-// seconds since 1970.
+// EncodeTombstone returns the item of a deleted sequence number, which stays taken until expires,
+// in seconds since 1970.
 func (k Keys) EncodeTombstone(pid string, seq, expires int64) Attributes {
 	item := k.EncodeSeal(pid, seq)
 	item[AttrExpires] = number(expires)
@@ -205,7 +205,7 @@ func (k Keys) EncodeSeal(pid string, seq int64) Attributes {
 }
 
 // EncodeFence returns the item that takes a sequence number before the low mark is raised to low,
-// beyond that number: a seal that has low.
+// beyond that number. It is a seal with the attribute low.
 func (k Keys) EncodeFence(pid string, seq, low int64) Attributes {
 	item := k.EncodeSeal(pid, seq)
 	item[AttrLow] = number(low)
@@ -237,7 +237,7 @@ type Item interface {
 // mapped is an Item of Attributes.
 type mapped Attributes
 
-// Get returns the value of an attribute. It reports false if there is none.
+// Get returns the value of an attribute. It reports false if the item does not have the attribute.
 func (m mapped) Get(name string) (types.AttributeValue, bool) {
 	v, ok := m[name]
 	return v, ok
@@ -292,8 +292,8 @@ func DecodeKey(item Attributes) (Key, error) {
 	return r.key, r.err
 }
 
-// BelongsTo reports whether an event can be one of a persistence id, by the id in the item. An item
-// without an id can be.
+// BelongsTo reports whether an event can belong to a persistence id, by the id in the item. An item
+// without an id can.
 func BelongsTo(item Attributes, pid string) bool {
 	stored, ok := item[AttrPersistenceID].(*types.AttributeValueMemberS)
 	if !ok {
@@ -315,8 +315,8 @@ func IsClosed(item Attributes) bool {
 	return true
 }
 
-// IsLowMark reports whether an item has the form of a mark, and not that of an event, tombstone or
-// seal.
+// IsLowMark reports whether an item has the form of a mark, and not the form of an event, tombstone
+// or seal.
 func IsLowMark(item Attributes) bool {
 	for _, name := range []string{AttrEvent, AttrPay, AttrIdx} {
 		if _, ok := item[name]; ok {
@@ -364,11 +364,11 @@ func (r *reader) batch(seq int64, writer string) Batch {
 	return Batch{Start: seq - idx, Last: seq - idx + cnt, WriterUUID: writer}
 }
 
-// SameEvent reports whether what is stored at an event's key is that very event, put by an earlier
-// attempt: everything that the item holds is the same. A writer UUID is drawn for each recovery, so
-// the event of another writer differs. If a machine was restored from its memory image, two
-// processes have the same writer. Then their events differ in the time or the metadata, which has
-// the id of the command.
+// SameEvent reports whether the event own is stored at its key, put by an earlier attempt: the
+// whole contents of the item are the same. A writer UUID is drawn for each recovery, so the event
+// of another writer differs. If a machine was restored from its memory image, two processes have
+// the same writer. Then their events differ in the time or the metadata, which has the id of the
+// command.
 func SameEvent(stored Slot, own *Event) bool {
 	e := stored.Event
 	return e != nil && e.WriterUUID == own.WriterUUID && e.Batch == own.Batch &&
@@ -402,8 +402,8 @@ func Size(item Attributes) int {
 }
 
 // IDsEntrySize returns the size in bytes of an item's entry in the index of persistence ids, which
-// has only the keys of the item and of the index. It is 0 if the item has no entry, as in a native
-// journal most have.
+// has only the keys of the item and of the index. It is 0 if the item does not have an entry. Most
+// items of a native journal do not.
 func IDsEntrySize(item Attributes, native bool) int {
 	names := []string{AttrPar, AttrNum}
 	if native {
@@ -420,11 +420,11 @@ func IDsEntrySize(item Attributes, native bool) int {
 	return Size(entry)
 }
 
-// mapOverhead is what a map adds to the size of its entries, which have a byte more each.
+// mapOverhead is the size that a map adds to its entries. Each entry also adds one byte.
 const mapOverhead = 3
 
-// numberSize returns a byte for each two significant digits and one more. A minus sign takes
-// another.
+// numberSize returns the size of a number: one byte for each two significant digits, and one more.
+// A minus sign takes another byte.
 func numberSize(n string) int {
 	digits, sign := len(n), 0
 	if digits > 0 && n[0] == '-' {
@@ -442,7 +442,7 @@ func number(n int64) types.AttributeValue {
 
 func binary(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: notNil(b)} }
 
-// notNil returns the value of a B: the SDK would encode nil as null, which is no value.
+// notNil returns the value of a B. The SDK would encode nil as null, which is not a valid value.
 func notNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -456,7 +456,7 @@ func IsUTF8(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) })
 }
 
-// reader decodes attributes of an item, and keeps the first error.
+// reader decodes attributes of an item, and records the first error.
 type reader struct {
 	item Item
 	key  Key

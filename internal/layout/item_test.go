@@ -32,7 +32,7 @@ func event(change layout.Attributes) layout.Attributes {
 	return item
 }
 
-func TestSlotsAreRead(t *testing.T) {
+func TestDecodeSlot(t *testing.T) {
 	t.Parallel()
 	single := layout.Event{PersistenceID: "pid", SequenceNr: 105, Bytes: []byte("bytes"), SerializerID: 20, WriterUUID: "writer"}
 	manifests, batch, one := single, single, single
@@ -73,7 +73,7 @@ func TestSlotsAreRead(t *testing.T) {
 	}
 }
 
-func TestSlotsThatCannotBeRead(t *testing.T) {
+func TestDecodeSlot_Unreadable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		attribute string
@@ -110,7 +110,7 @@ func TestSlotsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestLastSequenceNumber(t *testing.T) {
+func TestDecodeSlot_LastSequenceNumber(t *testing.T) {
 	t.Parallel()
 	const last = int64(layout.MaxSequenceNumber)
 	if key, want := shared.Event("pid", last), (layout.Key{Par: "journal-P-pid-92233720368547758", Num: 6}); key != want {
@@ -128,7 +128,7 @@ func TestLastSequenceNumber(t *testing.T) {
 	}
 }
 
-func TestClosedNumbersAreWritten(t *testing.T) {
+func TestEncodeSeal_AndTombstone(t *testing.T) {
 	t.Parallel()
 	seal := layout.Attributes{"par": text("journal-P-pid-2"), "num": number("0"), "idx": number("1000000000"), "cnt": number("1000000000")}
 	if got := shared.EncodeSeal("pid", 200); !reflect.DeepEqual(got, seal) {

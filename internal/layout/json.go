@@ -11,7 +11,7 @@ import (
 func JSON(item Attributes) (json.RawMessage, error) {
 	text, err := json.Marshal(jsonAttributes(item))
 	if err != nil {
-		return nil, fmt.Errorf("make JSON of an item: %w", err)
+		return nil, fmt.Errorf("encode an item as JSON: %w", err)
 	}
 	return text, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// PartitionSize is how many sequence numbers share a partition key, and the distance of two high
-// marks.
+// PartitionSize is the number of sequence numbers that share a partition key, and the distance
+// between two high marks.
 const PartitionSize = 100
 
 // MaxSequenceNumber is the last sequence number of an event: one less than the largest int64. The
@@ -24,8 +24,8 @@ const MaxSequenceNumber = math.MaxInt64 - 1
 // header, as in the plug-ins' configuration.
 const DefaultShards = 10
 
-// MaxKeyBytes is DynamoDB's limit of a partition key, MaxRangeKeyBytes that of a sort key, both of
-// tables and of indexes.
+// MaxKeyBytes is DynamoDB's limit for a partition key, and MaxRangeKeyBytes its limit for a sort
+// key, of tables and indexes.
 const (
 	MaxKeyBytes      = 2048
 	MaxRangeKeyBytes = 1024
@@ -37,8 +37,8 @@ type Key struct {
 	Num int64
 }
 
-// Attributes returns the key in the SDK's form. Its values are allocated at once, as a recovery
-// reads up to 20 marks.
+// Attributes returns the key in the SDK's form. Its values are allocated together, because a
+// recovery reads up to 20 marks.
 func (k Key) Attributes() map[string]types.AttributeValue {
 	var v struct {
 		par types.AttributeValueMemberS
@@ -73,20 +73,20 @@ func (k Keys) Partition(pid string, p int64) string {
 // PartitionFits reports whether an item can be stored in a partition.
 func (k Keys) PartitionFits(pid string, p int64) bool { return len(k.Partition(pid, p)) <= MaxKeyBytes }
 
-// HighMark returns the key of the high mark that holds seq.
+// HighMark returns the key of the high mark in the block of seq.
 func (k Keys) HighMark(pid string, seq int64) Key { return k.mark("-SH-", pid, seq) }
 
-// LowMark returns the key of the low mark that holds seq.
+// LowMark returns the key of the low mark in the block of seq.
 func (k Keys) LowMark(pid string, seq int64) Key { return k.mark("-SL-", pid, seq) }
 
-// LowMarkBefore returns the key of the low mark in the block before that of seq. A low mark that is
-// above the value a JVM reads is stored there. A JVM whose own low mark reaches seq puts a mark
-// there only after it has used all other shards, so it does not replace this one.
+// LowMarkBefore returns the key of the low mark in the block before the block of seq. A low mark
+// that is above the value that a JVM reads is stored there. A JVM whose own low mark reaches seq
+// puts a mark there only after it has used all other shards, so it does not replace this one.
 func (k Keys) LowMarkBefore(pid string, seq int64) Key {
 	return k.mark("-SL-", pid, (seq/PartitionSize+k.Shards-1)%k.Shards*PartitionSize)
 }
 
-// LowMarkNext returns the key of the low mark in the block after that of seq.
+// LowMarkNext returns the key of the low mark in the block after the block of seq.
 func (k Keys) LowMarkNext(pid string, seq int64) Key {
 	return k.mark("-SL-", pid, (seq/PartitionSize+1)%k.Shards*PartitionSize)
 }
@@ -104,10 +104,10 @@ func (k Keys) mark(kind, pid string, seq int64) Key {
 	return Key{Par: k.Journal + kind + pid + "-" + strconv.FormatInt(shard, 10)}
 }
 
-// HighMarks returns the keys of all shards of the high mark that fit.
+// HighMarks returns the keys of the high mark in all shards, without keys that do not fit.
 func (k Keys) HighMarks(pid string) []Key { return k.marks("-SH-", pid) }
 
-// LowMarks returns the keys of all shards of the low mark that fit.
+// LowMarks returns the keys of the low mark in all shards, without keys that do not fit.
 func (k Keys) LowMarks(pid string) []Key { return k.marks("-SL-", pid) }
 
 func (k Keys) marks(kind, pid string) []Key {
@@ -136,16 +136,16 @@ var (
 	ErrTooLong   = errors.New("its longest key would be over DynamoDB's limit")
 	ErrNoKey     = errors.New("even its shortest key is over DynamoDB's limit")
 	ErrNotUTF8   = errors.New("it is not valid UTF-8")
-	ErrNUL       = errors.New("it holds a NUL, which the ids index puts between name and id")
+	ErrNUL       = errors.New("it contains a NUL, which separates name and id in the ids index")
 	ErrAmbiguous = errors.New("its keys could be taken for another journal's: it ends in -P, -SH, -SL, -ST or -META")
 )
 
-// longestMarkTail is the longest suffix of a persistence id in a key: a dash and the 17 digits of
-// the last partition.
+// longestMarkTail is the length of the longest suffix after a persistence id in a key: a dash and
+// the 17 digits of the last partition.
 const longestMarkTail = 1 + 17
 
-// CheckPersistenceID returns why a persistence id can't be stored, now or at its last sequence
-// number, or nil. limit is the smallest limit in bytes that applies to the attribute `par`.
+// CheckPersistenceID returns an error if a persistence id can't be stored, now or at its last
+// sequence number. limit is the smallest limit in bytes that applies to the attribute `par`.
 func (k Keys) CheckPersistenceID(pid string, limit int) error {
 	switch {
 	case pid == "":
@@ -158,8 +158,8 @@ func (k Keys) CheckPersistenceID(pid string, limit int) error {
 	return nil
 }
 
-// CheckReadable returns why nothing can be stored for a persistence id, not even by a writer that
-// does not check its later keys, as the plug-ins don't.
+// CheckReadable returns an error if nothing can be stored for a persistence id, not even by a
+// writer that does not check its later keys, such as a plug-in.
 func (k Keys) CheckReadable(pid string) error {
 	switch {
 	case pid == "":
@@ -172,7 +172,7 @@ func (k Keys) CheckReadable(pid string) error {
 	return nil
 }
 
-// CheckJournalName returns why a name can't be the name of a new journal, or nil.
+// CheckJournalName returns an error if a name can't be the name of a new journal.
 func CheckJournalName(name string) error {
 	if name == "" {
 		return ErrEmpty
@@ -194,8 +194,8 @@ func CheckJournalName(name string) error {
 	return nil
 }
 
-// CheckIDsKey returns why a persistence id can't be listed in the sparse ids index of a native
-// journal, or nil.
+// CheckIDsKey returns an error if a persistence id can't be listed in the sparse ids index of a
+// native journal.
 func (k Keys) CheckIDsKey(pid string) error {
 	if len(k.IDsKeyPrefix())+len(pid) > MaxRangeKeyBytes {
 		return ErrTooLong

@@ -33,7 +33,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestWhatSetsTheHighMark(t *testing.T) {
+func TestCrossesBlock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		first, last int64
@@ -50,7 +50,7 @@ func TestWhatSetsTheHighMark(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestCheckNames(t *testing.T) {
 	t.Parallel()
 	const longest = 100 - len("journal-SH--") - 17
 	for pid, want := range map[string]error{

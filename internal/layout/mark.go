@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Marks is the result of all high and low marks of a persistence id.
+// Marks combines the high and low marks of a persistence id.
 type Marks struct {
-	// High is the highest high mark, or 0: a hint where to search the highest sequence number.
+	// High is the highest high mark, or 0. It is a hint where to search for the highest sequence
+	// number.
 	High int64
-	// Low is the low mark that counts, the one with the highest value.
+	// Low is the low mark that counts. It has the highest value.
 	Low LowMark
 	// JVMLow is the low mark as a JVM reads it. It differs from Low.Seq only in a shared journal.
 	JVMLow int64
@@ -22,30 +23,30 @@ type Marks struct {
 
 // LowMark is the first sequence number that is not deleted, and the progress of the deletion.
 type LowMark struct {
-	// Seq is the first sequence number that is not deleted, or 0 if none ever was.
+	// Seq is the first sequence number that is not deleted, or 0 if no number was ever deleted.
 	Seq int64
-	// Ahead is how far Seq is above the value that a JVM reads. It is 0 in native journals. In a
-	// shared journal a JVM still reads the tombstones in between, and removes them when it deletes.
+	// Ahead is the distance from the value that a JVM reads to Seq. It is 0 in native journals. In
+	// a shared journal a JVM still reads the tombstones in between, and removes them when it
+	// deletes.
 	Ahead int64
-	// Removed is how far the removal has come: every number below it is or was a tombstone. Only
-	// marks of this project have it; for the others JVM is true.
+	// Removed is the progress of the removal: every number below it is or was a tombstone. Only
+	// marks of this project have it. JVM is true for the others.
 	Removed int64
 	// Cut is the batch that the deletion cut: its members below Seq were all stored, so the rest of
-	// it counts as complete. It is zero if none was cut.
+	// it counts as complete. It is zero if no batch was cut.
 	Cut Batch
-	// Behind is the last number of the events that were deleted because a snapshot has what they
-	// lead to, or 0 if there are none. So a snapshot at Behind or after it must be there. A JVM
-	// drops it when it puts the mark.
+	// Behind is the last number that was deleted because a snapshot contains its event, or 0. So
+	// there must be a snapshot at Behind or after it. A JVM drops Behind when it puts the mark.
 	Behind int64
-	// Purged is the highest number that a purge has taken, or 0. The numbers up to it are of
-	// earlier lives of the persistence id, and so are snapshots at these numbers. It only rises. It
-	// is always 0 in a shared journal, where a purge leaves nothing.
+	// Purged is the last number of the purged lives of the persistence id, or 0. Snapshots up to
+	// this number also belong to purged lives. It only rises. It is always 0 in a shared journal,
+	// where a purge leaves nothing.
 	Purged int64
-	// JVM reports that a JVM plug-in wrote the mark, which names no cut batch.
+	// JVM reports that a JVM plug-in wrote the mark. Such a mark does not name a cut batch.
 	JVM bool
 }
 
-// First returns the first sequence number that can hold a live event.
+// First returns the first sequence number at which a live event can be stored.
 func (l LowMark) First() int64 { return max(l.Seq, 1) }
 
 // Unused reports whether nothing of the present life of the persistence id is deleted. Then only an
@@ -55,8 +56,8 @@ func (l LowMark) Unused() bool { return l.Seq <= l.Purged+1 }
 // JVMSeq returns the attribute `seq` of the item, which a JVM reads.
 func (l LowMark) JVMSeq() int64 { return l.Seq - l.Ahead }
 
-// counts reports whether l counts, and not o, another low mark of the persistence id. Of two
-// equally high ones the one counts that names a cut batch.
+// counts reports whether l counts instead of o, another low mark of the persistence id. Of two
+// equally high ones, a mark that can name a cut batch counts.
 func (l LowMark) counts(o LowMark) bool {
 	switch {
 	case l.Seq != o.Seq:
@@ -68,8 +69,8 @@ func (l LowMark) counts(o LowMark) bool {
 }
 
 // CutCompletes reports whether a batch that begins below the low mark counts as complete, if every
-// member from the low mark on is stored. A deletion of this project names the batch it cut. A JVM's
-// deletion names none, so the remaining members decide.
+// member from the low mark on is stored. A deletion of this project names the batch that it cut. A
+// JVM's deletion does not name a batch, so the remaining members decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
 // JudgesLike reports whether l and o judge events alike. The progress of the removal, the value
@@ -79,9 +80,9 @@ func (l LowMark) JudgesLike(o LowMark) bool {
 	return l == o
 }
 
-// DecodeMarks decodes the marks of all shards or of some, in any order. A high mark that expires
-// counts as none: an earlier version has purged what it leads to. A low mark that expires is of
-// such a purge, too. Errors are *ItemError.
+// DecodeMarks decodes the marks of all shards or of some, in any order. It ignores a high mark that
+// expires: an earlier version has purged the events to which the mark leads. A low mark that
+// expires also belongs to such a purge. Errors are *ItemError.
 func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 	var m Marks
 	if len(items) == 0 {
@@ -169,9 +170,9 @@ func (k Keys) EncodeHighMark(pid string, seq int64) Attributes {
 	return k.encodeMark(k.HighMark(pid, seq), seq)
 }
 
-// EncodeLowMark returns the item of a low mark. ids are the attributes of the sparse ids index,
-// which keep an id listed whose first event is deleted. They are nil in a shared journal, and where
-// nothing of the present life is deleted.
+// EncodeLowMark returns the item of a low mark. ids are the attributes of the sparse ids index.
+// They list an id whose first event is deleted. They are nil in a shared journal, and if nothing of
+// the present life is deleted.
 func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes) Attributes {
 	item := k.encodeMark(k.LowMarkItem(pid, low), low.JVMSeq())
 	item[AttrRemoved] = number(low.Removed)

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-func TestMarksAreWritten(t *testing.T) {
+func TestEncodeMarks(t *testing.T) {
 	t.Parallel()
 	cut := layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}
 	for name, c := range map[string]struct{ got, want layout.Attributes }{
@@ -48,7 +48,7 @@ func TestMarksAreWritten(t *testing.T) {
 	}
 }
 
-func TestMarksAreRead(t *testing.T) {
+func TestDecodeMarks(t *testing.T) {
 	t.Parallel()
 	low := func(l layout.LowMark) layout.Attributes { return shared.EncodeLowMark("pid", l, nil) }
 	jvmAt := func(seq string) layout.Attributes {
@@ -127,7 +127,7 @@ func TestCutCompletes(t *testing.T) {
 	}
 }
 
-func TestMarksThatCannotBeRead(t *testing.T) {
+func TestDecodeMarks_Unreadable(t *testing.T) {
 	t.Parallel()
 	mark := func(kind string, attributes layout.Attributes) layout.Attributes {
 		item := layout.Attributes{"par": text("journal-" + kind + "-pid-0"), "num": number("0")}

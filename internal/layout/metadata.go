@@ -22,13 +22,14 @@ const (
 // keys and values in bytes.
 const MaxMetadataBytes = 2048
 
-// Metadata is what can be stored with an event beside its payload. The zero Metadata is nothing.
+// Metadata is stored with an event, next to its payload. The zero Metadata is empty.
 type Metadata struct {
-	// Time is when the event was written, in microseconds since 1970, or 0 if it is not known.
+	// Time is the time at which the event was written, in microseconds since 1970, or 0 if it is
+	// not known.
 	Time int64
-	// Values are the program's values by their keys, nil if there are none.
+	// Values are the program's values by their keys, or nil.
 	Values map[string]string
-	// Tags are in ascending order, nil if there are none.
+	// Tags are in ascending order, or nil.
 	Tags []string
 }
 
@@ -49,8 +50,8 @@ var (
 	ErrTimeNegative     = errors.New("its time is before 1970")
 )
 
-// Check returns why the metadata can't be stored, or nil. ErrMetadataTooLarge means that nothing
-// else is wrong: other programs may store more, and a copy takes it.
+// Check returns an error if the metadata can't be stored. ErrMetadataTooLarge means that nothing
+// else is wrong: other programs may store more, and a copy accepts it.
 func (m *Metadata) Check() error {
 	size := 0
 	for key, value := range m.Values {
@@ -100,9 +101,9 @@ func (m *Metadata) put(item Attributes) {
 	}
 }
 
-// metadata decodes the attributes of an item. What it returns shares nothing with the item. An
-// attribute of another form is not this project's, and is ignored: programs on the JVM may add
-// attributes of these names to the items.
+// metadata decodes the attributes of an item. The result shares no memory with the item. An
+// attribute of another form does not belong to this project, and is ignored: programs on the JVM
+// may add attributes with these names to the items.
 func (r *reader) metadata() Metadata {
 	var m Metadata
 	if v, ok := r.item.Get(AttrTime); ok {
@@ -123,7 +124,7 @@ func (r *reader) metadata() Metadata {
 	return m
 }
 
-// texts returns the entries of a map of strings, nil if it is empty or no such map.
+// texts returns the entries of a map of strings, or nil if the value is empty or not such a map.
 func texts(v types.AttributeValue) map[string]string {
 	stored, ok := v.(*types.AttributeValueMemberM)
 	if !ok || len(stored.Value) == 0 {
@@ -140,7 +141,7 @@ func texts(v types.AttributeValue) map[string]string {
 	return values
 }
 
-// TimeOf returns the time of an event in UTC, the zero Time for 0.
+// TimeOf returns the time of an event in UTC, or the zero Time for 0.
 func TimeOf(microseconds int64) time.Time {
 	if microseconds == 0 {
 		return time.Time{}
@@ -148,7 +149,7 @@ func TimeOf(microseconds int64) time.Time {
 	return time.UnixMicro(microseconds).UTC()
 }
 
-// Microseconds returns the stored form of the time of an event, 0 for the zero Time.
+// Microseconds returns the stored form of the time of an event, or 0 for the zero Time.
 func Microseconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

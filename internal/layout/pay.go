@@ -36,7 +36,7 @@ func (e *Event) envelope() []byte {
 func (r *reader) payEvent(pid string, seq int64) *Event {
 	var message persistentpb.PersistentMessage
 	if err := proto.Unmarshal(r.bytes(AttrPay), &message); r.err == nil && err != nil {
-		r.fail(AttrPay, fmt.Errorf("it is no PersistentMessage: %w", err))
+		r.fail(AttrPay, fmt.Errorf("decode PersistentMessage: %w", err))
 	}
 	if r.err == nil && (message.GetSequenceNr() != seq || message.GetPersistenceId() != pid) {
 		r.fail(AttrPay, ErrMismatch)
@@ -67,8 +67,8 @@ func payPersistenceID(b []byte) string {
 
 // Reasons why an enveloped event is not converted.
 var (
-	ErrHasMore     = errors.New("its envelope has more than the current form can hold")
-	ErrSplitTooBig = errors.New("today's form of it would be over DynamoDB's limit")
+	ErrHasMore     = errors.New("its envelope has fields that the current form can't store")
+	ErrSplitTooBig = errors.New("in the current form it would be over DynamoDB's limit")
 )
 
 // Unwrap returns the item of an enveloped event in the current form, with all its other attributes,
@@ -84,7 +84,7 @@ func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Att
 	var message persistentpb.PersistentMessage
 	r := reader{item: mapped(item)}
 	if err := proto.Unmarshal(r.bytes(AttrPay), &message); err != nil {
-		return slot.SequenceNr, nil, fmt.Errorf("it is no PersistentMessage: %w", err)
+		return slot.SequenceNr, nil, fmt.Errorf("decode PersistentMessage: %w", err)
 	}
 	var again persistentpb.PersistentMessage
 	if err := proto.Unmarshal(slot.Event.envelope(), &again); err != nil ||
@@ -105,7 +105,8 @@ func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Att
 // MaxItemBytes is DynamoDB's limit of an item, in bytes.
 const MaxItemBytes = 400 << 10
 
-// plain is a message without the fields that have no meaning.
+// plain removes the fields with empty values, which have no meaning, from a message. It returns the
+// message.
 func plain(m *persistentpb.PersistentMessage) *persistentpb.PersistentMessage {
 	if !m.GetDeleted() {
 		m.Deleted = nil

@@ -41,7 +41,7 @@ type Snapshot struct {
 	SerializerID int32
 	Manifest     string
 	Bytes        []byte
-	// Outside is when the payload began to be put outside of the journal, as in an Event.
+	// Outside is the time before the payload was put outside of the journal, as in an Event.
 	Outside *clock.Moment
 }
 
@@ -50,11 +50,11 @@ type Snapshot struct {
 // and only the parts that it names count.
 type SplitHead struct {
 	Snapshot // Bytes are set when Parts is 0
-	// Token separates the parts of this save from those of another save of the same number.
+	// Token separates the parts of this save from the parts of another save of the same number.
 	Token int64
-	// Parts is how many items hold the bytes, or 0 if the head itself does.
+	// Parts is the number of items with the bytes, or 0 if the head has the bytes.
 	Parts int64
-	// Stored is the number of bytes stored, Sum their SHA-256.
+	// Stored is the number of bytes stored. Sum is their SHA-256.
 	Stored int64
 	Sum    []byte
 	// Zstd reports that the stored bytes are compressed.
@@ -73,8 +73,8 @@ const (
 // Snapshots returns the partition key of a persistence id's snapshots.
 func (k Keys) Snapshots(pid string) string { return k.Journal + "-P-" + pid }
 
-// The prefixes of the numbers of heads and parts. The digits of the sequence number follow, and in
-// a part those of the token and the part.
+// The prefixes of the numbers of heads and parts. The digits of the sequence number follow. In the
+// number of a part, the digits of the token and the part follow after that.
 const (
 	splitHeadPrefix, splitSeqDigits  = "1", 19
 	splitPartPrefix, splitPartDigits = "-1", splitSeqDigits + 12 + 5
@@ -101,7 +101,7 @@ const (
 )
 
 // SnapshotItem returns the form of an item and the sequence number of its snapshot, by its key. An
-// item of no form counts as a whole snapshot with a number beyond all others.
+// item with any other key counts as a whole snapshot with a number beyond all others.
 func SnapshotItem(item Attributes) (SnapshotForm, int64) {
 	v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN)
 	if !ok {
@@ -127,7 +127,7 @@ func SnapshotItem(item Attributes) (SnapshotForm, int64) {
 }
 
 // SnapshotTimestamp returns the timestamp of the item of a whole snapshot or of a head. It reports
-// false if there is none.
+// false if the timestamp is missing.
 func SnapshotTimestamp(item Attributes) (int64, bool) {
 	name := AttrSnapshotTS
 	if form, _ := SnapshotItem(item); form == SplitHeadItem {
@@ -165,7 +165,7 @@ func (k Keys) EncodeEnvelope(s *Snapshot) (Attributes, error) {
 	data := serialization.Payload{SerializerID: s.SerializerID, Manifest: s.Manifest, Bytes: s.Bytes}
 	b, err := serialization.Snapshot{Data: data}.Marshal()
 	if err != nil {
-		return nil, fmt.Errorf("make a snapshot envelope: %w", err)
+		return nil, fmt.Errorf("encode a snapshot envelope: %w", err)
 	}
 	item := k.bareSnapshot(s)
 	item[AttrPay] = &types.AttributeValueMemberB{Value: b}
@@ -255,7 +255,8 @@ func (k Keys) DecodeSplitPart(pid string, item Attributes) ([]byte, error) {
 	return data, r.err
 }
 
-// DecodeSplitParts decodes only which parts a head has. Errors are *ItemError.
+// DecodeSplitParts decodes only the attributes of a head that name its parts. Errors are
+// *ItemError.
 func (k Keys) DecodeSplitParts(pid string, item Attributes) (seq, token, parts int64, err error) {
 	r := k.snapshotReader(pid, item)
 	seq, token, parts = r.headNumber(item), r.ranged(AttrSplitToken, MaxSplitToken), r.ranged(AttrSplitParts, MaxSplitParts)

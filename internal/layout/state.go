@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
-// Attribute names of durable states, which are in the snapshot table. The value has those of a
-// snapshot: whole as in a plug-in's, or in parts as in the split form.
+// Attribute names of durable states, which are in the snapshot table. The value has the attributes
+// of a snapshot: whole as a plug-in's, or in parts as in the split form.
 const (
 	AttrStateVersion      = "ver"
 	AttrStateWriters      = "writers"
@@ -22,29 +22,30 @@ const (
 // State is the decoded item of a durable state, the head. Its value is in the head or in parts.
 type State struct {
 	PersistenceID string
-	// Version is how many values were recorded.
+	// Version is the number of values that were recorded.
 	Version int64
 	// Writers are the last writers, in the form of package states. They differ after each put.
 	Writers []byte
-	// Time is that of the last command, in microseconds since 1970.
+	// Time is the time of the last command, in microseconds since 1970.
 	Time int64
 	// IDs are the ids of commands, in the form of package entity.
 	IDs []byte
-	// Purged reports that there is no value. The item stays, so that versions never begin again.
+	// Purged reports that the state has no value. The item stays, so that versions never start
+	// again.
 	Purged bool
 	// Expiring reports that an earlier version of this package has purged the state. Its item
-	// expires, and then versions begin again at 1. A head that is stored anew does not expire.
+	// expires, and then versions start again at 1. A head that is stored anew does not expire.
 	Expiring bool
 
 	SerializerID int32
 	Manifest     string
 	Bytes        []byte
-	// Parts is how many items hold the bytes, or 0 if the head itself does. Token separates them
-	// from those of another put of the same version, PartsVersion. Stored is the number of bytes,
-	// Sum their SHA-256.
+	// Parts is the number of items with the bytes, or 0 if the head has the bytes. Token separates
+	// these items from the items of another put of the same version, which is PartsVersion. Stored
+	// is the number of bytes. Sum is their SHA-256.
 	Parts, PartsVersion, Token, Stored int64
 	Sum                                []byte
-	// Outside is when the payload began to be put outside of the journal, as in an Event.
+	// Outside is the time before the payload was put outside of the journal, as in an Event.
 	Outside *clock.Moment
 }
 
@@ -52,12 +53,12 @@ type State struct {
 // The attribute marks the state as purged, also for earlier versions.
 const neverExpires = 253_402_300_799
 
-// stateHeadNumber is the range key of a head. Parts are below it. The numbers of snapshots are zero
-// or higher, and those of their parts below the parts of all states.
+// stateHeadNumber is the range key of a head. The parts of the state are below it. The numbers of
+// snapshots are zero or higher, and the numbers of their parts are below the parts of all states.
 const stateHeadNumber = "-1"
 
-// StatePartNumber returns the range key of a part of a state, which has up to 36 digits. A higher
-// version is lower, and so is a later part.
+// StatePartNumber returns the range key of a part of a state, which has up to 36 digits. The number
+// is lower for a higher version, and for a later part.
 func StatePartNumber(version, token, part int64) string {
 	return fmt.Sprintf("-%d%012d%05d", version, token, part)
 }
@@ -156,7 +157,7 @@ func (k Keys) DecodeStatePart(pid string, item Attributes) ([]byte, error) {
 	return data, r.err
 }
 
-// DamagedState returns the error of a state of which an attribute can't be read.
+// DamagedState returns the error of a state with an attribute that can't be read.
 func (k Keys) DamagedState(pid, attribute string, err error) error {
 	return &ItemError{Key: Key{Par: k.States(pid), Num: -1}, Attribute: attribute, Err: err}
 }
@@ -164,7 +165,7 @@ func (k Keys) DamagedState(pid, attribute string, err error) error {
 // Reasons why the parts of a state do not match its head.
 var (
 	ErrPartMissing = errors.New("a part is missing")
-	ErrChecksum    = errors.New("the bytes are not those that the head has the length and checksum of")
+	ErrChecksum    = errors.New("the bytes do not match the length and checksum in the head")
 )
 
 func (k Keys) stateReader(pid string, item Attributes) *reader {

@@ -45,7 +45,7 @@ func states() map[string]struct {
 	}
 }
 
-func TestStatesAreStoredAsDocumented(t *testing.T) {
+func TestEncodeState_AsDocumented(t *testing.T) {
 	t.Parallel()
 	for name, c := range states() {
 		if got := shared.EncodeState(&c.state); !reflect.DeepEqual(got, c.item) {
@@ -64,7 +64,7 @@ func TestStatesAreStoredAsDocumented(t *testing.T) {
 }
 
 // An earlier version has let purged states expire.
-func TestPurgedStateThatExpiresIsDecoded(t *testing.T) {
+func TestDecodeState_PurgedWithExpiry(t *testing.T) {
 	t.Parallel()
 	item := states()["purged"].item
 	item["expires"] = number("1000")
@@ -73,8 +73,9 @@ func TestPurgedStateThatExpiresIsDecoded(t *testing.T) {
 	}
 }
 
-// An item without one of its attributes, or with one of another type, names it.
-func TestDamagedStateNamesItsAttribute(t *testing.T) {
+// The error of an item without one of its attributes, or with an attribute of another type, names
+// the attribute.
+func TestDecodeState_DamagedAttribute(t *testing.T) {
 	t.Parallel()
 	optional := map[string]bool{"par": true, "seq": true, "ids": true, "ser_manifest": true, "expires": true, "split_parts": true}
 	for name, c := range states() {

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-func TestNoMoreReadingsBeginAtOnceThanAreAdmitted(t *testing.T) {
+func TestAdmission_LimitsConcurrentReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var a lifetime.Admission
@@ -37,7 +37,7 @@ func TestNoMoreReadingsBeginAtOnceThanAreAdmitted(t *testing.T) {
 			t.Errorf("%v entered without a free slot", entered)
 		}
 		first()
-		first() // releases nothing any more
+		first() // the second call releases nothing
 		synctest.Wait()
 		if len(entered) != 1 || entered[0] != 0 {
 			t.Errorf("%v entered, want the first that waited", entered)
@@ -56,9 +56,9 @@ func ended(t *testing.T, cause error) context.Context {
 	return ctx
 }
 
-// TestNothingBeginsInAClosedJournal enters many times, because a select takes any of several ready
-// cases.
-func TestNothingBeginsInAClosedJournal(t *testing.T) {
+// TestAdmission_ClosedJournal enters many times, because a select chooses any of several
+// ready cases.
+func TestAdmission_ClosedJournal(t *testing.T) {
 	t.Parallel()
 	var a lifetime.Admission
 	a.Open(100)

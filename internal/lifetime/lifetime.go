@@ -1,5 +1,5 @@
-// Package lifetime closes a journal: no new operation starts, reads end at once, and writes in
-// flight are waited for.
+// Package lifetime closes a journal: it refuses new operations, ends reads at once, and waits for
+// writes in flight.
 package lifetime
 
 import (
@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Lifetime counts the operations of a journal, and ends them. Open prepares it for use.
+// Lifetime counts the operations of a journal, and ends them. Open prepares a Lifetime for use.
 type Lifetime struct {
 	err error
-	// under counts the operations and goroutines in progress. When closing has been added to it,
-	// nothing new starts.
+	// under counts the operations and goroutines in progress. closing is added to it when the
+	// journal is closed; then nothing new starts.
 	under atomic.Int64
 	close sync.Once
-	// over is closed when closing was added and nothing is in progress.
+	// over is closed when closing was added to under and nothing is in progress.
 	over    chan struct{}
 	overing sync.Once
 
-	// reading ends when the journal is closed, writing when the time of Close is up.
+	// reading ends when the journal is closed. writing ends when the time limit of Close is over.
 	reading, writing         context.Context //nolint:containedctx // the journal's own, not a call's
 	stopReading, stopWriting context.CancelCauseFunc
 }
 
-// closing is more than the possible number of operations in progress.
+// closing is larger than any possible number of operations in progress.
 const closing = 1 << 62
 
 // Open prepares a Lifetime. Every operation after Close fails with closed.
@@ -36,8 +36,8 @@ func (l *Lifetime) Open(closed error) {
 	l.writing, l.stopWriting = context.WithCancelCause(context.Background())
 }
 
-// Close refuses new operations, ends reads, waits for writes, and ends those too if they take
-// longer than patience. It does not wait for an operation that has left for the caller's code.
+// Close refuses new operations, ends reads and waits for writes. It ends writes that take longer
+// than patience. It does not wait for an operation that has left to run the caller's code.
 func (l *Lifetime) Close(patience time.Duration) {
 	l.close.Do(func() { l.count(closing) })
 	l.stopReading(l.err)
@@ -65,8 +65,8 @@ func (l *Lifetime) Begin() error {
 // End ends an operation that has begun.
 func (l *Lifetime) End() { l.count(-1) }
 
-// Go runs work in a goroutine that Close waits for. The caller is itself in progress: an operation
-// that has not left, or a goroutine that Go has started.
+// Go runs work in a goroutine that Close waits for. The caller must itself be in progress: an
+// operation that has not left, or a goroutine that Go has started.
 func (l *Lifetime) Go(work func()) {
 	l.under.Add(1)
 	go func() {
@@ -102,9 +102,9 @@ func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Write returns the context of a write's requests. It outlives ctx, because what was sent may have
-// been applied, but not the writes of the journal. Each request has its own timeout, which does not
-// run while it waits for a connection.
+// Write returns the context for the requests of a write. It continues after ctx has ended, because
+// requests that were sent may have been applied, but it ends when Close ends writes. Each request
+// has its own timeout, which does not run while it waits for a connection.
 func (l *Lifetime) Write(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(l.writing, func() { end(l.err) })

@@ -46,8 +46,8 @@ func (o *Operation) Return() error {
 	return nil
 }
 
-// Outside runs the caller's code. The code's error takes precedence over that of a journal that was
-// closed meanwhile: a loop that was left needs nothing more.
+// Outside runs the caller's code. The error of that code takes precedence over the error of a
+// journal that was closed meanwhile: if the caller has left its loop, it needs nothing more.
 func (o *Operation) Outside(call func() error) error {
 	o.Leave()
 	err := call()

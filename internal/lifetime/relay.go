@@ -21,7 +21,7 @@ func (o *Operation) Relay(ctx context.Context, work func(context.Context, *Relay
 		ended <- work(ctx, r)
 		close(r.calls)
 	})
-	defer func() { // also where the caller's code panics
+	defer func() { // even if the caller's code panics
 		cancel(nil)
 		for range r.calls { // until work has ended
 		}
@@ -36,7 +36,7 @@ func (o *Operation) Relay(ctx context.Context, work func(context.Context, *Relay
 	return <-ended
 }
 
-// Call runs a call by the relay, and returns its error. It returns early if ctx ends.
+// Call runs call on the caller's goroutine, and returns its error. It returns early if ctx ends.
 func (r *Relay) Call(ctx context.Context, call func() error) error {
 	c := relayed{call, make(chan error, 1)}
 	select {

@@ -6,7 +6,7 @@ import (
 )
 
 // Sending records whether a write was sent or taken back, whichever happens first. The zero Sending
-// is neither. It is safe for concurrent use.
+// is neither sent nor taken back. It is safe for concurrent use.
 type Sending struct{ state atomic.Int32 }
 
 const (

@@ -12,26 +12,27 @@ import (
 // ErrWriterEnded is wrapped by the errors of calls on a writer that has ended.
 var ErrWriterEnded = errors.New("the writer has ended: recover the persistence id again")
 
-// Turn admits the calls on a writer one after the other, in the order in which they come, until the
-// writer ends. Open prepares it. It is safe for concurrent use. It has no channels of its own, as a
-// process can hold a writer for each of many thousand persistence ids, most of which are idle.
+// Turn admits the calls on a writer one after the other, in the order of their arrival, until the
+// writer ends. Open prepares it. It is safe for concurrent use. It has no channels of its own,
+// because a process can have a writer for each of many thousand persistence ids, most of which are
+// idle.
 type Turn struct {
 	pid string
-	// cause is why the writer has ended, or nil.
+	// cause is the reason why the writer has ended, or nil.
 	cause atomic.Pointer[error]
 
 	mu sync.Mutex
-	// waiting are the calls that wait, in their order. Each gets true with the turn, or false when
-	// the writer has ended.
+	// waiting contains a channel for each waiting call, in order. A call receives true when it gets
+	// the turn, or false when the writer has ended.
 	waiting []chan bool
-	// held reports that a call has the turn.
+	// held is true while a call has the turn.
 	held bool
 }
 
 // Open prepares a Turn for the writer of a persistence id.
 func (t *Turn) Open(pid string) { t.pid = pid }
 
-// Enter waits for the turn, which Leave releases. If ctx or the writer ends before, it returns an
+// Enter waits for the turn, which Leave releases. If ctx or the writer ends first, it returns an
 // error and changes nothing.
 func (t *Turn) Enter(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
@@ -54,7 +55,8 @@ func (t *Turn) Enter(ctx context.Context) error {
 	}
 }
 
-// TryEnter takes the turn if it is free and the writer has not ended. It reports whether it has.
+// TryEnter takes the turn if it is free and the writer has not ended. It reports whether it has
+// taken the turn.
 func (t *Turn) TryEnter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +67,8 @@ func (t *Turn) TryEnter() bool {
 	return true
 }
 
-// enterOrWait takes the turn if it is free. Otherwise it returns what the call has to wait for.
+// enterOrWait takes the turn if it is free. Otherwise it returns the channel on which the call must
+// wait.
 func (t *Turn) enterOrWait() (next chan bool, entered bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +84,8 @@ func (t *Turn) enterOrWait() (next chan bool, entered bool, err error) {
 	return next, false, nil
 }
 
-// stopWaiting takes back a call that waits. If it has got the turn meanwhile, it passes it on.
+// stopWaiting removes a waiting call from the queue. If the call has got the turn meanwhile, it
+// passes the turn on.
 func (t *Turn) stopWaiting(next chan bool) {
 	t.mu.Lock()
 	at := slices.Index(t.waiting, next)
@@ -106,8 +110,8 @@ func (t *Turn) Leave() {
 	t.waiting = slices.Delete(t.waiting, 0, 1)
 }
 
-// End ends the writer: waiting and later calls fail. The first cause counts. A write may continue
-// in the background, and keep the turn.
+// End ends the writer: waiting and later calls fail with the first cause. A write may continue in
+// the background and keep the turn.
 func (t *Turn) End(cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +124,7 @@ func (t *Turn) End(cause error) {
 	t.waiting = nil
 }
 
-// Err returns the cause of the writer's end, or nil. It does not wait for the turn.
+// Err returns the cause with which the writer ended, or nil. It does not wait for the turn.
 func (t *Turn) Err() error {
 	if cause := t.cause.Load(); cause != nil {
 		return *cause
@@ -128,12 +132,12 @@ func (t *Turn) Err() error {
 	return nil
 }
 
-// left returns the error of a call whose context has ended.
+// left returns the error for a call whose context has ended.
 func (t *Turn) left(ctx context.Context) error {
 	return fmt.Errorf("write to %q: %w", t.pid, context.Cause(ctx))
 }
 
-// refusal returns the error of a call on a writer that has ended, or nil.
+// refusal returns the error for a call on a writer that has ended, or nil.
 func (t *Turn) refusal() error {
 	if cause := t.Err(); cause != nil {
 		return &endedError{fmt.Errorf("%w: %q: it ended with: %w", ErrWriterEnded, t.pid, cause)}
@@ -141,11 +145,11 @@ func (t *Turn) refusal() error {
 	return nil
 }
 
-// endedError is the error of a call on a writer that has ended.
+// endedError reports a call on a writer that has ended.
 type endedError struct{ error }
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// MaybeApplied reports false: the call has sent nothing, whatever the cause of the writer's end may
-// have changed.
+// MaybeApplied returns false: the call has sent nothing, even if the call that ended the writer may
+// have changed something.
 func (*endedError) MaybeApplied() bool { return false }

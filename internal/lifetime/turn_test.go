@@ -16,7 +16,7 @@ func newTurn() *lifetime.Turn {
 	return &turn
 }
 
-func TestCallsTakeTurnsInTheOrderInWhichTheyCome(t *testing.T) {
+func TestTurn_OrderOfArrival(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()
@@ -47,7 +47,7 @@ func TestCallsTakeTurnsInTheOrderInWhichTheyCome(t *testing.T) {
 	})
 }
 
-func TestAContextThatEndsTakesNoTurn(t *testing.T) {
+func TestTurn_ContextEnded(t *testing.T) {
 	t.Parallel()
 	turn := newTurn()
 	gone := errors.New("gone")
@@ -61,9 +61,7 @@ func TestAContextThatEndsTakesNoTurn(t *testing.T) {
 	}
 }
 
-// TestWaitForAnEndedWriterReturnsItsError ends a writer whose turn is held, as by a write that
-// continues in the background.
-func TestACallThatStopsWaitingLeavesTheTurnToTheNext(t *testing.T) {
+func TestTurn_WaitingCallCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()
@@ -88,8 +86,8 @@ func TestACallThatStopsWaitingLeavesTheTurnToTheNext(t *testing.T) {
 	})
 }
 
-// Whether the turn or the end of the context comes first, nobody else waits for ever.
-func TestATurnIsPassedOnByACallWhoseContextEnds(t *testing.T) {
+// Whether the turn or the end of the context comes first, no other call waits forever.
+func TestTurn_CancelledWhileReceivingTurn(t *testing.T) {
 	t.Parallel()
 	for range 1000 {
 		turn := newTurn()
@@ -112,23 +110,25 @@ func TestATurnIsPassedOnByACallWhoseContextEnds(t *testing.T) {
 	}
 }
 
-func TestATurnIsTriedWithoutAWait(t *testing.T) {
+func TestTurn_TryEnter(t *testing.T) {
 	t.Parallel()
 	turn := newTurn()
 	if !turn.TryEnter() {
-		t.Fatal("the turn is free, and was not entered")
+		t.Fatal("the free turn was not entered")
 	}
 	if turn.TryEnter() {
-		t.Error("it was entered twice")
+		t.Error("the turn was entered twice")
 	}
 	turn.Leave()
 	turn.End(errors.New("the cause"))
 	if turn.TryEnter() {
-		t.Error("it was entered after its end")
+		t.Error("the turn was entered after its end")
 	}
 }
 
-func TestWaitForAnEndedWriterReturnsItsError(t *testing.T) {
+// TestTurn_WriterEndsWhileCallsWait ends a writer while its turn is taken, as by a write that
+// continues in the background.
+func TestTurn_WriterEndsWhileCallsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()
@@ -142,11 +142,11 @@ func TestWaitForAnEndedWriterReturnsItsError(t *testing.T) {
 		turn.End(cause)
 		turn.End(errors.New("a later cause"))
 		if err := <-waited; !errors.Is(err, lifetime.ErrWriterEnded) || !errors.Is(err, cause) {
-			t.Errorf("who waited got %v, want the end and its first cause", err)
+			t.Errorf("the waiting call got %v, want the end and its first cause", err)
 		}
 		turn.Leave()
 		if err := turn.Enter(t.Context()); !errors.Is(err, cause) {
-			t.Errorf("who came later got %v, want the end and its first cause", err)
+			t.Errorf("a later call got %v, want the end and its first cause", err)
 		}
 	})
 }

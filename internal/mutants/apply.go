@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Apply returns the files that the rows change, with all mutants in them, by their paths from the
-// module's root. The errors of all rows are joined.
+// Apply returns the changed files, with all mutants in them, by their paths from the module's root.
+// It joins the errors of all rows.
 func (t *Table) Apply(root string) (map[string][]byte, error) {
 	byFile := map[string][]*row{}
 	for i := range t.rows {
@@ -36,7 +36,7 @@ func (t *Table) Apply(root string) (map[string][]byte, error) {
 
 // change replaces lines of a file.
 type change struct {
-	first, after int // the lines from first on, before after
+	first, after int // the lines from first up to, but not including, after
 	row          *row
 }
 
@@ -76,7 +76,7 @@ func apply(source string, rows []*row) ([]byte, error) {
 	return mutated, nil
 }
 
-// withImports adds the imports of the rows after the package clause, which ends at an offset.
+// withImports adds the imports of the rows after the package clause, which ends at the offset at.
 func withImports(text string, at int, rows []*row) string {
 	var imports strings.Builder
 	for _, r := range rows {
@@ -115,7 +115,8 @@ func (r *row) find(files *token.FileSet, file *ast.File, lines []string) (change
 	return change{found[0], found[0] + len(r.old), r}, nil
 }
 
-// nearest describes where the first lines of a row are found that are longer than a bracket.
+// nearest returns the position of the first line of a row that occurs in lines and is longer than a
+// bracket, or "".
 func (r *row) nearest(lines []string, from int) string {
 	const leastText = 4
 	for _, old := range r.old {
@@ -130,7 +131,8 @@ func (r *row) nearest(lines []string, from int) string {
 
 func sameLine(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-// function returns the declaration of a function, or of a method as T.f, nil if there is none.
+// function returns the declaration of a function, or of a method named as T.f. It returns nil if
+// there is none.
 func function(file *ast.File, name string) *ast.FuncDecl {
 	for _, decl := range file.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && receiver(f)+f.Name.Name == name {
@@ -140,7 +142,7 @@ func function(file *ast.File, name string) *ast.FuncDecl {
 	return nil
 }
 
-// receiver returns the name of the type of a method with a dot, and "" for a function.
+// receiver returns the name of a method's type followed by a dot, or "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""

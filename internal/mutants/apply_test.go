@@ -28,7 +28,7 @@ func twice(n int) int {
 }
 `
 
-// applied applies a row to the source.
+// applied applies rows to the source.
 func applied(t *testing.T, rows string) (string, error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -43,7 +43,7 @@ func applied(t *testing.T, rows string) (string, error) {
 	return string(changed["f.go"]), err
 }
 
-// b uses the mutant B, so that a table with a row of A is whole.
+// b is a row that uses the mutant B, so that a table with a row of A is complete.
 const b = "row f.go twice\n-return n\n+return n + n*mutant(\"B\")\n"
 
 func TestARowReplacesLinesOfAFunction(t *testing.T) {

@@ -21,24 +21,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/mutants"
 )
 
-// arguments are further arguments of a package's tests. The explorations have a fixed seed and a
-// fixed number of schedules.
+// arguments lists further arguments for the tests of a package. The explorations have a fixed seed
+// and a fixed number of schedules.
 var arguments = map[string][]string{
 	"internal/explore":    {"-explore.seed=1", "-explore.schedules=70"},
-	"internal/systemtest": {"-rapid.nofailfile"}, // the failures are wanted
+	"internal/systemtest": {"-rapid.nofailfile"}, // the failures are intended
 }
 
 // TestMain lets twice as many programs run at once as there are processors: many of them only wait
-// for something that a mutant keeps from happening.
+// for an event that a mutant prevents.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	m.Run() // which reads the command line, so that -parallel counts if it is there
+	m.Run() // which reads the command line, so that -parallel has priority
 }
 
-// TestEveryMutantIsCaught runs, for each mutant, the tests that need its safeguard: they must fail.
-// Without a mutant they must pass. Run it with the build tag mutants.
+// TestEveryMutantIsCaught runs, for each mutant, the tests that need its safeguard: at least one
+// must fail. Without a mutant they must pass. Run it with the build tag mutants.
 func TestEveryMutantIsCaught(t *testing.T) {
 	table := read(t)
 	programs := build(t, table)
@@ -77,18 +77,18 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// mostRuns limits how often the tests that need a safeguard are run without it. Parallel requests
-// are served in any order, and not every order needs the safeguard.
+// mostRuns bounds the number of runs of the tests without their safeguard. Parallel requests are
+// served in any order, and not every order needs the safeguard.
 const mostRuns = 10
 
-// programs are test programs with all mutants in them.
+// programs are test programs that contain all mutants.
 type programs struct {
 	overlay string
-	// paths are the programs by the folders of their packages.
+	// paths maps the folders of packages to their programs.
 	paths map[string]string
 }
 
-// build builds the test programs of the packages with killers, by one overlay.
+// build builds the test programs of the packages with killers, with one overlay.
 func build(t *testing.T, table *mutants.Table) *programs {
 	t.Helper()
 	folder := t.TempDir()
@@ -116,8 +116,8 @@ func build(t *testing.T, table *mutants.Table) *programs {
 	return p
 }
 
-// run runs tests with a mutant, or with none if the name is empty. Programs that the tests build
-// have the mutants as well.
+// run runs tests with a mutant, or without one if the name is empty. Programs that the tests build
+// also contain the mutants.
 func (p *programs) run(t *testing.T, mutant, folder, pattern string) ([]byte, error) {
 	t.Helper()
 	const longest = 2 * time.Minute

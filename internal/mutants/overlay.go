@@ -12,11 +12,11 @@ import (
 )
 
 // SwitchFile is the name of the file that the overlay adds to each package with mutants. A program
-// with mutants has the name in it.
+// with mutants contains the name.
 const SwitchFile = "mutants_of_the_overlay.go"
 
 // WriteOverlay writes the files of a build overlay with all mutants to a folder, and returns the
-// path of the overlay.
+// path of the overlay file.
 func (t *Table) WriteOverlay(root, folder string) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *Table) WriteOverlay(root, folder string) (string, error) {
 	return overlay, nil
 }
 
-// switchOf returns the source of the function mutant of a package.
+// switchOf returns the source of the function mutant for a package with the given name.
 func switchOf(name string) []byte {
 	return fmt.Appendf(nil, `package %s
 

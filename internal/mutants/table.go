@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable that names the mutant that is chosen.
+// Variable is the environment variable that names the chosen mutant.
 const Variable = "DYNAJOURNAL_WITHOUT"
 
-// Mutant is a safeguard that can be taken out.
+// Mutant is a safeguard that can be removed.
 type Mutant struct {
 	Name string
 	// Rule is the rule that the mutant breaks.
 	Rule string
-	// Folder is the folder of a package, from the module's root, and Run a pattern of its tests of
-	// which one must fail.
+	// Folder is the folder of a package, relative to the module's root. Run is a pattern of its
+	// tests, of which at least one must fail.
 	Folder, Run string
 }
 
@@ -30,13 +30,13 @@ type row struct {
 	old, new       []string
 }
 
-// Table is what the files of the table say.
+// Table is the content of the table's files.
 type Table struct {
 	Mutants []Mutant
 	rows    []row
 }
 
-// used finds the mutants in a text.
+// used matches the uses of mutants in a text.
 var used = regexp.MustCompile(`\bmutant\("(\w+)"\)`)
 
 // Read reads the files of a folder, and checks that mutants and rows fit together.
@@ -85,7 +85,7 @@ func (t *Table) parse(name, text string) error {
 	return nil
 }
 
-// add adds a line of a mutant.
+// add adds a line to a mutant.
 func (m *Mutant) add(line string) error {
 	killer, is := strings.CutPrefix(line, "killer ")
 	if !is {
@@ -99,7 +99,7 @@ func (m *Mutant) add(line string) error {
 	return nil
 }
 
-// add adds a line of a row. It reports whether it is one.
+// add adds a line to a row. It returns false if the line does not belong to a row.
 func (r *row) add(line string) bool {
 	if path, is := strings.CutPrefix(line, "import "); is && len(r.old)+len(r.new) == 0 {
 		r.imports = append(r.imports, path)
@@ -118,8 +118,8 @@ func (r *row) add(line string) bool {
 	return true
 }
 
-// check checks that each mutant is described once and used by a row, and that each row uses mutants
-// that are described.
+// check verifies that each mutant is described once and used by a row, and that each row uses only
+// mutants that are described.
 func (t *Table) check() error {
 	inRows := map[string]bool{}
 	for i := range t.rows {

@@ -23,7 +23,7 @@ func read(t *testing.T) *mutants.Table {
 	return table
 }
 
-// TestRowsApply fails at once when the code of a row changes, without a build.
+// TestRowsApply fails when the code of a row has changed, without a build.
 func TestRowsApply(t *testing.T) {
 	t.Parallel()
 	if _, err := read(t).Apply(root); err != nil {

@@ -10,15 +10,15 @@ import (
 // bufferSize is the size of a connection's read buffer.
 const bufferSize = 32 << 10
 
-// carry carries requests to the service and responses back, one after the other, until a side ends
-// the connection, the connection has reached a limit, or ctx ends. It ends between two requests
-// unless a side or ctx ends it.
+// carry carries requests to the service and responses back, one after the other. It returns when
+// either side closes the connection, when the connection has reached a limit, or when ctx ends. A
+// limit closes the connection only between two requests.
 func (p *Proxy) carry(ctx context.Context, client, service net.Conn) {
 	fromClient, fromService := bufio.NewReaderSize(client, bufferSize), bufio.NewReaderSize(service, bufferSize)
 	most, end := p.limits()
 	var buffer []byte
 	for n := 0; most == 0 || n < most; n++ {
-		// The deadline is for an idle connection. A request that has begun is carried to its end.
+		// The deadline is for an idle connection. A request that has begun is carried completely.
 		if !end.IsZero() && (!time.Now().Before(end) || client.SetReadDeadline(end) != nil) {
 			return
 		}
@@ -49,8 +49,8 @@ func (p *Proxy) carry(ctx context.Context, client, service net.Conn) {
 	}
 }
 
-// limits returns the number of requests and the time after which a connection that begins now is
-// closed, zero without a limit.
+// limits returns the number of requests and the time after which a new connection is closed. Zero
+// means no limit.
 func (p *Proxy) limits() (requests int, end time.Time) {
 	if p.options.ConnectionRequests > 0 {
 		requests = max(1, int(p.source.jitter(float64(p.options.ConnectionRequests))))

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// certificateTime is how long a certificate is valid, from the time it is made and before that.
+// certificateTime is how long a certificate is valid after it was made, and also before that.
 const certificateTime = 24 * time.Hour
 
-// newCertificate makes a certificate for an address of this machine, and returns it with the
-// certificate of the authority that signed it, in PEM. Nothing else is signed by that authority:
-// its key is forgotten.
+// newCertificate makes a certificate for an address of this machine. It also returns the
+// certificate of the authority that signed it, in PEM. The authority can't sign anything else: its
+// private key is discarded.
 func newCertificate(address net.IP) (tls.Certificate, []byte, error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

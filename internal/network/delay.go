@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Delay is how much longer a request takes than without the network, there and back together. It
-// is lognormal: half of the requests take longer by P50 or less, 99 of 100 by P99 or less.
+// Delay is the distribution of the additional time that a request takes because of the network, in
+// both directions together. It is lognormal: the median is P50, and the 99th percentile is P99.
 type Delay struct {
 	P50, P99 time.Duration
 }
@@ -18,10 +18,10 @@ type Delay struct {
 // maxDelay bounds a single delay.
 const maxDelay = time.Minute
 
-// ErrInvalidDelay is returned for a Delay that is no distribution.
+// ErrInvalidDelay reports that the fields of a [Delay] are out of range.
 var ErrInvalidDelay = errors.New("the delay is invalid")
 
-// check returns [ErrInvalidDelay] unless 0 < P50 <= P99 <= a minute, or both are 0 for no delay.
+// check returns [ErrInvalidDelay] unless 0 < P50 <= P99 <= maxDelay. Both may be 0 for no delay.
 func (d Delay) check() error {
 	if d == (Delay{}) || d.P50 > 0 && d.P50 <= d.P99 && d.P99 <= maxDelay {
 		return nil
@@ -33,7 +33,7 @@ func (d Delay) check() error {
 // quantile99 is the 0.99 quantile of the standard normal distribution.
 const quantile99 = 2.3263478740408408
 
-// draw returns a delay for a number of the standard normal distribution.
+// draw converts a number of the standard normal distribution to a delay.
 func (d Delay) draw(normal float64) time.Duration {
 	if d.P50 == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (d Delay) draw(normal float64) time.Duration {
 	return time.Duration(min(float64(d.P50)*math.Exp(sigma*normal), float64(maxDelay)))
 }
 
-// source draws numbers. It is safe for concurrent use.
+// source draws random numbers. It is safe for concurrent use.
 type source struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -59,7 +59,7 @@ func (s *source) delay(d Delay) time.Duration {
 	return d.draw(s.random.NormFloat64())
 }
 
-// jitter returns a number from half of n to n and a half.
+// jitter returns a number from 0.5 n to 1.5 n.
 func (s *source) jitter(n float64) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

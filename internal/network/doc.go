@@ -1,4 +1,4 @@
-// Package network is a proxy that makes a service on this machine look as far away as a remote one:
-// each request takes longer, by times with a long tail, over TLS, on connections that the service
-// closes after a while. It is for measurements and is no part of a journal.
+// Package network is a proxy that makes a service on this machine look like a remote one: it delays
+// each request, with a long tail of delays, uses TLS, and closes each connection after a while. It
+// is for measurements, and is not part of a journal.
 package network

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// maxHead and maxBody bound a message. DynamoDB's requests and responses have 16 MB at most.
+	// maxHead and maxBody limit the size of a message. DynamoDB's requests and responses have at
+	// most 16 MB.
 	maxHead = 64 << 10
 	maxBody = 32 << 20
 )
 
-// errMessage is returned for a message that the proxy does not carry.
+// errMessage reports a message that the proxy can't carry.
 var errMessage = errors.New("the proxy can't carry this HTTP message")
 
 // readMessage appends the next message, head and body, to buffer. It waits for the first byte of
@@ -42,7 +43,8 @@ func readMessage(r *bufio.Reader, buffer []byte, begun func()) ([]byte, error) {
 			return buffer, err
 		}
 	}
-	// The body grows as it comes, so that a length alone takes no memory.
+	// The buffer grows with the received bytes, so that a large Content-Length alone does not take
+	// memory.
 	body := bytes.NewBuffer(buffer)
 	if _, err := io.CopyN(body, r, int64(length)); err != nil {
 		return buffer, fmt.Errorf("%w: its body ends early: %w", errMessage, err)
@@ -50,8 +52,7 @@ func readMessage(r *bufio.Reader, buffer []byte, begun func()) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// headerLength returns the length of the body that a line of the head gives, or the length that is
-// known already.
+// headerLength returns the length of the body if a line of the head has it, and otherwise known.
 func headerLength(line []byte, known int) (int, error) {
 	name, value, found := bytes.Cut(line, []byte(":"))
 	switch {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const message = "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"
 
-// echo answers each message by itself, until the connection ends.
+// echo answers each message with the same message, until the connection is closed.
 func echo(service net.Conn) {
 	r := bufio.NewReader(service)
 	for {
@@ -36,7 +36,8 @@ func echo(service net.Conn) {
 	}
 }
 
-// carried starts a proxy between the returned connection and an echo. Within a bubble.
+// carried starts a proxy between the returned connection and an echo. It must be called in a
+// synctest bubble.
 func carried(t *testing.T, o Options) net.Conn {
 	t.Helper()
 	p := &Proxy{options: o, source: newSource(o.Seed)}
@@ -51,7 +52,7 @@ func carried(t *testing.T, o Options) net.Conn {
 	return near
 }
 
-// exchange sends a message, and returns how long the answer took.
+// exchange sends a message, and returns the time until the answer.
 func exchange(connection net.Conn) (time.Duration, error) {
 	begin := time.Now()
 	if _, err := connection.Write([]byte(message)); err != nil {
@@ -65,7 +66,7 @@ func exchange(connection net.Conn) (time.Duration, error) {
 	return time.Since(begin), err
 }
 
-func TestDelaysHaveTheGivenDistribution(t *testing.T) {
+func TestDelay_Distribution(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 20_000
@@ -86,7 +87,7 @@ func TestDelaysHaveTheGivenDistribution(t *testing.T) {
 	})
 }
 
-func TestConnectionsAreClosedBetweenRequests(t *testing.T) {
+func TestCarry_ClosesBetweenRequests(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{
 		"requests": {ConnectionRequests: 40, Delay: Delay{time.Second, time.Second}},
@@ -104,7 +105,8 @@ func TestConnectionsAreClosedBetweenRequests(t *testing.T) {
 					}
 					done++
 				}
-				// A request that had begun would have failed: the pipe is closed at once.
+				// If a connection were closed during a request, the request would fail, because the
+				// pipe is closed immediately.
 				if done < 20 || done > 61 {
 					t.Errorf("%s, seed %d: closed after %d requests", name, seed, done)
 				}
@@ -113,7 +115,7 @@ func TestConnectionsAreClosedBetweenRequests(t *testing.T) {
 	}
 }
 
-func TestARequestThatHasBegunIsCarriedPastTheAge(t *testing.T) {
+func TestCarry_RequestLastsPastAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		connection := carried(t, Options{ConnectionAge: time.Second})
@@ -134,7 +136,7 @@ func TestARequestThatHasBegunIsCarriedPastTheAge(t *testing.T) {
 	})
 }
 
-func TestClientsMustTrustTheAuthorityOfTheRun(t *testing.T) {
+func TestListen_ClientsMustTrustAuthority(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -178,7 +180,7 @@ func TestClientsMustTrustTheAuthorityOfTheRun(t *testing.T) {
 	}
 }
 
-func TestDelaysThatAreNoDistributionAreRefused(t *testing.T) {
+func TestListen_RefusesInvalidDelay(t *testing.T) {
 	t.Parallel()
 	for _, d := range []Delay{{P50: 2, P99: 1}, {P99: 1}, {P50: -1, P99: 1}, {P50: 1, P99: 2 * maxDelay}} {
 		if _, err := Listen(Options{Delay: d}); !errors.Is(err, ErrInvalidDelay) {

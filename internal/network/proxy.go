@@ -17,32 +17,33 @@ import (
 type Options struct {
 	// Target is the address of the service, HOST:PORT. It speaks HTTP/1.1 without TLS. Required.
 	Target string
-	// Delay is what a request takes longer. Half of it passes before the service gets the request,
-	// the other half before the client gets the response. Defaults to none.
+	// Delay is the additional time that a request takes. Half of it passes before the service gets
+	// the request, the other half before the client gets the response. Defaults to no delay.
 	Delay Delay
 	// Plain listens without TLS, for a client that can't be given a certificate.
 	Plain bool
-	// ConnectionRequests and ConnectionAge are the mean number of requests and the mean age after
-	// which a connection is closed, between two requests. The limits of a connection are within a
-	// half of them. 0 is no limit.
+	// ConnectionRequests is the mean number of requests, and ConnectionAge the mean age, after
+	// which a connection is closed, between two requests. The limits of each connection are random,
+	// from 0.5 to 1.5 times the mean. 0 means no limit.
 	ConnectionRequests int
 	ConnectionAge      time.Duration
 	// Seed selects the delays and the limits of connections.
 	Seed uint64
 }
 
-// Counts are what a Proxy has carried.
+// Counts counts the work of a [Proxy].
 type Counts struct {
-	// Connections is how many connections clients have made, Handshakes how many TLS handshakes
-	// succeeded on them, and Requests how many requests were answered.
+	// Connections counts the connections from clients.
+	// Handshakes counts the TLS handshakes that succeeded.
+	// Requests counts the answered requests.
 	Connections int64 `json:"connections"`
 	Handshakes  int64 `json:"handshakes"`
 	Requests    int64 `json:"requests"`
 }
 
-// Proxy is a listening proxy. Each connection of a client has a connection to the service, and its
-// requests are carried one after the other. Connections do not wait for each other. There is no
-// limit of bandwidth.
+// Proxy is a listening proxy. Each connection from a client has its own connection to the service,
+// and its requests are carried one after the other. Connections do not wait for each other.
+// Bandwidth is not limited.
 type Proxy struct {
 	options  Options
 	listener net.Listener
@@ -59,7 +60,7 @@ type Proxy struct {
 
 // Listen starts a proxy on a free port of this machine.
 //
-// Errors: [ErrInvalidDelay], and those of listening.
+// Errors: [ErrInvalidDelay], and errors of making a certificate and of listening.
 func Listen(o Options) (*Proxy, error) {
 	if err := o.Delay.check(); err != nil {
 		return nil, err
@@ -94,15 +95,15 @@ func (p *Proxy) URL() string {
 	return scheme + "://" + p.listener.Addr().String()
 }
 
-// Authority returns the certificate that clients must trust, in PEM, nil without TLS.
+// Authority returns the certificate that clients must trust, in PEM, or nil without TLS.
 func (p *Proxy) Authority() []byte { return p.authority }
 
-// Counts returns what was carried so far.
+// Counts returns the counts so far.
 func (p *Proxy) Counts() Counts {
 	return Counts{p.connections.Load(), p.handshakes.Load(), p.requests.Load()}
 }
 
-// Close ends all connections, and waits for them.
+// Close closes all connections, and waits for their goroutines.
 func (p *Proxy) Close() error {
 	p.stop()
 	err := p.listener.Close()
@@ -119,7 +120,7 @@ func (p *Proxy) accept(ctx context.Context) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // too many open files, for example: those who wait try again
+		if err != nil { // for example too many open files: try again after a pause
 			if !wait(ctx, acceptPause) {
 				return
 			}
@@ -132,8 +133,8 @@ func (p *Proxy) accept(ctx context.Context) {
 // acceptPause is how long to wait after a connection could not be accepted.
 const acceptPause = 10 * time.Millisecond
 
-// serve carries the requests of a connection. Its errors are those of the client, which sees its
-// connection end.
+// serve carries the requests of a connection. It does not report errors: the client sees that its
+// connection is closed.
 func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 	p.connections.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -157,12 +158,12 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 	p.carry(ctx, client, service)
 }
 
-// delayed does what takes a round trip of the network.
+// delayed runs do after the delay of a round trip. It reports whether do succeeded.
 func (p *Proxy) delayed(ctx context.Context, do func() error) bool {
 	return wait(ctx, p.source.delay(p.options.Delay)) && do() == nil
 }
 
-// wait reports whether a time has passed. It returns false as soon as ctx ends.
+// wait waits for a time, and returns true. It returns false as soon as ctx ends.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -1,4 +1,4 @@
-// Package persistentpb holds the wire messages of Akka and Pekko persistence.
+// Package persistentpb has the wire messages of Akka and Pekko persistence.
 //
 // persistent.pb.go is generated from persistent.proto; regenerate it with
 // protoc 3.21.12 on the path by

@@ -14,13 +14,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/outside"
 )
 
-// Append writes events as one atomic write. Its error shows what became of the write. The caller
-// sets the payload of each event, and Append its number, writer, batch and time. index is the index
-// of the first event in the caller's call, for a *RejectedError.
+// Append writes events as one atomic write. Its error shows the outcome of the write. The caller
+// sets the payload of each event. Append sets its number, writer, batch and time. index is the
+// index of the first event in the caller's call, for a *RejectedError.
 //
-// The caller has entered the writer. Append leaves it when the write has ended, which can be after
-// Append has returned. If nothing was sent because the writer's knowledge of the journal became too
-// old, Append reads the journal again and starts over.
+// The caller has entered the writer. Append leaves it when the write has finished, which can be
+// after Append has returned. If nothing was sent because the writer's knowledge of the journal
+// became too old, Append reads the journal again and starts over.
 func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int) error {
 	a, err := w.begin(ctx, m, events, index)
 	if err != nil {
@@ -31,10 +31,11 @@ func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.E
 }
 
 // errReread reports that nothing of a write was sent, because the writer must read the journal
-// first. The turn is still held.
+// again first. The caller still holds the turn.
 var errReread = errors.New("the journal must be read again first")
 
-// begin does what a write needs before its events, and starts to put them.
+// begin prepares a write, puts the high mark if that comes before the events, and starts to put the
+// events.
 func (w *Writer) begin(
 	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int,
 ) (*AtomicWrite, error) {
@@ -53,8 +54,8 @@ func (w *Writer) begin(
 	}
 }
 
-// Finish waits for the outcome of a write that has begun. It is the second half of Append, and has
-// its errors, and leaves the writer as Append does.
+// Finish waits for the outcome of a started write. It is the second half of Append: it returns
+// Append's errors, and leaves the writer as Append does.
 func (a *AtomicWrite) Finish(ctx context.Context) error {
 	for {
 		err := a.conclude(ctx)
@@ -72,8 +73,8 @@ func (a *AtomicWrite) Finish(ctx context.Context) error {
 
 func (a *AtomicWrite) conclude(ctx context.Context) error {
 	w := a.writer
-	// If ctx ends before anything was sent, the write is withdrawn. After that, the write continues
-	// in the background.
+	// If ctx ends before anything was sent, the write is withdrawn. If it ends later, the write
+	// continues in the background.
 	if !a.waitWhile(ctx) {
 		if a.sending.TakeBack() {
 			a.withdraw()
@@ -95,9 +96,9 @@ func (a *AtomicWrite) conclude(ctx context.Context) error {
 		return err
 	}
 	defer w.Leave()
-	// The writer is idle since the write began. The time of the response would also do: both this
-	// write and the next are acknowledged within half the fence window of what was known before, so
-	// no tombstone that was put in between has expired.
+	// The writer counts as idle since the write began. The time of the response would also be safe:
+	// both this write and the next are acknowledged within half the fence window after the reads
+	// that they rely on, so no tombstone that was put in between has expired.
 	w.next, w.last, w.visible, w.active, w.alone = a.last()+1, w.uuid, a.last(), a.began, a.began
 	w.time, w.timed = a.events[len(a.events)-1].Metadata.Time, true
 	return nil
@@ -170,16 +171,16 @@ func (w *Writer) build(
 	return a, nil
 }
 
-// follows reports whether the next event names the writer of the event before it: a single event
-// does whose writer has read the event before it, and has not written that. So a projection that
+// follows reports whether the next event names the writer of the event before it. It does if it is
+// a single event, and its writer has read but not written the event before it. So a projection that
 // has handled the event before knows that both events are of the same life. The formats of plug-ins
-// have no such attribute.
+// do not have such an attribute.
 func (w *Writer) follows(batch layout.Batch) bool {
 	return !w.journal.Store.Shared() && !batch.IsBatch() && w.last != w.uuid && w.last != "" && w.visible == w.next-1
 }
 
-// take records how old the payload of an event is, if the payload is outside of the journal. index
-// is the index of the event in the call.
+// take checks that the payload of an event is recent enough, if it is stored outside of the
+// journal, and records the oldest such payload. index is the index of the event in the call.
 func (a *AtomicWrite) take(e *layout.Event, index int) error {
 	if e.Outside == nil {
 		return nil
@@ -193,8 +194,8 @@ func (a *AtomicWrite) take(e *layout.Event, index int) error {
 	return nil
 }
 
-// encodeEvent returns the item of an event. lists reports whether the event lists its persistence
-// id in a native journal: the first event of each life does.
+// encodeEvent returns the item of an event. lists makes the event list its persistence id, in a
+// native journal: the first event of each life does.
 func (s *Store) encodeEvent(e *layout.Event, lists bool) layout.Attributes {
 	item := s.Keys.EncodeEvent(e)
 	if lists {

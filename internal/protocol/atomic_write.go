@@ -23,10 +23,10 @@ type AtomicWrite struct {
 	sizes   []int
 	meter   *dynamo.Meter
 	sending lifetime.Sending
-	// known is when the knowledge was read that the write relies on, alone when it was last known
-	// that no JVM has taken over, began when the write began.
+	// known is the time of the read that the write relies on. alone is the time of the last check
+	// that no JVM has taken over. began is the start of the write.
 	known, alone, began clock.Moment
-	// outside is when the oldest payload outside of the journal was put, nil if there is none.
+	// outside is the time at which the oldest payload outside of the journal was put, or nil.
 	outside *clock.Moment
 
 	// item and size save allocations: they are for the items of a single event.
@@ -51,13 +51,14 @@ func (a *AtomicWrite) last() int64  { return a.events[len(a.events)-1].SequenceN
 // needsMark reports whether the events need a high mark.
 func (a *AtomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a.last()) }
 
-// marksFirst reports whether the high mark is put before the events. It is so in a shared journal:
-// a JVM that takes over after a writer crashed must not find an event without its high mark, as it
-// would overwrite what readers have seen. If it finds a high mark without its event, it skips the
-// number.
+// marksFirst reports whether the high mark is put before the events. In a shared journal it is: a
+// JVM that takes over after a writer crashed must not find an event without its high mark, because
+// it would overwrite an event that readers have seen. If it finds a high mark without its event, it
+// skips the number.
 //
-// It is also so for an atomic write over more than two partitions. Without a mark, a purge finds
-// what a crash has left in the next partition (tornBehind), but not what is after an empty one.
+// The mark of an atomic write over more than two partitions is also put first. Without a mark, a
+// purge finds what a crash has left in the next partition (tornBehind), but nothing after an empty
+// partition.
 func (a *AtomicWrite) marksFirst() bool {
 	return a.writer.journal.Store.Shared() ||
 		a.last()/layout.PartitionSize > a.first()/layout.PartitionSize+1
@@ -80,9 +81,9 @@ func (a *AtomicWrite) markFirst(ctx context.Context) error {
 }
 
 // start puts all members and the high mark in parallel, each event under the condition that nothing
-// is stored at its key. The write is committed when its last member is stored. It is acknowledged
-// when the high mark, if it needs one, is stored as well: a reader that trusts the mark must not
-// miss acknowledged events.
+// is stored at its key. The write is committed when all members are stored. If it needs a high
+// mark, it is acknowledged only after that is stored as well: a reader that trusts the mark must
+// not miss acknowledged events.
 func (a *AtomicWrite) start(ctx context.Context) {
 	w := a.writer
 	if a.needsMark() && !a.marksFirst() {
@@ -100,11 +101,11 @@ func (a *AtomicWrite) start(ctx context.Context) {
 	a.members = w.journal.Group.Insert(ctx, a.meter, in)
 }
 
-// beforeMark is before for the high mark.
+// beforeMark is called before every attempt to put the high mark. See before.
 func (a *AtomicWrite) beforeMark() error { return a.before(a.writer.journal.Clock.Now()) }
 
-// before is called before every attempt, with the present. It fails if the writer's knowledge is
-// too old, or if the write was withdrawn.
+// before is called before every attempt, with the current time. It fails if the writer's knowledge
+// is too old, if a JVM may have taken over, or if the write was withdrawn.
 func (a *AtomicWrite) before(now clock.Moment) error {
 	j := a.writer.journal
 	if err := a.checkAge(now); err != nil {
@@ -117,8 +118,8 @@ func (a *AtomicWrite) before(now clock.Moment) error {
 	return a.sending.Send()
 }
 
-// checkAge fails if the knowledge that the write relies on is too old, or a payload outside of the
-// journal.
+// checkAge fails if the knowledge that the write relies on, or a payload outside of the journal, is
+// too old.
 func (a *AtomicWrite) checkAge(now clock.Moment) error {
 	if outside.Check(a.outside, now) != nil {
 		return ErrTooLate
@@ -126,7 +127,7 @@ func (a *AtomicWrite) checkAge(now clock.Moment) error {
 	return a.writer.journal.checkAgeAt(a.known, now)
 }
 
-// waitWhile waits until all responses have arrived. It reports false if ctx ends before.
+// waitWhile waits until all responses have arrived. It reports false if ctx ends first.
 func (a *AtomicWrite) waitWhile(ctx context.Context) bool {
 	if !waitDone(ctx, a.members.Done()) {
 		return false
@@ -134,8 +135,8 @@ func (a *AtomicWrite) waitWhile(ctx context.Context) bool {
 	return a.mark == nil || waitDone(ctx, a.mark.done)
 }
 
-// waitDone waits for done, and reports false if ctx ends before. If both are ready, it reports
-// true: a known outcome must not be reported as unknown.
+// waitDone waits for done, and reports false if ctx ends first. If both are ready, it reports true:
+// a known outcome must not be reported as unknown.
 func waitDone(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -158,7 +159,7 @@ func (a *AtomicWrite) wait() {
 	}
 }
 
-// withdraw cancels a write of which nothing was sent.
+// withdraw cancels a write that has sent nothing.
 func (a *AtomicWrite) withdraw() {
 	a.members.Withdraw()
 	if a.mark != nil {

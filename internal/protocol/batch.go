@@ -4,8 +4,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// pendingBatch holds the consecutive members read so far of an atomic write that is not yet known
-// to be whole. A batch counts when all its members are stored, and otherwise not at all.
+// pendingBatch collects consecutive members of an atomic write, until the write is known to be
+// whole. A batch counts if all its members are stored, and otherwise not at all.
 type pendingBatch struct {
 	batch layout.Batch
 	// events are the members read so far, from the start of the batch or from where reading began.
@@ -31,13 +31,13 @@ func (p *pendingBatch) add(e *layout.Event, read int64) {
 	p.read = read
 }
 
-// whole reports whether all members from the first that was read to the last of the batch are
-// there.
+// whole reports whether all members were read, from the first that was read to the last of the
+// batch.
 func (p *pendingBatch) whole() bool {
 	return p.open() && p.events[len(p.events)-1].SequenceNr == p.batch.Last
 }
 
-// clear makes the batch empty. It keeps the memory of the list, and none of the events.
+// clear empties the batch. It keeps the memory of the list, but not the events.
 func (p *pendingBatch) clear() {
 	clear(p.events)
 	*p = pendingBatch{events: p.events[:0]}

@@ -7,12 +7,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// CloseNext seals the number that is written next, so that no event of an earlier writer that is
-// still in flight can appear there. It reports false if the number is taken by something else: then
-// the writer has ended. The caller holds the turn.
+// CloseNext seals the next number, so that no event of an earlier writer that is still in flight
+// can appear there. It reports false if something else has taken the number. Then the writer has
+// ended. The caller holds the turn.
 //
-// The high mark comes first where the number begins a block: the event after the seal, which then
-// needs none, must be found.
+// If the number begins a block, CloseNext puts the high mark first. The event after the seal does
+// not put that mark, but readers must find the event.
 func (w *Writer) CloseNext(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	if err := w.refresh(ctx, m); err != nil {
 		return false, err

@@ -12,11 +12,11 @@ import (
 
 // DeleteTo deletes all events up to a sequence number, or to the last visible one if that is lower.
 // Numbers above it, which are sealed or belong to atomic writes that failed, stay: the low mark
-// shows which event was the last one. DeleteTo returns how many numbers it removed. It starts over
+// shows which event was the last one. DeleteTo returns the count of removed numbers. It starts over
 // if the writer's knowledge becomes too old between two steps. If the persistence id was purged
-// since the writer has recovered, the writer ends with a *ConflictError. The caller holds the turn.
-// covered reports that a snapshot at seq or after it is saved, without which the events would be
-// lost.
+// after the writer's recovery, the writer ends with a *ConflictError. The caller holds the turn.
+//
+// covered reports that a saved snapshot, at seq or after it, contains the deleted events.
 func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64, covered bool) (int64, error) {
 	began, removed := w.journal.Clock.Now(), int64(0)
 	for {
@@ -29,7 +29,7 @@ func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64, cover
 }
 
 // deleteOnce deletes as DeleteTo does, but returns ErrTooLate instead of starting over. began is
-// when DeleteTo began.
+// the start of DeleteTo.
 func (w *Writer) deleteOnce(
 	ctx context.Context, m *dynamo.Meter, seq int64, covered bool, began clock.Moment,
 ) (int64, error) {
@@ -50,14 +50,14 @@ func (w *Writer) deleteOnce(
 	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, w.low.Seq-1, put)
 }
 
-// nothingBehind makes raiseLowMark put a low mark that relies on no snapshot: a purge removes the
-// snapshots, too.
+// nothingBehind makes raiseLowMark put a low mark that does not rely on a snapshot: a purge also
+// removes the snapshots.
 const nothingBehind = -1
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it is already as high. It returns
-// the first number that no earlier deletion has removed. It fails if the clock is off by the
-// responses since began. behind is the Behind of the low mark, unless the low mark has a higher one
-// already. With nothingBehind it gets none.
+// raiseLowMark raises the low mark to target, and records the batch that it cuts. It does nothing
+// if the low mark is already as high. It returns the first number that no earlier deletion has
+// removed. It fails if a response since began shows that the clock is off. The Behind of the new
+// low mark is at least behind, and 0 if behind is nothingBehind.
 func (w *Writer) raiseLowMark(
 	ctx context.Context, m *dynamo.Meter, target, behind int64, began clock.Moment,
 ) (int64, error) {
@@ -81,8 +81,8 @@ func (w *Writer) raiseLowMark(
 	}
 }
 
-// readLowMark reads the low mark, and ends the writer if the persistence id was purged since. It
-// fails if the clock is off by the responses since began.
+// readLowMark reads the low mark, and ends the writer if the persistence id was purged meanwhile.
+// It fails if a response since began shows that the clock is off.
 func (w *Writer) readLowMark(ctx context.Context, m *dynamo.Meter, began clock.Moment) (layout.Marks, error) {
 	seen := w.journal.Clock.Now()
 	marks, err := w.journal.Store.LowMark(ctx, m, w.pid)
@@ -100,15 +100,15 @@ func (w *Writer) readLowMark(ctx context.Context, m *dynamo.Meter, began clock.M
 	return marks, nil
 }
 
-// putRaised puts a raised low mark in the place of the one that was read, with the batch that it
-// cuts. The error is ErrMarkMoved if another one is there.
+// putRaised puts a raised low mark in place of the one that was read, with the batch that it cuts.
+// It returns ErrMarkMoved if another low mark is stored.
 func (w *Writer) putRaised(ctx context.Context, m *dynamo.Meter, raised layout.LowMark, marks layout.Marks) error {
 	var err error
 	if raised.Cut, err = w.cut(ctx, m, raised.Seq-1, w.low); err != nil {
 		return err
 	}
 	if w.journal.Store.Shared() && !raised.Cut.IsBatch() {
-		// That no whole batch is cut holds only for the low mark that was read before: a JVM may
+		// cut has found no whole batch. That is right only if the low mark has not moved: a JVM may
 		// have removed members since.
 		if marks, err = w.journal.Store.LowMark(ctx, m, w.pid); err != nil {
 			return err
@@ -126,9 +126,9 @@ func (w *Writer) putRaised(ctx context.Context, m *dynamo.Meter, raised layout.L
 	return nil
 }
 
-// removalBegin returns where the removal after a low mark begins. In a shared journal the last
-// deleted number may be a seal. The next deletion replaces it with a tombstone, which expires:
-// otherwise each deletion of everything would leave a seal.
+// removalBegin returns the number at which the removal after a low mark begins. In a shared journal
+// the last deleted number may be a seal. The next deletion replaces it with a tombstone, which
+// expires: otherwise each deletion of everything would leave a seal.
 func (j *Journal) removalBegin(low layout.LowMark) int64 {
 	if j.Store.Shared() && low.Removed > 1 && low.Removed == low.Seq {
 		return low.Removed - 1
@@ -163,14 +163,15 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 	return b, nil
 }
 
-// progressStep is how many numbers are removed before the low mark records it. After a crash the
-// next deletion removes at most as many again.
+// progressStep is the count of numbers after whose removal the low mark records the progress. After
+// a crash the next deletion removes at most as many numbers again.
 const progressStep = 1000
 
-// remove puts a tombstone at every number from the end of the previous removal to the low mark:
-// events, holes and members of dead batches alike. It returns how many of these are in count. It
-// skips holes wider than a writer can leave, because a damaged low mark can be too far from the
-// events. Nothing is stored above the number last. put records the progress on the low mark.
+// remove puts a tombstone at every number from the end of the previous removal to the low mark: at
+// events, holes, and members of batches that can't become whole. It returns the count of these
+// numbers that are in the span count. It skips holes wider than a writer can leave, because a
+// damaged low mark can be too far from the events. Nothing is stored above the number last. put
+// records the progress on the low mark.
 func (w *Writer) remove(
 	ctx context.Context, m *dynamo.Meter, count Span, last int64, put func(layout.LowMark) error,
 ) (int64, error) {

@@ -16,10 +16,10 @@ import (
 // No other writer may be active, but one may have written since this writer recovered. Its
 // acknowledged events must not be erased.
 //
-// The deletions need no condition: the low mark is known to be stored since lowSeen, and is read
-// again in time.
+// The deletions need no condition: the low mark was known to be stored at lowSeen, and erase reads
+// it again before that time is too long ago.
 //
-// What a torn atomic write has left up to the number torn is erased, too.
+// erase also deletes what a torn atomic write has left, up to the number torn.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment, torn int64) (int64, error) {
 	j := w.journal
 	marks, err := w.reread(ctx, m)
@@ -49,8 +49,9 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 	return removed, w.eraseMarks(ctx, m)
 }
 
-// erasePartition deletes the items of a partition. It reports whether there were some, and counts
-// the events, and the other items from the number before on: a deletion has removed those below.
+// erasePartition deletes the items of a partition. It reports whether there were any. counted is
+// the number of events, and of other items from the number before on: an earlier deletion has
+// counted the other items below.
 func (w *Writer) erasePartition(
 	ctx context.Context, m *dynamo.Meter, p, before int64,
 ) (there bool, counted int64, err error) {
@@ -95,10 +96,10 @@ func (w *Writer) eraseMarks(ctx context.Context, m *dynamo.Meter) error {
 	return nil
 }
 
-// leadToEmptyBlock raises the high mark to the block after that of the highest number, in a shared
-// journal. A JVM that starts during the erasure finds that block empty, and continues in it. In the
-// block of the highest number it would continue after whatever is left there. The numbers in
-// between are skipped; they are free again when everything is erased.
+// leadToEmptyBlock raises the high mark of a shared journal to the block after the highest
+// number's. A JVM that starts during the erasure finds that block empty, and continues in it. In
+// the block of the highest number it would continue after the items that are left there. The
+// numbers in between are skipped. They are free again after the erasure.
 func (w *Writer) leadToEmptyBlock(ctx context.Context, m *dynamo.Meter) error {
 	empty := layout.HighestBlock(w.next-1) + layout.PartitionSize
 	if !w.journal.Store.Shared() || w.next == 1 || empty < 0 {

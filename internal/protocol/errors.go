@@ -8,20 +8,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// The errors that callers distinguish. The root package documents what became of the data after
-// each.
+// The errors that callers distinguish. The root package documents the state of the data after each.
 var (
 	ErrWriterConflict    = errors.New("another writer has written to this persistence id")
 	ErrOutcomeUnknown    = errors.New("it is not known whether the events were written")
 	ErrRejected          = errors.New("the events are rejected")
 	ErrSequenceExhausted = errors.New("there are no sequence numbers left")
 	ErrCorruptItem       = errors.New("a stored item can't be read")
-	ErrContentConflict   = errors.New("the target holds other content")
+	ErrContentConflict   = errors.New("the target has other content")
 	ErrTooLate           = errors.New("too much time has passed since the journal was read")
 	ErrClock             = errors.New("the clock is off")
 	ErrVersion           = errors.New("the last event has another sequence number")
 	ErrSnapshotMissing   = errors.New("a snapshot is missing")
-	ErrPurged            = errors.New("the persistence id was purged since")
+	ErrPurged            = errors.New("the persistence id was purged meanwhile")
 	ErrSnapshotAhead     = errors.New("a snapshot is ahead of its journal")
 )
 
@@ -30,35 +29,35 @@ type PurgedError struct {
 	PersistenceID string
 	// Known is the number of the last event that the state has.
 	Known int64
-	// Purged is the highest number that the purge has taken: the present life begins after it.
+	// Purged is the last number of the purged lives. The present life begins after it.
 	Purged int64
 }
 
 func (e *PurgedError) Error() string {
-	return fmt.Sprintf("%v: %q: the state is that at %d, and everything up to %d was purged: "+
+	return fmt.Sprintf("%v: %q: the state is from number %d, and everything up to %d was purged: "+
 		"recover from the beginning, without a snapshot", ErrPurged, e.PersistenceID, e.Known, e.Purged)
 }
 
 // Is reports whether target is ErrPurged.
 func (e *PurgedError) Is(target error) bool { return target == ErrPurged }
 
-// SnapshotMissingError names the last event that was deleted because a snapshot has its state, and
+// SnapshotMissingError names the last event that was deleted because a snapshot contains it, and
 // the newest snapshot that was found.
 type SnapshotMissingError struct {
 	PersistenceID string
-	// DeletedTo is the number of that event: a snapshot at it, or after it, must be there.
+	// DeletedTo is the number of that event. There must be a snapshot at this number or after it.
 	DeletedTo int64
-	// Newest is the number of the newest snapshot that was found, or 0 if there is none.
+	// Newest is the number of the newest snapshot that was found, or 0 if no snapshot was found.
 	Newest int64
 }
 
 func (e *SnapshotMissingError) Error() string {
-	newest := "there is none"
+	newest := "no snapshot was found"
 	if e.Newest > 0 {
-		newest = fmt.Sprintf("the newest is at %d", e.Newest)
+		newest = fmt.Sprintf("the newest snapshot is at %d", e.Newest)
 	}
-	return fmt.Sprintf("%v: %q: the events up to %d were deleted because a snapshot has their state, and %s: "+
-		"is it the right snapshot table, were both tables restored to the same time, were the snapshots copied, too?",
+	return fmt.Sprintf("%v: %q: the events up to %d were deleted because a snapshot has their state, but %s: "+
+		"is it the right snapshot table, were both tables restored to the same time, were the snapshots also copied?",
 		ErrSnapshotMissing, e.PersistenceID, e.DeletedTo, newest)
 }
 
@@ -75,29 +74,28 @@ type SnapshotAheadError struct {
 func (e *SnapshotAheadError) Error() string {
 	return fmt.Sprintf("%v: %q: the snapshot is at %d, and the journal ends at %d: was only the journal table "+
 		"restored to an earlier time, or is a table the wrong one? Restore the journal to the time of the snapshot, "+
-		"delete the snapshots after %d, purge the persistence id, or say that the journal is lost",
+		"delete the snapshots after %d, purge the persistence id, or recover with RecoverOptions.JournalLost",
 		ErrSnapshotAhead, e.PersistenceID, e.Snapshot, e.Highest, e.Highest)
 }
 
 // Is reports whether target is ErrSnapshotAhead.
 func (e *SnapshotAheadError) Is(target error) bool { return target == ErrSnapshotAhead }
 
-// VersionError names the number of the last event that the caller expected, and the one that it
-// has.
+// VersionError names the number of the last event that the caller expected, and the actual number.
 type VersionError struct {
 	PersistenceID  string
 	Expected, Last int64
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%v: %q: %d was expected, and it is %d: nothing was written",
+	return fmt.Sprintf("%v: %q: expected %d, got %d; nothing written",
 		ErrVersion, e.PersistenceID, e.Expected, e.Last)
 }
 
 // Is reports whether target is ErrVersion.
 func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 
-// ConflictError names who has taken a sequence number.
+// ConflictError names a sequence number that another writer has taken.
 type ConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64
@@ -138,7 +136,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // MaybeApplied reports true.
 func (*OutcomeUnknownError) MaybeApplied() bool { return true }
 
-// ClockError reports how far the local clock is from the service's.
+// ClockError reports the difference between the local clock and the service's.
 type ClockError struct {
 	Local, Service time.Time
 	Offset, Limit  time.Duration
@@ -180,13 +178,13 @@ func (e *RejectedError) Unwrap() error { return e.Err }
 
 // The reasons of a rejection.
 var (
-	errNoMetadata    = errors.New("the old event format has no place for its time, metadata or tags")
+	errNoMetadata    = errors.New("the old event format can't store its time, metadata or tags")
 	errItemTooLarge  = errors.New("its item has too many bytes")
 	errBatchTooLarge = errors.New("it has too many bytes")
 	errTooManyEvents = errors.New("it has too many events")
 )
 
-// ContentConflictError names the first number at which the target of an import holds other content.
+// ContentConflictError names the first number at which the target of an import has other content.
 type ContentConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64

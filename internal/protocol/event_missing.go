@@ -17,8 +17,8 @@ import (
 // A JVM has several writes in flight, and leaves holes. So a hole in a shared journal shows
 // nothing.
 
-// ErrEventMissing reports that nothing is stored at a number of a native journal, and that an event
-// of a later write shows that something was.
+// ErrEventMissing reports that nothing is stored at a number of a native journal, although an event
+// of a later write shows that the number was taken.
 var ErrEventMissing = errors.New("an event is missing")
 
 // EventMissingError names the missing numbers.
@@ -39,15 +39,16 @@ func (e *EventMissingError) Error() string {
 // Is reports whether target is ErrEventMissing.
 func (e *EventMissingError) Is(target error) bool { return target == ErrEventMissing }
 
-// maxLookAhead is how many items after a gap are searched for an event, and held meanwhile. A
-// process that dies while it seals what an atomic write has left can leave a gap before nearly as
-// many seals as an atomic write has events. Before more seals than this a lost item is not noticed.
+// maxLookAhead limits the items after a gap that are searched for an event, and kept in memory
+// meanwhile. A process that dies while it seals what an atomic write has left can leave a gap
+// before nearly as many seals as an atomic write has events. A lost item before more seals than
+// this is not noticed.
 const maxLookAhead = 1 << 12
 
 // LaterWrite returns the first number of the write whose event is stored at a slot, if the write
 // began above seq. Then every number up to seq was taken once. Otherwise it returns 0, and reports
-// whether a later slot can still show that. After a fence or a tombstone none can: a purge explains
-// the numbers that are missing before it.
+// whether a later slot can still show that. A slot after a fence or a tombstone can't: a purge
+// explains the missing numbers before it.
 func LaterWrite(slot *layout.Slot, seq int64) (start int64, more bool) {
 	switch e := slot.Event; {
 	case slot.Tombstone(), slot.Low > 0:
@@ -67,7 +68,7 @@ func LaterWrite(slot *layout.Slot, seq int64) (start int64, more bool) {
 
 // laterWrite searches for an event of a later write, in slot and in the slots after it. slot is the
 // first one after a gap that begins at seq. laterWrite returns the first number of the write, and
-// the number of the event. The first number is 0 if there is no such event, if a purge explains the
+// the number of the event. The first number is 0 if no such event is found, if a purge explains the
 // gap, or if the journal is shared.
 func (r *replay) laterWrite(ctx context.Context, seq int64, slot readSlot) (start, event int64, err error) {
 	if r.store.Shared() {
@@ -89,8 +90,8 @@ func (r *replay) laterWrite(ctx context.Context, seq int64, slot readSlot) (star
 }
 
 // judgeMissing decides on numbers at which nothing was stored when they were read after a later
-// event. The low mark, which was read after that, does not explain it. So items were lost, unless
-// the event has vanished as well: then the persistence id is being erased.
+// event. The low mark, which was read after that, does not explain the gap. So items were lost,
+// unless the event has vanished as well: then the persistence id is being erased.
 func (r *replay) judgeMissing(ctx context.Context, span Span, event int64) error {
 	there, err := r.store.Span(ctx, r.meter, r.req.PersistenceID, event, event)
 	if err != nil || len(there) == 0 || there[0].Event == nil {

@@ -14,13 +14,13 @@ type ExportRequest struct {
 	PersistenceID string
 	// From is the first number to export, at least 1.
 	From int64
-	// Live is how many of the last numbers a JVM may still be storing, or 0 if none writes. The
-	// export ends before the first of these that holds no event.
+	// Live is the count of the last numbers that a JVM may still be storing, or 0 if no JVM writes.
+	// The export ends before the first of these numbers without an event.
 	Live int64
-	// SkipMissing closes numbers at which an event is missing, where an *EventMissingError would
-	// end the export.
+	// SkipMissing closes numbers at which an event is missing. Without it, an *EventMissingError
+	// ends the export there.
 	SkipMissing bool
-	// Begun is called as Request.Begun is.
+	// Begun is passed on as Request.Begun.
 	Begun func()
 	Pace  Pace
 }
@@ -56,7 +56,8 @@ type export struct {
 	live int64
 	// stopped reports that no further record is wanted.
 	stopped bool
-	// low is a low mark that was not emitted yet, or nil; given is the last one that was.
+	// low is a low mark that was not emitted yet, or nil. given is the last low mark that was
+	// emitted.
 	low   *layout.LowMark
 	given layout.LowMark
 	// next is the number at which the next record begins.
@@ -71,7 +72,8 @@ func (e *export) give(record history.Record) error {
 	return err
 }
 
-// lowMark keeps a low mark. It is emitted before the next event, which may show what it cuts.
+// lowMark records a low mark, to be emitted before the next event: that event may show which batch
+// the low mark cuts.
 func (e *export) lowMark(low layout.LowMark) {
 	if low.Seq == 0 || low == e.given {
 		return
@@ -80,10 +82,10 @@ func (e *export) lowMark(low layout.LowMark) {
 	e.next = max(e.next, low.Seq)
 }
 
-// event emits an event, and what comes before it.
+// event emits an event, after the pending low mark and the closed numbers before it.
 func (e *export) event(ctx context.Context, event *layout.Event) error {
 	if e.low != nil && e.low.JVM && event.Batch.IsBatch() && event.Batch.Start < e.low.Seq {
-		// The event counts, because its last member is stored. In the copy the low mark must record
+		// The event counts, because its last member is stored. The low mark of the copy must record
 		// that.
 		e.low.Cut = event.Batch
 	}

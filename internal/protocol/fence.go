@@ -10,27 +10,28 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// NotExists is the condition that nothing is stored at a key. Every event and seal is put under it:
-// of two writers only one can take a number.
+// NotExists is the condition that nothing is stored at a key. Every event and seal is put under
+// this condition, so only one of two writers can take a number.
 const NotExists = "attribute_not_exists(" + layout.AttrPar + ")"
 
 // Exists is the condition that something is stored at a key.
 const Exists = "attribute_exists(" + layout.AttrPar + ")"
 
-// Seal closes a number for good, unless something is stored there. It returns what is stored
-// afterwards: the seal, or the item that was there before. purged is the last number of the earlier
-// lives: the persistence id stays listed if the first number of its present life is sealed.
+// Seal closes a number for good, unless something is stored there. It returns the slot that is
+// stored afterwards: the seal, or the item that was there before. purged is the last number of the
+// purged lives. A seal of the first number of the present life lists the persistence id.
 func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq, purged int64) (layout.Slot, error) {
 	return s.closeInLife(ctx, m, pid, seq, purged, s.Keys.EncodeSeal(pid, seq))
 }
 
 // Fence takes a number before the low mark is raised to low, unless something is stored there. It
-// returns what is stored afterwards. purged is that of Seal.
+// returns the slot that is stored afterwards. purged is the last number of the purged lives.
 func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, purged int64) (layout.Slot, error) {
 	return s.closeInLife(ctx, m, pid, seq, purged, s.Keys.EncodeFence(pid, seq, low))
 }
 
-// closeInLife is close, and lists the persistence id at the first number of its present life.
+// closeInLife does the same as close, and lists the persistence id at the first number of its
+// present life.
 func (s *Store) closeInLife(
 	ctx context.Context, m *dynamo.Meter, pid string, seq, purged int64, item layout.Attributes,
 ) (layout.Slot, error) {
@@ -41,15 +42,15 @@ func (s *Store) closeInLife(
 }
 
 // PurgeFence takes a number before a purge raises the low mark to low, unless something is stored
-// there. It returns what is stored afterwards. The fence does not expire before the low mark is
-// raised over it: who has read the fence raises the low mark over the numbers below it, and who
-// found nothing in its place would write at one of them.
+// there. It returns the slot that is stored afterwards. The fence does not expire before the low
+// mark is raised over it: a recovery that reads the fence raises the low mark over the numbers
+// below it. A recovery that found nothing in its place would write at one of these numbers.
 func (s *Store) PurgeFence(ctx context.Context, m *dynamo.Meter, pid string, seq, low int64) (layout.Slot, error) {
 	return s.close(ctx, m, pid, seq, s.Keys.EncodePurgeFence(pid, seq, low))
 }
 
-// close puts an item at a number, unless something is stored there. It returns what is stored
-// afterwards.
+// close puts an item at a number, unless something is stored there. It returns the slot that is
+// stored afterwards.
 func (s *Store) close(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes,
 ) (layout.Slot, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// A deleted number is free again after the fence window. So knowledge of the journal may be used
-// for writing only for a part of the window, and the expiry of a tombstone must be recent when it
+// A deleted number is free again after the fence window. So a writer may rely on its knowledge of
+// the journal only for a part of the window, and the expiry of a tombstone must be recent when it
 // is put. The parts add up to less than the window, which is at least an hour: half of it for a
 // writer's knowledge, a tenth for an expiry, a tenth for a clock that is off, and the 15 minutes
 // for which the service accepts a signed request.
@@ -21,11 +21,11 @@ const (
 	clockPart     = 10
 )
 
-// checkAge fails if knowledge from a moment is too old to write by. It is called before every
+// checkAge fails if knowledge from a moment is too old for a write. It is called before every
 // attempt of a write, because the machine can sleep while a request waits.
 func (j *Journal) checkAge(known clock.Moment) error { return j.checkAgeAt(known, j.Clock.Now()) }
 
-// checkAgeAt is checkAge at a moment.
+// checkAgeAt does the same as checkAge, but takes the current time.
 func (j *Journal) checkAgeAt(known, now clock.Moment) error {
 	if known.Until(now) > j.FenceWindow/knowledgePart {
 		return ErrTooLate
@@ -33,22 +33,22 @@ func (j *Journal) checkAgeAt(known, now clock.Moment) error {
 	return nil
 }
 
-// fresh returns checkAge for a moment, as the check of a request.
+// fresh returns a check for requests that fails if knowledge from a moment is too old for a write.
 func (j *Journal) fresh(known clock.Moment) func() error {
 	return func() error {
 		return j.checkAge(known)
 	}
 }
 
-// freshFromNow returns the check of writes that rely on what is read from now on.
+// freshFromNow returns a check for writes that rely on reads from now on.
 func (j *Journal) freshFromNow() func() error { return j.fresh(j.Clock.Now()) }
 
 // errExpiryStale reports that an expiry was computed too long ago. The attempt was not sent, and
 // can be repeated with a new expiry.
 var errExpiryStale = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLate)
 
-// expiry returns the expiry of an item that is put now, in seconds since 1970, and the check that
-// it is still recent.
+// expiry returns the expiry of an item that is put now, in seconds since 1970, and a check that the
+// expiry is still recent.
 func (j *Journal) expiry() (expires int64, fresh func() error) {
 	computed := j.Clock.Now()
 	return j.TombstoneExpiry(), func() error {
@@ -59,8 +59,8 @@ func (j *Journal) expiry() (expires int64, fresh func() error) {
 	}
 }
 
-// putWithExpiry puts an item that expires, and repeats it with a new expiry if the old one became
-// stale before it was sent. If an attempt may have been applied, it is not repeated: the caller
+// putWithExpiry puts an item that expires, and tries again with a new expiry if the old one became
+// stale before it was sent. If an attempt may have been applied, it does not try again: the caller
 // would not know which expiry is stored.
 func putWithExpiry(j *Journal, put func(expires int64, fresh func() error) error) error {
 	for {
@@ -72,8 +72,8 @@ func putWithExpiry(j *Journal, put func(expires int64, fresh func() error) error
 }
 
 // TombstoneExpiry returns the expiry of a tombstone that is put now, in seconds since 1970. It is
-// counted from the later of the local clock and the service's, which removes expired items: with a
-// slow local clock the tombstone would expire early.
+// counted from the later of the local time and the service's, because the service removes expired
+// items: with a slow local clock the tombstone would expire early.
 func (j *Journal) TombstoneExpiry() int64 {
 	return j.Clock.Latest().Add(j.FenceWindow).Unix() + 1
 }
@@ -93,7 +93,7 @@ func (j *Journal) CheckClock(since clock.Moment) error {
 	return nil
 }
 
-// both returns a check that fails if either check does.
+// both returns a check that fails if a or b fails.
 func both(a, b func() error) func() error {
 	return func() error {
 		if err := a(); err != nil {

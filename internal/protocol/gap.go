@@ -95,8 +95,9 @@ func (r *replay) noteMissing(lo int64, known []bool) {
 	}
 }
 
-// sealMissing seals the numbers from first on that are not known, in parallel, and calls sealed
-// with what is stored at each of them, also in parallel. purged is that of Seal.
+// sealMissing seals the numbers from first on that are not known, in parallel. It calls sealed with
+// the slot that is stored at each of them, also in parallel. purged is the last number of the
+// purged lives.
 func (s *Store) sealMissing(
 	ctx context.Context, m *dynamo.Meter, pid string, purged, first int64, known []bool, sealed func(layout.Slot),
 ) error {

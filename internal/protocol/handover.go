@@ -8,12 +8,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// A JVM that has taken over a persistence id removes what it deletes, and leaves nothing that keeps
-// these numbers taken. A writer that was paused meanwhile could store and acknowledge an event at
-// such a number, where no reader looks for it. So in a shared journal a writer that was idle for
+// A JVM that has taken over a persistence id removes the items that it deletes, and leaves nothing
+// at their numbers. A writer that was paused meanwhile could store and acknowledge an event at such
+// a number, where no reader searches for it. So in a shared journal a writer that was idle for
 // HandoverTime checks for a JVM before it writes, and a writer whose write took that long checks
-// before it acknowledges. The time is counted from when the recovery, the last check, or the last
-// acknowledged write began.
+// before it acknowledges. The time is counted from the start of the recovery, the last check, or
+// the last acknowledged write.
 
 // handoverPossible reports whether a JVM can have taken over and deleted since a moment.
 func (j *Journal) handoverPossible(since clock.Moment) bool {
@@ -24,8 +24,8 @@ func (j *Journal) handoverPossible(since clock.Moment) bool {
 // that it writes, at or above the low mark.
 func (w *Writer) wasStoredBefore(seq int64) bool { return seq > w.low.First() }
 
-// checkHandoverBefore ends the writer with a *ConflictError if a JVM has deleted the number that is
-// written next or the one before it, if that is possible since the last check.
+// checkHandoverBefore ends the writer with a *ConflictError if a JVM has deleted the next number or
+// the one before it. It checks only if that is possible since the last check.
 func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error {
 	for w.journal.handoverPossible(w.alone) {
 		began := w.journal.Clock.Now()
@@ -42,11 +42,12 @@ func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error
 }
 
 // checkHandoverAfter checks, after a write that took long, whether a JVM has deleted its numbers.
-// If so, it removes what was stored, even if the write failed: otherwise a JVM could take these
-// items for its highest number. Whether the JVM has read them before is not known.
+// If so, it removes the stored items of the write, even if the write failed: otherwise a JVM could
+// take these items for its highest number. It is not known whether the JVM has read them before.
 //
-// Go raises the low mark that a JVM reads, too. If a deletion by Go has cut the atomic write, its
-// rest stays: that writer has read it as a whole, and the rest is visible.
+// Go also raises the low mark that a JVM reads. If a deletion by Go has cut the atomic write, the
+// rest of the write stays: the deleting writer has read the write as a whole, and the rest is
+// visible.
 func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	w := a.writer
 	if !w.journal.handoverPossible(a.alone) {
@@ -80,9 +81,9 @@ func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
 }
 
-// cutByGo reports whether a deletion by Go names the atomic write as the one that it has cut. The
-// low mark names it. With one shard a JVM's deletion may have replaced the low mark, and the
-// tombstones of the members name it.
+// cutByGo reports whether a deletion by Go has cut the atomic write. Then the low mark names the
+// write. With one shard a JVM's deletion may have replaced the low mark, but the tombstones of the
+// members also name the write.
 func (a *AtomicWrite) cutByGo(ctx context.Context) (bool, error) {
 	batch, store, pid := a.events[0].Batch, a.writer.journal.Store, a.writer.pid
 	if !batch.IsBatch() {

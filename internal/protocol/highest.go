@@ -14,7 +14,7 @@ import (
 // End describes where the journal of a persistence id ends.
 type End struct {
 	// Highest is the highest sequence number that is taken by an event, a tombstone, a seal or a
-	// deletion, or 0 if none ever was.
+	// deletion, or 0 if no number was ever taken.
 	Highest int64
 	// FarMark is the highest high mark if it is damaged, that is, farther from all items than any
 	// writer puts it. Otherwise it is 0.
@@ -22,7 +22,7 @@ type End struct {
 }
 
 // Highest returns the highest sequence number that is taken by an event, a tombstone, a seal or a
-// deletion, or 0 if none ever was.
+// deletion, or 0 if no number was ever taken.
 func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks) (int64, error) {
 	end, err := s.End(ctx, m, pid, marks, 0)
 	return end.Highest, err
@@ -33,7 +33,7 @@ func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks 
 // partitions.
 //
 // A writer puts a high mark together with the events that need it, so the mark is at most one
-// atomic write beyond them. That is how far End goes back one partition at a time, where every item
+// atomic write beyond them. End goes back that far one partition at a time, where every item
 // counts. If nothing is stored there, the mark is damaged, and the distance to it means nothing.
 // Acknowledged events follow the low mark without holes wider than an atomic write, so searchEnd
 // finds them from there. farMark is a high mark that is known to be damaged, or 0.
@@ -58,8 +58,8 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	return end, s.follow(ctx, m, pid, marks, &end)
 }
 
-// farPartitionsBehind is how many empty partitions after the end are read if the high mark is
-// damaged.
+// farPartitionsBehind is the number of empty partitions that are read after the end if the high
+// mark is damaged.
 const farPartitionsBehind = 16
 
 // follow searches after the end for items that no high mark points to.
@@ -83,13 +83,14 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 	}
 }
 
-// partitionsBehind returns how many empty partitions must follow that of the highest known number
-// before the journal is known to end there. high is the block to which the marks lead.
+// partitionsBehind returns the number of empty partitions that must follow the partition of the
+// highest known number before the journal is known to end there. high is the block to which the
+// marks lead.
 //
-// A regular journal that ends within a partition needs none. A journal that ends with the last
-// number of a partition needs one: the high mark of the next event may be missing. If one mark is
-// missing, others may be, and the numbers at the ends of partitions may be holes. A JVM leaves a
-// hole where an event is rejected. If the last number of a partition and the one after it are both
+// A regular journal that ends within a partition does not need any. A journal that ends with the
+// last number of a partition needs one: the high mark of the next event may be missing. If one mark
+// is missing, others may be, and the numbers at the ends of partitions may be holes. A JVM leaves a
+// hole where it rejects an event. If the last number of a partition and the one after it are both
 // holes, neither the number nor the mark leads on. At most two rejected events in a row are
 // handled, and only in a shared journal: every further partition would cost all journals a request.
 func (s *Store) partitionsBehind(highest, high int64) int64 {
@@ -104,7 +105,8 @@ func (s *Store) partitionsBehind(highest, high int64) int64 {
 	return 0
 }
 
-// reach returns how many partitions an atomic write can touch, and so how many are read one by one.
+// reach returns the number of partitions that an atomic write can touch. Searches read at least
+// that many partitions one by one.
 func (s *Store) reach() int64 {
 	const usual = 10_000 // the limit of writers with the default configuration
 	return max(usual, int64(s.MaxBatchEvents))/layout.PartitionSize + 2
@@ -154,8 +156,8 @@ func (s *Store) newestQuery(pid string, p int64) (*dynamodb.QueryInput, bool) {
 	return in, true
 }
 
-// Bounds returns the marks of a persistence id and its highest sequence number, or 0 if it has
-// none.
+// Bounds returns the marks of a persistence id and its highest sequence number, or 0 if no number
+// was ever taken.
 func (s *Store) Bounds(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, int64, error) {
 	marks, err := s.Marks(ctx, m, pid)
 	if err != nil {

@@ -30,10 +30,10 @@ func (s *scene) closed(id string, first, last int64) {
 	}
 }
 
-// TestTheEndIsFoundWhateverAWriterLeaves starts an atomic write of any size after a closed
-// journal. Some of its members are stored, and its mark. The highest member is found. With a
-// damaged mark, at least the end of the closed part is found: only that was acknowledged.
-func TestTheEndIsFoundWhateverAWriterLeaves(t *testing.T) {
+// TestEnd_PartsOfAnAtomicWrite starts an atomic write of any size after a closed journal.
+// Some of its members are stored, and its mark. End must find the highest member. With a damaged
+// mark, End must find at least the end of the closed part: only that was acknowledged.
+func TestEnd_PartsOfAnAtomicWrite(t *testing.T) {
 	const seed = 20
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, shards := range []int64{1, 10} {
@@ -83,9 +83,9 @@ func TestTheEndIsFoundWhateverAWriterLeaves(t *testing.T) {
 	}
 }
 
-// TestTheEndIsFoundBehindHolesThatAJVMLeaves has holes up to the width of an atomic write, and a
+// TestEnd_HolesOfAJVM has holes up to the width of an atomic write, and a
 // damaged mark.
-func TestTheEndIsFoundBehindHolesThatAJVMLeaves(t *testing.T) {
+func TestEnd_HolesOfAJVM(t *testing.T) {
 	const seed = 21
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := newSceneOf(t, 1, 1)

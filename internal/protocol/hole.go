@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// MaxHole is how many numbers in a row can be missing before the journal counts as damaged. A
-// writer leaves at most as many as an atomic write has. Sealing more, one by one, could keep a
-// recovery busy for hours or for ever.
+// MaxHole is the largest number of consecutive sequence numbers that may be missing. If more are
+// missing, the journal counts as damaged. A writer leaves at most as many as an atomic write has
+// events. Sealing more, one by one, could keep a recovery busy for hours or for ever.
 const MaxHole = 1 << 20
 
 // ErrHole reports that more numbers in a row are missing than any writer leaves.
@@ -18,7 +18,7 @@ type HoleError struct {
 	PersistenceID string
 	// First and Last are the first and the last missing number.
 	First, Last int64
-	// HighMark and LowMark are the highest marks, or 0 if there are none.
+	// HighMark and LowMark are the highest marks, or 0 if the mark is missing.
 	HighMark, LowMark int64
 }
 

@@ -19,21 +19,22 @@ type Import struct {
 	journal *Journal
 	pid     string
 
-	// Events is the number of events in the records, Written how many of them were not stored
-	// before.
+	// Events is the number of events in the records. Written is the number of those that were not
+	// stored before.
 	Events, Written int64
 	// Highest is the last number of the records. It is valid when Finish has returned.
 	Highest int64
 
-	// low, high and highest are the marks and the highest number of the target at the beginning;
-	// low and high are updated by writes. hint is the high mark at the beginning.
+	// low and high are the marks of the target. Writes update them. highest and hint are the
+	// highest number and the high mark of the target at the beginning.
 	low     layout.LowMark
 	high    int64
 	hint    int64
 	highest int64
 	// jvmLow is the low mark as a JVM reads it.
 	jvmLow int64
-	// tip is the highest number that is taken in the target, also by this import.
+	// tip is the highest number that is taken in the target, including the numbers that this import
+	// has written.
 	tip int64
 
 	// next is the number at which the next record must begin, or 0 if it may begin anywhere up to
@@ -41,15 +42,16 @@ type Import struct {
 	next int64
 	// last is the last number of the records so far.
 	last int64
-	// batch holds the members so far of an atomic write that is not complete, bytes is the size of
+	// batch has the members so far of an atomic write that is not complete. bytes is the size of
 	// their payloads.
 	batch []*layout.Event
 	bytes int
 
-	// began is when the first request began: the clock is checked by the responses since.
+	// began is the start of the first request. The responses since then show whether the clock is
+	// off.
 	began clock.Moment
 
-	// slots are the slots of the partition block, which is -1 at first.
+	// slots are the slots of the partition with the number block, which is -1 at first.
 	block int64
 	slots map[int64]layout.Slot
 }
@@ -59,13 +61,13 @@ func (j *Journal) NewImport(pid string, pace Pace) *Import {
 	return &Import{paced: paced{call: pace}, journal: j, pid: pid, block: -1}
 }
 
-// Cost returns what the import has consumed so far.
+// Cost returns the cost of the import so far.
 func (in *Import) Cost() dynamo.Cost { return in.meter.Cost() }
 
 // Mark returns an error of the import as dynamo.Meter.Mark does.
 func (in *Import) Mark(err error) error { return in.meter.Mark(err) }
 
-// Begin reads what the target holds.
+// Begin reads the marks and the highest number of the target.
 func (in *Import) Begin(ctx context.Context) error {
 	in.began = in.journal.Clock.Now()
 	marks, err := in.journal.Store.KeptMarks(ctx, &in.meter, in.pid)
@@ -81,13 +83,13 @@ func (in *Import) Begin(ctx context.Context) error {
 	return in.pace(ctx)
 }
 
-// Finish ends an import after the last record.
+// Finish completes an import after the last record.
 func (in *Import) Finish(ctx context.Context) error {
 	if len(in.batch) > 0 {
 		return in.invalid(in.next, "an atomic write lacks members")
 	}
 	if in.highest > in.last {
-		return in.conflict(in.last+1, "the history that is copied ends before it")
+		return in.conflict(in.last+1, "the copied history ends before it")
 	}
 	if err := in.finishComparison(ctx); err != nil {
 		return err
@@ -96,14 +98,14 @@ func (in *Import) Finish(ctx context.Context) error {
 	return in.raiseHighMark(ctx, in.last)
 }
 
-// Record takes the next record, and writes what of it is not stored yet.
+// Record takes the next record, and writes the part of it that is not stored yet.
 func (in *Import) Record(ctx context.Context, r *history.Record) error {
 	largest := int64(layout.MaxSequenceNumber)
 	if r.Kind == history.LowMark { // every event may be deleted
 		largest++
 	}
 	if r.SequenceNumber < 1 || r.SequenceNumber > largest {
-		return in.invalid(r.SequenceNumber, "no such sequence number")
+		return in.invalid(r.SequenceNumber, "its sequence number is out of range")
 	}
 	if !layout.IsUTF8(r.WriterUUID, r.Manifest, r.SerializerManifest) {
 		return in.invalid(r.SequenceNumber, "its writer or a manifest is not valid UTF-8")
@@ -127,7 +129,7 @@ func (in *Import) Record(ctx context.Context, r *history.Record) error {
 	case history.Deleted:
 		return in.keepDeleted(ctx, r.SequenceNumber, r.Last)
 	}
-	return in.invalid(r.SequenceNumber, fmt.Sprintf("there is no kind of record %d", r.Kind))
+	return in.invalid(r.SequenceNumber, fmt.Sprintf("unknown kind of record %d", r.Kind))
 }
 
 // checkFollows checks that a span begins where the previous record ended, and that the first record
@@ -136,19 +138,19 @@ func (in *Import) checkFollows(ctx context.Context, first, last int64) error {
 	lowest := in.currentLow().First()
 	switch {
 	case last < first || last > layout.MaxSequenceNumber || last-first >= maxSpan:
-		return in.invalid(first, fmt.Sprintf("its span, which ends at %d, is not valid", last))
+		return in.invalid(first, fmt.Sprintf("its span up to %d is not valid", last))
 	case first <= in.currentLow().Purged:
 		return in.purgedHere(first)
 	case first < lowest:
-		return in.conflict(first, "it is deleted here")
+		return in.conflict(first, "it is deleted in the target")
 	case in.next != 0 && first != in.next:
-		return in.invalid(first, fmt.Sprintf("record %d is expected", in.next))
+		return in.invalid(first, fmt.Sprintf("expected record %d", in.next))
 	case in.next == 0 && first > max(in.tip+1, lowest):
-		return in.invalid(first, fmt.Sprintf("the highest number here is %d, the numbers in between are missing",
+		return in.invalid(first, fmt.Sprintf("the highest number in the target is %d, and the numbers in between are missing",
 			in.tip))
 	}
 	if in.next == 0 && first == in.tip+1 && in.tip >= in.low.First() {
-		// Nothing of the records is compared with what is stored there.
+		// No record is compared with the item that is stored there.
 		slot, there, err := in.slotAt(ctx, in.tip)
 		if err == nil && there {
 			err = in.checkStays(ctx, slot)

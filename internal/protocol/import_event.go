@@ -9,12 +9,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// maxSpan bounds the numbers of one record, which are written item by item. No journal has as many
+// maxSpan limits the numbers of one record, which are written item by item. No journal has as many
 // holes in a row, and a damaged archive must not keep an import busy for ever.
 const maxSpan = 1 << 20
 
-// takeEvent takes an event. A single event is written at once, a member of an atomic write when all
-// members are known.
+// takeEvent takes an event. It writes a single event at once, and the members of an atomic write
+// when it has all of them.
 func (in *Import) takeEvent(ctx context.Context, r *history.Record) error {
 	in.Events++
 	e := &layout.Event{
@@ -112,9 +112,9 @@ func (in *Import) put(ctx context.Context, events []*layout.Event) error {
 	})
 }
 
-// writeOrHold calls take, which writes the numbers first to last. If the target may hold something
-// after them, the call is held until all of that was compared. missing are the events that take
-// writes.
+// writeOrHold calls take, which writes the numbers first to last. If the target may have items
+// after them, the call is deferred until all of these are compared. missing are the events that
+// take writes.
 func (in *Import) writeOrHold(
 	ctx context.Context, first, last int64, missing []*layout.Event, take func(context.Context) error,
 ) error {
@@ -137,7 +137,8 @@ func (in *Import) writeOrHold(
 	return write(ctx)
 }
 
-// slotAt returns what is stored at a number up to the initial highest one.
+// slotAt returns the slot at a number, and reports whether something is stored there. It sends
+// nothing for a number above the initial highest one.
 func (in *Import) slotAt(ctx context.Context, seq int64) (layout.Slot, bool, error) {
 	if seq > in.highest {
 		return layout.Slot{}, false, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// lowMark takes a low mark. It is put when everything stored was compared.
+// lowMark takes a low mark. The import puts it after it has compared everything that is stored.
 func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 	low := layout.LowMark{Seq: r.SequenceNumber, Behind: r.Behind, Purged: r.Purged}
 	if low.Behind < 0 || low.Behind >= max(low.Seq, 1) {
@@ -32,14 +32,14 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 	case low.Purged < known.Purged:
 		return in.purgedHere(low.Seq)
 	case low.Seq < known.Seq:
-		return in.conflict(low.Seq, fmt.Sprintf("it is deleted here, the low mark is %d", known.Seq))
+		return in.conflict(low.Seq, fmt.Sprintf("it is deleted in the target, where the low mark is %d", known.Seq))
 	case low.Seq > known.Seq: // the records continue there
 		in.next = max(in.next, low.Seq)
-	// A replay that begins after it does not know what a JVM's low mark cuts.
+	// A replay that begins after the low mark does not know which batch a JVM's low mark cuts.
 	case !low.Cut.IsBatch():
 		low.Cut, low.JVM = known.Cut, known.JVM
 	case known.Cut.IsBatch() && known.Cut != low.Cut:
-		return in.conflict(low.Seq, fmt.Sprintf("the low mark here cuts another atomic write, %d to %d",
+		return in.conflict(low.Seq, fmt.Sprintf("the low mark in the target cuts another atomic write, %d to %d",
 			known.Cut.Start, known.Cut.Last))
 	}
 	in.last = max(in.last, low.Seq-1)
@@ -57,15 +57,15 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 	return nil
 }
 
-// purgedHere returns the error of a history that was not purged as far as the persistence id here.
-// Its numbers would be used again.
+// purgedHere returns the error of a history that was not purged as far as the target. Its numbers
+// would be used again.
 func (in *Import) purgedHere(seq int64) error {
-	return in.conflict(seq, fmt.Sprintf("it was purged here up to %d, and the history that is copied was not: "+
-		"purge it here with all its items at once, or copy to another journal", in.currentLow().Purged))
+	return in.conflict(seq, fmt.Sprintf("the target was purged up to %d, but the copied history was not: "+
+		"purge the persistence id there, with all its items at once, or copy to another journal", in.currentLow().Purged))
 }
 
 // findUnmarked searches for items that no mark leads to, in the partitions around a low mark that
-// is going to be put. Where that mark would be all that is known of the id, it must hide nothing.
+// is going to be put. A low mark above everything that is known must not hide any of these items.
 func (in *Import) findUnmarked(ctx context.Context, low int64) error {
 	if low <= in.tip+1 {
 		return nil
@@ -108,7 +108,7 @@ func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 		return err
 	}
 	stored := in.tip
-	// An import or a deletion was cut short: no low mark leads to the last event.
+	// An import or a deletion was interrupted: no low mark leads to the last event.
 	if in.low.Removed < in.low.Seq {
 		var err error
 		if stored, err = in.journal.Store.Highest(ctx, &in.meter, in.pid, layout.Marks{High: in.hint}); err != nil {
@@ -150,8 +150,8 @@ func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 	return err
 }
 
-// takeLast makes the last number below a low mark one that a JVM finds, if it is above everything
-// stored.
+// takeLast makes sure that a JVM finds the last number below a low mark, if that number is above
+// everything stored.
 func (in *Import) takeLast(ctx context.Context, last int64) error {
 	if last <= in.tip {
 		return nil
@@ -160,7 +160,7 @@ func (in *Import) takeLast(ctx context.Context, last int64) error {
 	if err := store.TakeLast(ctx, &in.meter, in.pid, last); err != nil {
 		return err
 	}
-	if store.Shared() { // TakeLast has put its high mark, too
+	if store.Shared() { // TakeLast has also put its high mark
 		in.high = max(in.high, layout.HighestBlock(last))
 	}
 	return in.pace(ctx)
@@ -177,7 +177,8 @@ func (in *Import) putLowMark(ctx context.Context, r *remover, low layout.LowMark
 	return nil
 }
 
-// checkCommonHistory checks that a low mark removes no event that may be of another history.
+// checkCommonHistory checks that a low mark does not remove an event that may belong to another
+// history.
 func (in *Import) checkCommonHistory(ctx context.Context, low layout.LowMark) error {
 	from, to := max(in.equal+1, in.low.First()), min(in.tip, low.Seq-1)
 	if from > to {
@@ -192,8 +193,8 @@ func (in *Import) checkCommonHistory(ctx context.Context, low layout.LowMark) er
 		}
 		for _, slot := range slots {
 			if slot.Event != nil && slot.SequenceNr >= from && slot.SequenceNr <= to {
-				return true, in.conflict(slot.SequenceNr, fmt.Sprintf("an event of writer %s is here, and the history that is copied is deleted up to %d: "+
-					"they have nothing in common: purge the persistence id here, with all its items at once, or copy to another journal",
+				return true, in.conflict(slot.SequenceNr, fmt.Sprintf("an event of writer %s is stored in the target, but the copied history is deleted up to %d: "+
+					"they have nothing in common: purge the persistence id there, with all its items at once, or copy to another journal",
 					slot.Event.WriterUUID, low.Seq-1))
 			}
 		}

@@ -7,21 +7,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// overlap is the part of an import at which the target holds something. It is compared as a whole
-// before anything is changed. Until then missing events are held, and the low mark of the records
-// is pending: raising it removes events of the target that can't be compared, because they are
-// deleted in the source.
+// overlap is the state of an import for the numbers that are already stored in the target. They are
+// all compared before anything is changed. Until then the writes of missing events are deferred,
+// and the low mark of the records is pending: raising it removes events of the target that can't be
+// compared, because they are deleted in the source.
 //
-// These may be removed if an event after them was compared equal. An event with one number and one
-// writer is one write, also in a copy, and its writer had read all events before it. So the events
-// below are the ones that were deleted in the source.
+// These events may be removed if an event after them was compared equal. Two events with the same
+// number and the same writer are one write, even in a copy, and their writer had read all events
+// before. So the events below are the ones that were deleted in the source.
 type overlap struct {
 	// allCompared reports that everything was compared, and that changes may be made.
 	allCompared bool
-	// equal is the highest number at which an event was compared equal. All below it is one
-	// history.
+	// equal is the highest number at which an event was compared equal. Everything below it belongs
+	// to the same history.
 	equal int64
-	// pending is the last low mark of the records if it was not put yet, otherwise nil.
+	// pending is the last low mark of the records if it was not put yet, or nil.
 	pending *layout.LowMark
 
 	held       []func(context.Context) error
@@ -37,13 +37,13 @@ func (in *Import) currentLow() layout.LowMark {
 	return in.low
 }
 
-// mustHold reports whether the target may hold something after a number that was not compared yet.
+// mustHold reports whether the target may have items after a number that were not compared yet.
 func (in *Import) mustHold(seq int64) bool {
 	return !in.allCompared && seq < in.highest
 }
 
-// hold keeps a write until everything was compared. An interrupted copy lacks at most the members
-// of one atomic write, and no more events are held.
+// hold defers a write until everything was compared. It fails if more events are missing than the
+// members of one atomic write: an interrupted copy does not lack more.
 func (in *Import) hold(missing []*layout.Event, write func(context.Context) error) error {
 	in.held = append(in.held, write)
 	for _, e := range missing {
@@ -51,14 +51,14 @@ func (in *Import) hold(missing []*layout.Event, write func(context.Context) erro
 		in.heldBytes += len(e.Bytes)
 		if in.heldEvents > in.journal.MaxBatchEvents || in.heldBytes > in.journal.MaxBatchBytes {
 			return in.conflict(e.SequenceNr,
-				"it is missing here, and more events are missing before the next one than an interrupted copy leaves")
+				"it is missing in the target, and more events are missing before the next one than an interrupted copy leaves")
 		}
 	}
 	return nil
 }
 
-// finishComparison ends the comparison, and makes the changes that were held: first the low mark,
-// then the missing events.
+// finishComparison ends the comparison, and makes the changes that were deferred: first the low
+// mark, then the missing events.
 func (in *Import) finishComparison(ctx context.Context) error {
 	if low := in.pending; low != nil {
 		if err := in.raiseLowMark(ctx, *low); err != nil {
@@ -80,9 +80,9 @@ func (in *Import) finishComparison(ctx context.Context) error {
 	return in.raiseHighMark(ctx, in.highest)
 }
 
-// checkUnchanged checks that nobody has written or deleted here since the import began: those
-// changes were not compared. It is the last check before a low mark is put, so nothing waits
-// between the two. Where nothing was compared, it is needed only if the low mark goes beyond the
+// checkUnchanged checks that no other writer has written or deleted in the target since the import
+// began: these changes were not compared. It is the last check before a low mark is put, so nothing
+// waits between the two. If nothing was compared, it is needed only if the low mark goes beyond the
 // next number of a writer.
 func (in *Import) checkUnchanged(ctx context.Context, low layout.LowMark) error {
 	uncompared := in.equal == 0 && (in.tip == 0 || low.Seq <= in.tip+1)
@@ -105,6 +105,6 @@ func (in *Import) checkUnchanged(ctx context.Context, low layout.LowMark) error 
 // changedMeanwhile returns the error of an import whose target was changed by another writer.
 func (in *Import) changedMeanwhile(highest int64) error {
 	return in.conflict(highest,
-		fmt.Sprintf("another writer has used it during the copy: the highest number was %d, and is %d",
+		fmt.Sprintf("another writer has used the persistence id during the copy: the highest number was %d, and is now %d",
 			in.tip, highest))
 }

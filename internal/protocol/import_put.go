@@ -27,7 +27,8 @@ func (in *Import) writeAll(ctx context.Context, items []layout.Attributes, event
 	return in.pace(ctx)
 }
 
-// write puts an event under the condition that nothing is stored there, or the very same event.
+// write puts an event. If the same event is stored already, that is a success. Any other item at
+// its number is an error.
 func (in *Import) write(ctx context.Context, item layout.Attributes, e *layout.Event) error {
 	slot, exists, err := in.putNew(ctx, e.SequenceNr, item, nil)
 	if err != nil || !exists {
@@ -37,21 +38,22 @@ func (in *Import) write(ctx context.Context, item layout.Attributes, e *layout.E
 }
 
 // putNew puts an item at a sequence number under the condition that nothing is stored there. If
-// something is, putNew returns it and reports true. before is that of dynamo.Put.
+// something is stored, putNew returns it and reports true. before is the Before of the
+// [dynamo.Put].
 func (in *Import) putNew(
 	ctx context.Context, seq int64, item layout.Attributes, before func() error,
 ) (slot layout.Slot, exists bool, err error) {
 	return in.journal.Store.putIfFree(ctx, &in.meter, in.pid, seq, dynamo.Put{Item: item, Before: before})
 }
 
-// checkSame fails unless a slot holds an event.
+// checkSame fails unless the slot has the event e.
 func (in *Import) checkSame(slot layout.Slot, e *layout.Event) error {
 	switch {
 	case slot.Event == nil:
-		return in.conflict(e.SequenceNr, "it is deleted or sealed here")
+		return in.conflict(e.SequenceNr, "it is deleted or sealed in the target")
 	case !layout.SameEvent(slot, e):
 		return in.conflict(e.SequenceNr,
-			fmt.Sprintf("another event of writer %s is stored here", slot.Event.WriterUUID))
+			fmt.Sprintf("another event of writer %s is stored in the target", slot.Event.WriterUUID))
 	}
 	return nil
 }
@@ -72,7 +74,8 @@ func (in *Import) closeNumbers(ctx context.Context, first, last int64) error {
 	})
 }
 
-// notTaken returns the numbers at which nothing is stored. At the others there must be no event.
+// notTaken returns the numbers at which nothing is stored. It fails if an event is stored at one of
+// the others.
 func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, error) {
 	var missing []Span
 	for seq := first; seq <= last; seq++ {
@@ -81,7 +84,7 @@ func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, erro
 		case err != nil:
 			return nil, err
 		case there && slot.Event != nil:
-			return nil, in.conflict(seq, fmt.Sprintf("an event of writer %s is stored here, and none in the source",
+			return nil, in.conflict(seq, fmt.Sprintf("an event of writer %s is stored in the target, but not in the source",
 				slot.Event.WriterUUID))
 		case there:
 			if err := in.checkStays(ctx, slot); err != nil {
@@ -96,8 +99,8 @@ func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, erro
 	return missing, nil
 }
 
-// checkStays fails if the next recovery raises the low mark over a number that is taken: it would
-// hide what the import writes.
+// checkStays fails if the next recovery would raise the low mark over a number that is taken: that
+// would hide the events that the import writes.
 func (in *Import) checkStays(ctx context.Context, slot layout.Slot) error {
 	if slot.SequenceNr < in.currentLow().First() {
 		return nil
@@ -106,7 +109,7 @@ func (in *Import) checkStays(ctx context.Context, slot layout.Slot) error {
 	raises, err := in.journal.Store.RaisesLowMark(ctx, &in.meter, in.pid, slot, marks)
 	if err == nil && raises {
 		err = in.conflict(slot.SequenceNr,
-			"a purge, or a recovery after a snapshot, was cut short here: recover the persistence id first")
+			"a purge, or a recovery after a snapshot, was interrupted in the target: recover the persistence id first")
 	}
 	return err
 }
@@ -150,9 +153,10 @@ func (in *Import) keepDeleted(ctx context.Context, first, last int64) error {
 	return in.hold(nil, func(ctx context.Context) error { return in.keepTaken(ctx, first, last) })
 }
 
-// keepTaken puts tombstones where nothing is stored, each under that condition: an event that
-// nobody has removed is not of this history. In a shared journal it puts none into the block of the
-// highest deleted number: a late one could be the last item that a JVM finds there.
+// keepTaken puts tombstones where nothing is stored, each under that condition: an event that was
+// not removed does not belong to this history. In a shared journal it does not put any into the
+// block of the highest deleted number: a late tombstone could be the last item that a JVM finds
+// there.
 func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
 	if in.journal.Store.Shared() {
 		last = min(last, layout.HighestBlock(in.low.Seq-1)-1)
@@ -187,7 +191,7 @@ func (in *Import) putTombstone(ctx context.Context, seq int64, item layout.Attri
 	return in.checkNoEvent(slot, seq)
 }
 
-// checkNoEvent fails if a slot that was just read or sealed holds an event.
+// checkNoEvent fails if a slot that was just read or sealed has an event.
 func (in *Import) checkNoEvent(slot layout.Slot, seq int64) error {
 	if slot.Event == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// Journal is what the writers of a journal share. It is safe for concurrent use. New prepares it.
+// Journal is shared by the writers of a journal. It is safe for concurrent use. New prepares it.
 type Journal struct {
 	Settings
 
@@ -25,12 +25,12 @@ type Journal struct {
 type Settings struct {
 	// MaxBatchEvents and MaxBatchBytes limit an atomic write, MaxItemSize the bytes of one item.
 	MaxBatchEvents, MaxBatchBytes, MaxItemSize int
-	// MaxBatchWrite is how many tombstones one request puts.
+	// MaxBatchWrite is the number of tombstones that one request puts.
 	MaxBatchWrite int
-	// FenceWindow is how long a deleted number stays taken.
+	// FenceWindow is the time for which a deleted number stays taken.
 	FenceWindow time.Duration
-	// HandoverTime is how long a writer of a shared journal may be idle before it checks whether a
-	// JVM has taken over. If it is not positive, no writer checks.
+	// HandoverTime is the time for which a writer of a shared journal may be idle before it checks
+	// whether a JVM has taken over. If it is not positive, no writer checks.
 	HandoverTime time.Duration
 	// Enveloped stores events in the form of Akka 1.0 and 1.1.
 	Enveloped bool

@@ -8,16 +8,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// latest returns what a recovery of a native journal finds, if the newest item shows it: it reads
-// the marks and that item. It reports false if the newest item is not an event that counts; then
-// only a replay can decide.
+// latest returns the result of a recovery of a native journal, if the newest item shows it. It
+// reads only the marks and that item. It reports false if the newest item is not an event that
+// counts. Then only a replay can decide.
 //
-// In a native journal a writer writes only when all numbers below are closed: its recovery has
-// closed the numbers up to the highest, and each of its writes begins when the one before is
-// durable. So below an atomic write everything is closed, and if the write is whole, up to its last
-// member. Nothing follows from a seal: a recovery that was interrupted can have sealed a number and
-// left one below it open. Nor from a tombstone, a fence, a part of an atomic write, or an item
-// below the low mark. In a shared journal nothing follows from any item: a JVM leaves holes.
+// In a native journal a writer writes only after all lower numbers are closed: its recovery has
+// closed the numbers up to the highest, and each of its writes starts after the one before is
+// durable. So everything below an atomic write is closed, and if the write is whole, everything up
+// to its last member. A seal shows nothing: an interrupted recovery can have sealed a number and
+// left a lower one open. A tombstone, a fence, a part of an atomic write, or an item below the low
+// mark shows nothing either. In a shared journal no item shows anything: a JVM leaves holes.
 func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result, bool, error) {
 	if s.Shared() {
 		return Result{}, false, nil
@@ -70,8 +70,8 @@ func (s *Store) newest(ctx context.Context, m *dynamo.Meter, pid string, p int64
 	return slots[0], true, nil
 }
 
-// endsWhole reports whether a slot ends no atomic write in part: it is the last member of one whose
-// members are all stored above the low mark, or no member.
+// endsWhole reports whether a slot is not a member of an atomic write, or is the last member of one
+// whose members are all stored above the low mark.
 func (s *Store) endsWhole(
 	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, marks layout.Marks,
 ) (bool, error) {

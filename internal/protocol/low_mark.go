@@ -52,10 +52,11 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 // read. They are also read if the low mark is right above that event: then an interrupted deletion
 // has left the event, and a JVM never removes it.
 //
-// stored reports whether anything is stored before seq. A JVM puts its low marks without a
-// condition: if two of its deletions run at the same time, the one of less can put its mark last.
-// So the low mark does not show all that a JVM has deleted. But who knows that an event was stored
-// before seq, and finds nothing there, knows that a JVM has deleted it, and perhaps more.
+// stored reports whether anything is stored at the number before seq. A JVM puts its low marks
+// without a condition: if two of its deletions run at the same time, the deletion of fewer events
+// can put its mark last. So the low mark does not show everything that a JVM has deleted. But a
+// caller that knows that an event was stored before seq, and finds nothing there, knows that a JVM
+// has deleted this event, and perhaps more.
 func (s *Store) JVMLowAround(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64,
 ) (low int64, stored bool, err error) {
@@ -73,7 +74,7 @@ func (s *Store) JVMLowAround(
 }
 
 // jvmLowNear returns the low mark as a JVM reads it, from the shards of seq and of the next block.
-// It reports whether an event is stored before seq, and whether anything is.
+// event reports whether an event is stored at the number before seq, stored whether anything is.
 func (s *Store) jvmLowNear(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64,
 ) (low int64, event, stored bool, err error) {
@@ -88,22 +89,22 @@ func (s *Store) jvmLowNear(
 }
 
 // blocks is a range of blocks, each with as many numbers as a partition. A low mark is stored in
-// the shard of the block that holds its value.
+// the shard of the block that contains its value.
 type blocks struct{ first, last int64 }
 
-// everywhere is all blocks, and the one before the first: see [layout.Keys.LowMarkBefore].
+// everywhere has all blocks, and the block before the first: see [layout.Keys.LowMarkBefore].
 var everywhere = blocks{-1, math.MaxInt64 / layout.PartitionSize}
 
 func (b blocks) cover(o blocks) bool { return b.first <= o.first && b.last >= o.last }
 
-// lowMarkCandidates returns the blocks that may hold the low mark now, if it was moved since the
+// lowMarkCandidates returns the blocks that the low mark may be in now, if it was moved after the
 // marks were read. reach is the highest low mark named by a fence that was read since.
 //
 // Events that were acknowledged when the marks were read are at most in the block of the high mark
 // or of the last deleted number, and their deletion moves the low mark at most to the first number
-// of the next block. A writer that has since written more, and deleted that too, may have moved it
+// of the next block. A writer that has since written and deleted more events may have moved it
 // farther. So these blocks are enough only if no item was found at all. In a shared journal the
-// block is that of the value a JVM reads, or the one before.
+// first block is the one before the block of the value that a JVM reads.
 func (s *Store) lowMarkCandidates(known layout.Marks, reach int64) blocks {
 	first := known.Low.Seq / layout.PartitionSize
 	if s.Shared() {
@@ -120,7 +121,7 @@ type lowMarkRead struct {
 	in    blocks // the blocks that were read
 }
 
-// lowMarksIn reads the low marks of some blocks, or all low marks if there are no more of them.
+// lowMarksIn reads the low marks of some blocks, or all low marks if the blocks are in all shards.
 func (s *Store) lowMarksIn(
 	ctx context.Context, m *dynamo.Meter, pid string, stamps *logicalClock, in blocks,
 ) (*lowMarkRead, error) {
@@ -147,26 +148,26 @@ func (s *Store) lowMarksIn(
 }
 
 // confirmLowMark reads the low mark, unless it was read after the given stamp. If it has moved,
-// confirmLowMark returns errStale: what was read before does not count.
+// confirmLowMark returns errStale: earlier reads do not count.
 func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 	if r.lowRead > after {
 		return nil
 	}
 	in := r.store.lowMarkCandidates(r.marks, max(r.top.highest+1, r.top.reach))
 	if r.top.highest > 0 {
-		// A deletion has left something, or a JVM's deletion is half done. It can be of events that
-		// were written after the marks were read, far beyond what this replay has read.
+		// A deletion has left items, or a JVM's deletion is incomplete. The deleted events may have
+		// been written after the marks were read, far beyond the numbers that this replay has read.
 		in = everywhere
 	}
 	seen := r.seen
 	if seen != nil && seen.marks.Low.Seq < r.marks.Low.Seq {
-		seen = nil // it was read beside the marks, whose answer is the later one
+		seen = nil // it was read in parallel with the marks, which are newer
 	}
 	var err error
 	if seen == nil || seen.began <= after || !seen.in.cover(in) {
 		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, in)
 	}
-	// Only all low marks together show its value.
+	// Only all low marks together show the current value.
 	if err == nil && seen.in != everywhere && !seen.marks.Low.JudgesLike(r.marks.Low) {
 		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, everywhere)
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// marksRead is closed when the marks were read. The first partition is read in parallel, and what
-// the replay must not know yet happens after that.
+// marksRead returns a channel that is closed after the marks were read. The first partition is read
+// in parallel. Changes that the replay must not know yet are made after that.
 func (s *scene) marksRead() <-chan struct{} {
 	read := make(chan struct{})
 	s.after = once(operation("BatchGetItem"), func() { close(read) })
 	return read
 }
 
-// afterMarks delays the first query until the marks were read, and calls do before it: the marks
-// are older than the pages.
+// afterMarks delays the first query until the marks were read, and calls do before the query: so
+// the marks are older than the pages.
 func (s *scene) afterMarks(do func()) {
 	read := s.marksRead()
 	s.before = once(operation("Query"), func() {
@@ -31,9 +31,9 @@ func (s *scene) afterMarks(do func()) {
 	})
 }
 
-// TestLowMarkMovesBeforeThePages deletes between the read of the marks and that of the first page.
-// The page must be judged by the newer low mark.
-func TestLowMarkMovesBeforeThePages(t *testing.T) {
+// TestReplay_LowMarkMovesBeforePages deletes between the read of the marks and the read of the
+// first page. The page must be judged by the newer low mark.
+func TestReplay_LowMarkMovesBeforePages(t *testing.T) {
 	t.Parallel()
 	cut := layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}
 	for name, c := range map[string]struct {
@@ -70,9 +70,9 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 	}
 }
 
-// TestNothingIsConfirmedWhileTheMarksAreRead delays the marks of a new persistence id. The replay
+// TestReplay_LowMarkReadWhileMarksInFlight delays the marks of a new persistence id. The replay
 // reads the low mark once more without waiting for them.
-func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
+func TestReplay_LowMarkReadWhileMarksInFlight(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int64{1, 10} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 	}
 }
 
-// TestFirstPartitionEmptied recovers what is stored after an empty first partition.
-func TestFirstPartitionEmptied(t *testing.T) {
+// TestRecover_EmptyFirstPartition recovers events after an empty first partition.
+func TestRecover_EmptyFirstPartition(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int64{1, 10} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
@@ -110,13 +110,13 @@ func TestFirstPartitionEmptied(t *testing.T) {
 	}
 }
 
-// TestLowMarkMovesToAnotherShard deletes everything between the read of the marks and that of the
-// first page, up to a number whose low mark is in another shard than the previous one.
-func TestLowMarkMovesToAnotherShard(t *testing.T) {
+// TestReplay_LowMarkMovesToAnotherShard deletes everything between the read of the marks and the
+// read of the first page, up to a number whose low mark is in another shard than the previous one.
+func TestReplay_LowMarkMovesToAnotherShard(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		first, last int64
-		raised      int64 // beyond what is deleted, by a writer that continues after a snapshot
+		raised      int64 // beyond the deleted numbers, by a writer that continues after a snapshot
 	}{
 		"within the first block":        {1, 5, 0},
 		"to the end of the block":       {1, 99, 0},
@@ -147,10 +147,11 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 	}
 }
 
-// TestDeletionOfWhatWasWrittenSinceTheMarks lets others write far beyond the marks, between the
-// read of the marks and that of the first page, and delete most of it. The deletion is interrupted
-// after 25 numbers. The deleted events that are left must not be handed out.
-func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
+// TestReplay_DeletionOfEventsWrittenAfterMarksRead lets others write far beyond the marks, between
+// the read of the marks and the read of the first page, and delete most of these events. The
+// deletion is interrupted after 25 numbers. The deleted events that are left must not be handed
+// out.
+func TestReplay_DeletionOfEventsWrittenAfterMarksRead(t *testing.T) {
 	t.Parallel()
 	const cut, deleted = 25, 250
 	for name, remove := range map[string]func(s *scene){
@@ -200,9 +201,9 @@ func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 	}
 }
 
-// TestLowMarkMovesToTheValueInAFence lets another writer continue far beyond the journal, after a
+// TestReplay_LowMarkMovesToFenceValue lets another writer continue far beyond the journal, after a
 // snapshot.
-func TestLowMarkMovesToTheValueInAFence(t *testing.T) {
+func TestReplay_LowMarkMovesToFenceValue(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
@@ -217,9 +218,9 @@ func TestLowMarkMovesToTheValueInAFence(t *testing.T) {
 	}
 }
 
-// TestLowMarkThatNamesItsCutLater names in the low mark which atomic write it cuts, after the marks
-// were read. The low mark keeps its value, and judges differently.
-func TestLowMarkThatNamesItsCutLater(t *testing.T) {
+// TestReplay_LowMarkNamesCutLater names in the low mark which atomic write it cuts, after the marks
+// were read. The low mark has the same value, but judges differently.
+func TestReplay_LowMarkNamesCutLater(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		s := newScene(t, 10)
@@ -234,13 +235,13 @@ func TestLowMarkThatNamesItsCutLater(t *testing.T) {
 // lowMarksRead reports whether a request reads only low marks.
 func lowMarksRead(a asked) bool { return a.operation == "BatchGetItem" && !a.high }
 
-// erased leaves only a high mark, as an interrupted purge does that erases.
+// erased leaves only a high mark, as an interrupted purge that erases does.
 func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100)) }
 
-// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark in parallel with an empty first page.
-// Before the second page is read, which is empty too, another writer writes up to there and deletes
-// everything. The first low mark does not show that.
-func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
+// TestReplay_LowMarkOlderThanSecondPage reads the low mark in parallel with an empty first page.
+// Before the second page is read, which is also empty, another writer writes up to there and
+// deletes everything. The first low mark does not show that.
+func TestReplay_LowMarkOlderThanSecondPage(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
 	erased(s)
@@ -253,9 +254,9 @@ func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "", 150)
 }
 
-// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose response comes after the second
-// page.
-func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
+// TestReplay_LowMarkResponseAfterSecondPage does the same with a low mark whose response arrives
+// after the second page.
+func TestReplay_LowMarkResponseAfterSecondPage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, 10)
@@ -280,10 +281,10 @@ func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 	})
 }
 
-// TestLowMarkBeyondThatOfANewEntity deletes everything in two partitions, before both are read. The
-// low mark that is read after the empty first page is searched where that of a new entity can be.
-// That of the deletion is in a later shard.
-func TestLowMarkBeyondThatOfANewEntity(t *testing.T) {
+// TestReplay_LowMarkInLaterShard deletes everything in two partitions, before both are read.
+// After the empty first page, the low mark is searched only where a new entity can have it. The
+// deletion has put it in a later shard.
+func TestReplay_LowMarkInLaterShard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const last = 199
@@ -318,8 +319,8 @@ func TestLowMarkBeyondThatOfANewEntity(t *testing.T) {
 	})
 }
 
-// jvmDeletes deletes as the plug-in does: it puts a mark that names no cut batch, and deletes the
-// items.
+// jvmDeletes deletes as the plug-in does: it puts a mark that does not name a cut batch, and
+// deletes the items.
 func (s *scene) jvmDeletes(from, to int64) {
 	s.Helper()
 	mark := s.keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil)
@@ -328,9 +329,9 @@ func (s *scene) jvmDeletes(from, to int64) {
 	s.vanish(from, to)
 }
 
-// TestDeletedMeanwhile deletes while a replay has handed out the first partition. A reader
+// TestReplay_DeletedMeanwhile deletes while a replay has handed out the first partition. A reader
 // continues after the deleted events. A recovery would lack them, and returns an error.
-func TestDeletedMeanwhile(t *testing.T) {
+func TestReplay_DeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
@@ -353,8 +354,8 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestDeletedMeanwhileOfReturnedEvents deletes only events that a recovery has handed out already.
-func TestDeletedMeanwhileOfReturnedEvents(t *testing.T) {
+// TestRecover_HandedOutEventsDeleted deletes only events that a recovery has handed out already.
+func TestRecover_HandedOutEventsDeleted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 1)
 	s.singles(1, 150)
@@ -363,8 +364,8 @@ func TestDeletedMeanwhileOfReturnedEvents(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "1-150", 150)
 }
 
-// TestLowMarkMovesAgainAndAgain moves the low mark each time after it was read.
-func TestLowMarkMovesAgainAndAgain(t *testing.T) {
+// TestReplay_LowMarkMovesRepeatedly moves the low mark each time after it was read.
+func TestReplay_LowMarkMovesRepeatedly(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
@@ -391,8 +392,8 @@ func TestLowMarkMovesAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestGapIsReadAgain stores events after their page was read.
-func TestGapIsReadAgain(t *testing.T) {
+// TestReplay_GapFilledAfterPageRead stores events after their page was read.
+func TestReplay_GapFilledAfterPageRead(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
@@ -409,8 +410,8 @@ func TestGapIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestSealFindsAnEvent stores events after the gap was read again, and before it is sealed.
-func TestSealFindsAnEvent(t *testing.T) {
+// TestRecover_SealFindsEvent stores events after the gap was read again, and before it is sealed.
+func TestRecover_SealFindsEvent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
 	s.singles(1, 2)
@@ -430,8 +431,8 @@ func TestSealFindsAnEvent(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "1-6", 6)
 }
 
-// TestSealFindsATombstone deletes the missing numbers before they are sealed.
-func TestSealFindsATombstone(t *testing.T) {
+// TestRecover_SealFindsTombstone deletes the missing numbers before they are sealed.
+func TestRecover_SealFindsTombstone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
 	s.singles(1, 9)
@@ -440,10 +441,10 @@ func TestSealFindsATombstone(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "6-9", 9)
 }
 
-// TestOlderPageOfALaterPartition reads the second partition ahead, before an atomic write that
-// crosses into it is stored, and the first partition after that. The atomic write must not be taken
-// for incomplete because something is stored after it.
-func TestOlderPageOfALaterPartition(t *testing.T) {
+// TestReplay_LaterPartitionReadEarlier reads the second partition ahead, before an atomic write
+// that crosses into it is stored, and the first partition after that. The atomic write must not be
+// taken for incomplete because something is stored after it.
+func TestReplay_LaterPartitionReadEarlier(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// KeptMarks reads all marks of a persistence id for a program that writes after them. A low mark
-// that an earlier version lets expire is kept first: when it vanished, its numbers would be used
-// again.
+// KeptMarks reads all marks of a persistence id for a program that writes after them. If an earlier
+// version has put the low mark with an expiry, KeptMarks first puts it without one: if it vanished,
+// its numbers would be used again.
 func (s *Store) KeptMarks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
 	for {
 		marks, err := s.Marks(ctx, m, pid)
@@ -20,7 +20,7 @@ func (s *Store) KeptMarks(ctx context.Context, m *dynamo.Meter, pid string) (lay
 			return marks, err
 		}
 		if err := s.keepLowMark(ctx, m, pid, marks.Low); err != nil {
-			return marks, fmt.Errorf("keep the low mark of a purge: %w", err)
+			return marks, fmt.Errorf("remove the expiry of a low mark: %w", err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (s *Store) marksAndItem(
 	return marks, item, err
 }
 
-// DecodeMarks decodes marks. In a shared journal a purge leaves no low mark: none names one there.
+// DecodeMarks decodes marks. In a shared journal it ignores purges and expiries.
 func (s *Store) DecodeMarks(pid string, items []layout.Attributes) (layout.Marks, error) {
 	marks, err := s.Keys.DecodeMarks(pid, items)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) DecodeMarks(pid string, items []layout.Attributes) (layout.Marks
 }
 
 // Leads returns the block to which the marks of a persistence id lead. In a native journal the low
-// mark leads to its block as a high mark does: after a purge there may be no other.
+// mark leads to its block as a high mark does: after a purge it may be the only mark.
 func (s *Store) Leads(marks layout.Marks) int64 {
 	if s.Shared() {
 		return marks.High
@@ -119,7 +119,7 @@ func HighMarkRises(seq int64) MarkCondition {
 }
 
 // LowMarkRises is the condition that a low mark is raised: neither of its values becomes lower, and
-// the one that counts becomes higher.
+// the value that counts becomes higher.
 func LowMarkRises(low layout.LowMark) MarkCondition {
 	const rises = NotExists + " OR " +
 		"(" + layout.AttrSeq + " <= :seq AND (" +
@@ -142,8 +142,8 @@ func LowMarkStays(low layout.LowMark) MarkCondition {
 	}
 }
 
-// LowMarkReplaces is the condition that the low mark of a native journal is the one that was read.
-// The zero low mark is none.
+// LowMarkReplaces is the condition that the low mark of a native journal is still the one that was
+// read. The zero low mark means that the item may be missing.
 func LowMarkReplaces(read layout.LowMark) MarkCondition {
 	c := MarkCondition{layout.AttrSeq + " = :seq", dynamo.Attributes{":seq": number(read.JVMSeq())}}
 	if read.Seq == 0 {
@@ -154,11 +154,12 @@ func LowMarkReplaces(read layout.LowMark) MarkCondition {
 
 const expiring = "attribute_exists(" + layout.AttrExpires + ")"
 
-// ErrMarkMoved reports that the condition on a mark did not hold: it is already as high, or higher.
+// ErrMarkMoved reports that the condition on a mark has failed: the mark is already as high, or
+// higher.
 var ErrMarkMoved = errors.New("the mark is already as high")
 
-// PutMark puts the item of a mark. before is that of [dynamo.Put]. If the condition does not hold,
-// PutMark returns ErrMarkMoved.
+// PutMark puts the item of a mark. before is the Before of the [dynamo.Put]. If the condition
+// fails, PutMark returns ErrMarkMoved.
 func (s *Store) PutMark(
 	ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition MarkCondition, before func() error,
 ) error {
@@ -170,7 +171,7 @@ func (s *Store) PutMark(
 }
 
 // RaiseHighMark puts the high mark that a sequence number needs, unless a higher one is stored.
-// before is that of [dynamo.Put], or nil for the store's own.
+// before is the Before of the [dynamo.Put]. If it is nil, the store's Before is used.
 func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, before func() error) error {
 	if before == nil {
 		before = s.Before
@@ -201,8 +202,8 @@ func ignoreMoved(err error) error {
 	return err
 }
 
-// keepLowMark puts a low mark that an earlier version lets expire again, without an expiry. If the
-// mark has vanished or moved meanwhile, nothing changes.
+// keepLowMark removes the expiry of a low mark that an earlier version has put. If the mark has
+// vanished or moved meanwhile, nothing changes.
 func (s *Store) keepLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
 	still := LowMarkReplaces(low)
 	still.expression += " AND " + expiring

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// finish decides from the outcomes of all puts what became of the write, and whether the writer
-// ends.
+// finish determines the outcome of the write from the outcomes of all puts, and ends the writer if
+// necessary.
 func (a *AtomicWrite) finish(ctx context.Context) error {
 	w := a.writer
 	results := a.members.Outcomes()
@@ -76,9 +76,9 @@ func (a *AtomicWrite) finish(ctx context.Context) error {
 	return failed
 }
 
-// resolveConflicts decides on the members whose condition has failed, by what is stored there. The
-// member itself, put by an earlier attempt whose response was lost, is a success. Anything else is
-// a *ConflictError.
+// resolveConflicts decides on the members whose condition has failed, by the items that are stored
+// there. If the item is the member itself, put by an earlier attempt whose response was lost, the
+// put has succeeded. Any other item is a *ConflictError.
 func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 	w := a.writer
 	var old map[int64]layout.Attributes
@@ -115,10 +115,10 @@ func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 }
 
 // sealParts replaces the members of a refused atomic write that are stored, or may be, by seals. No
-// reader shows these members, as the write can't become whole. But if a JVM deletes a part of an
-// atomic write, the rest counts if its last member is stored, because the JVM's low mark does not
-// name the atomic write that it cuts. And verify could not tell these members from an atomic write
-// that has lost a member. A member that can't be sealed stays as it is.
+// reader shows these members, because the write can't become whole. But if a JVM deletes a part of
+// an atomic write, the rest counts if its last member is stored, because the JVM's low mark does
+// not name the atomic write that it cuts. And verify could not distinguish these members from an
+// atomic write that has lost a member. A member that can't be sealed stays as it is.
 func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
 	if len(a.items) == 1 {
@@ -127,7 +127,7 @@ func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	ctx, end := w.journal.Life.Look(ctx)
 	defer end()
 	store := w.journal.Store.While(w.journal.freshFromNow())
-	var puts errgroup.Group // one that fails does not keep the others from being sealed
+	var puts errgroup.Group // a put that fails does not cancel the others
 	puts.SetLimit(store.Parallelism)
 	for i, err := range results {
 		if err != nil && !maybeApplied(err) {
@@ -139,7 +139,7 @@ func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 		})
 	}
 	if err := puts.Wait(); err != nil {
-		w.journal.Logger.WarnContext(ctx, "members of a refused atomic write are left",
+		w.journal.Logger.WarnContext(ctx, "could not seal all members of a refused atomic write",
 			"persistence_id", w.pid, "first", a.first(), "last", a.last(), "error", err)
 	}
 }

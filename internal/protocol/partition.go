@@ -19,7 +19,7 @@ type page struct {
 	slots []layout.Slot
 	// read is the stamp of the end of the read.
 	read int64
-	// next is where the next page starts, or nil after the last page.
+	// next is the key after which the next page starts, or nil after the last page.
 	next dynamo.Attributes
 	// low is the low mark that was read after a page without items of the persistence id.
 	low *lowMarkRead
@@ -30,7 +30,8 @@ type page struct {
 // ones ahead. Pages read ahead are limited by the store's Parallelism, at most a megabyte each.
 // They never go beyond the last partition that is known to be needed. Reading ahead starts only
 // while the client has a free connection: if requests wait for connections, a page that is
-// requested earlier arrives no earlier, and is only held longer. No partition is read twice.
+// requested earlier does not arrive earlier, and only uses memory for longer. No partition is read
+// twice.
 type partitions struct {
 	store  *Store
 	meter  *dynamo.Meter
@@ -43,25 +44,25 @@ type partitions struct {
 	// high is the block to which the marks lead.
 	high int64
 
-	ctx    context.Context //nolint:containedctx // bounds what is read; ended by close
+	ctx    context.Context //nolint:containedctx // bounds the reads; canceled by close
 	cancel context.CancelFunc
 	// unwatch stops the AfterFunc of ctx, which stops the readers: the consumer may be too busy to
 	// stop them.
 	unwatch func() bool
 	wg      sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows: no reader gets a request after the last
+	mu      sync.Mutex // guards the next two fields: a stopped reader gets no request
 	stopped bool
 	readers []*reader
 
 	current int64             // the partition that is being handed out
 	rest    dynamo.Attributes // where current continues, once its first page was handed out
 	begun   bool              // the first page of current was handed out
-	holds   bool              // something of current was handed out
+	holds   bool              // a slot of current was handed out
 	top     int64             // the highest number that was handed out, or deleted
-	empty   int64             // how many partitions in a row were empty, up to current
-	first   *reader           // reads the first page of current; nil if who asks for it does
-	ahead   []*reader         // read those of current+1, current+2, …
+	empty   int64             // the number of empty partitions in a row, up to current
+	first   *reader           // reads the first page of current; if it is nil, take reads it
+	ahead   []*reader         // read the first pages of current+1, current+2, …
 	idle    []*reader
 }
 
@@ -69,10 +70,10 @@ type partitions struct {
 // the stack that a request needs grows once, and not for each page.
 type reader struct {
 	requests chan pageRequest
-	pages    chan page // has space for the page of the one open request
+	pages    chan page // has space for the page of the only open request
 }
 
-// pageRequest names the page to read. slot is that of [dynamo.Client.QueryItems].
+// pageRequest names the page to read. slot is passed to [dynamo.Client.QueryItems].
 type pageRequest struct {
 	number int64
 	slot   dynamo.Slot
@@ -121,8 +122,7 @@ func (p *partitions) waitForReaders() {
 	p.wg.Wait()
 }
 
-// stopReaders stops the readers, each when it has served its requests: a held slot has to
-// be used.
+// stopReaders stops the readers. Each finishes its requests first: a reserved slot has to be used.
 func (p *partitions) stopReaders() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,8 +199,8 @@ func (p *partitions) read(o pageRequest, next dynamo.Attributes) page {
 	return got
 }
 
-// next returns the next page, which may be empty. It reports false after the last page: that of the
-// last needed partition, or of a later one after which nothing follows.
+// next returns the next page, which may be empty. It reports false after the last page of the last
+// needed partition, or of a later partition after which nothing follows.
 func (p *partitions) next() (page, bool) {
 	if p.begun && p.rest == nil {
 		if p.current >= p.needed && !p.leadsOn() {
@@ -228,7 +228,7 @@ func (p *partitions) next() (page, bool) {
 	return got, got.err == nil
 }
 
-// leadsOn reports whether something may follow that no high mark points to.
+// leadsOn reports whether items may follow that no high mark points to.
 func (p *partitions) leadsOn() bool {
 	return p.top > 0 && p.current < everywhere.last &&
 		p.current-p.top/layout.PartitionSize < p.store.partitionsBehind(p.top, p.high)

@@ -9,31 +9,32 @@ import (
 )
 
 const (
-	// readWhole is how many partitions are read one by one, whatever they hold.
+	// readWhole is the number of partitions up to which a span is read one by one, even if it is
+	// empty.
 	readWhole = 1000
-	// patience is how many empty partitions in a row are read where everything was deleted long
-	// ago.
+	// patience is the number of empty partitions in a row that are read where everything was
+	// deleted long ago.
 	patience = 8
-	// sampleEdge is how many partitions are sampled at each end of a span, and at most between
-	// them, where no holes are expected. sampleBelow is the same below the low mark, where events
-	// may be left.
+	// sampleEdge is the number of partitions to sample at each end of a span, and the most to
+	// sample between the ends, where no holes are expected. sampleBelow is the same number below
+	// the low mark, where events may be left.
 	sampleEdge  = 500
 	sampleBelow = 3500
 )
 
 // EachExisting calls read for the partitions of a persistence id from first to last, in ascending
-// order, but skips wide empty spans. read reports whether the partition holds anything. The number
-// of requests depends on what is stored, and hardly on the numbers: if the marks are damaged, or
+// order, but skips wide empty spans. read reports whether the partition has any item. The number of
+// requests depends on the stored items, and hardly on the numbers: if the marks are damaged, or
 // most of a long journal is deleted, nearly all partitions are empty.
 //
 // At and above the low mark nothing is missed: events that were acknowledged, or may still come to
-// count, have no holes wider than an atomic write, and as many empty partitions in a row are read.
-// Below the low mark, a span of at most readWhole partitions is read whole too. In a wider span,
-// after patience empty partitions in a row, one number of each partition is sampled, 100 in a
-// request, and the numbers below former low marks, where an interrupted deletion leaves items. So
-// 100 numbers in a row are found, with the numbers next to them. Fewer isolated ones can be missed.
-// Of more than 3 * sampleBelow partitions (a million numbers) only as many are sampled: those near
-// both ends, and some in between.
+// count, have no holes wider than an atomic write, and EachExisting reads as many empty partitions
+// in a row. Below the low mark, a span of at most readWhole partitions is also read whole. In a
+// wider span, after patience empty partitions in a row, EachExisting samples one number of each
+// partition, 100 in a request, and the numbers below former low marks, where an interrupted
+// deletion leaves items. So it finds 100 numbers in a row, with the numbers next to them, but can
+// miss fewer isolated ones. Of more than 3 * sampleBelow partitions (a million numbers) only as
+// many are sampled: those near both ends, and some in between.
 func (s *Store) EachExisting(
 	ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64, read func(p int64) (bool, error),
 ) error {
@@ -48,9 +49,9 @@ func (s *Store) EachExisting(
 	return live.each(ctx, max(first, low), last, s.reach(), read)
 }
 
-// SkipHole returns the number to continue with at first, up to last. That is first itself, unless
-// at least MaxHole numbers from there on are missing: then it is the first number of the next
-// partition that holds something, or last + 1. If fewer numbers are left, SkipHole sends no
+// SkipHole returns the number at which to continue from first, up to last. That is first itself,
+// unless at least MaxHole numbers from there on are missing: then it is the first number of the
+// next partition that has an item, or last + 1. If fewer numbers are left, SkipHole sends no
 // request.
 func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first, last int64) (int64, error) {
 	if last-first < MaxHole {
@@ -75,16 +76,16 @@ func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first
 	return next * layout.PartitionSize, nil
 }
 
-// partitionSearch finds what is stored after empty partitions.
+// partitionSearch finds stored items after empty partitions.
 type partitionSearch struct {
 	store *Store
 	meter *dynamo.Meter
 	pid   string
 	marks layout.Marks
-	edge  int64 // how many partitions are sampled near each end, and in between
+	edge  int64 // the number of partitions to sample near each end, and in between
 
 	sampled bool
-	seeds   []int64 // partitions that hold something, ascending
+	seeds   []int64 // partitions with items, ascending
 }
 
 func (e *partitionSearch) each(
@@ -114,8 +115,8 @@ func (e *partitionSearch) each(
 	return nil
 }
 
-// next finds, after p and up to last, the first partition of the next row of partitions that hold
-// something.
+// next returns the first partition of the next row of partitions with items, after p and up to
+// last.
 func (e *partitionSearch) next(ctx context.Context, p, last int64) (int64, bool, error) {
 	if !e.sampled {
 		if err := e.sample(ctx, p, last); err != nil {
@@ -177,8 +178,8 @@ func (e *partitionSearch) sample(ctx context.Context, p, last int64) error {
 	return err
 }
 
-// firstInRow returns the first partition of the row that ends with seed. Partitions of the row hold
-// something, and the partition empty, before it, does not.
+// firstInRow returns the first partition of the row that ends with seed. Each partition of the row
+// has items. The partition empty is before the row, and does not.
 func (e *partitionSearch) firstInRow(ctx context.Context, empty, seed int64) (int64, error) {
 	for distance := int64(1); seed-distance > empty; distance *= 2 {
 		there, err := e.holds(ctx, seed-distance)
@@ -206,7 +207,7 @@ func (e *partitionSearch) firstInRow(ctx context.Context, empty, seed int64) (in
 	return seed, nil
 }
 
-// holds reports whether a partition holds anything.
+// holds reports whether a partition has any item.
 func (e *partitionSearch) holds(ctx context.Context, p int64) (bool, error) {
 	top, err := e.store.top(ctx, e.meter, e.pid, p)
 	return top > 0, err

@@ -12,13 +12,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// errPurged is the cause with which a writer ends that has purged its persistence id.
+// errPurged is the reason why a writer has ended that has purged its persistence id.
 var errPurged = errors.New("it has purged the persistence id")
 
-// Purge removes what the persistence id has, and ends the writer. It returns how many numbers and
-// snapshots it has removed. With now, and always in a shared journal, it erases every item at once.
-// Otherwise it leaves tombstones, which expire, and the low mark, which names the purge for good:
-// the numbers of the next life follow. The caller holds the turn.
+// Purge removes everything that is stored for the persistence id, and ends the writer. It returns
+// the count of removed numbers and snapshots. With now, and always in a shared journal, it erases
+// every item at once. Otherwise it leaves tombstones, which expire, and the low mark, which names
+// the purge for good: the numbers of the next life continue after it. The caller holds the turn.
 func (w *Writer) Purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
 	removed, err := w.purge(ctx, m, now || w.journal.Store.Shared())
 	if err == nil {
@@ -49,12 +49,11 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	return w.retire(ctx, m, began, last)
 }
 
-// tornBehind returns the highest number stored behind the partition of the writer's last number, or
-// 0 if there is none. A process that died in an atomic write across the end of a partition, before
-// its high mark was stored, can have left members there, to which nothing leads. Such a write goes
-// over no more than two partitions (marksFirst), so two empty partitions in a row end the search.
-// In a shared journal the mark is stored first, and a JVM that starts during the purge writes in
-// the next block.
+// tornBehind returns the highest number stored after the partition of the writer's last number, or
+// 0. A process that died in an atomic write across the end of a partition, before its high mark was
+// stored, can have left members there, to which no mark leads. Such a write spans at most two
+// partitions (marksFirst), so two empty partitions in a row end the search. In a shared journal the
+// mark is stored first, and a JVM that starts during the purge writes in the next block.
 func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, err error) {
 	const enough = 2
 	store := w.journal.Store
@@ -73,7 +72,7 @@ func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, e
 	return torn, nil
 }
 
-// lastTrace returns the highest number of which anything may be stored: an event, a member of an
+// lastTrace returns the highest number of anything that may be stored: an event, a member of an
 // atomic write up to the number torn, or a snapshot.
 func (w *Writer) lastTrace(ctx context.Context, m *dynamo.Meter, torn int64) (int64, error) {
 	newest, err := w.journal.Snapshots.Highest(ctx, m, w.pid, w.next)
@@ -83,8 +82,8 @@ func (w *Writer) lastTrace(ctx context.Context, m *dynamo.Meter, torn int64) (in
 	return max(w.next-1, torn, min(newest, layout.MaxSequenceNumber-1)), nil
 }
 
-// purgeAgain removes what is left of an earlier purge. The persistence id has nothing else. As
-// nothing is fenced, purgeAgain looks whether another writer has written since.
+// purgeAgain removes what an earlier purge has left, when nothing was written since. As nothing is
+// fenced, purgeAgain first checks that no other writer has written.
 func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	first, err := w.journal.Store.Stored(ctx, m, w.pid, w.next)
 	if err != nil {
@@ -103,14 +102,14 @@ func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, began clock.Mo
 	return w.removePurged(ctx, m, Span{1, w.low.Purged}, w.low.Purged)
 }
 
-// retire purges everything up to the number last. The order of its steps keeps it safe:
+// retire purges everything up to the number last. The order of its steps makes it safe:
 //
 //   - First it fences the next number. From then on no earlier writer can write, and one that
 //     recovers raises the low mark itself, to the value in the fence, before it continues.
-//   - Then it raises the low mark, which names the purge for good. Everything up to it is of an
-//     earlier life now, also what other processes store there later.
-//   - Only then does it remove anything. A purge that is interrupted here is done, and leaves what
-//     the next purge or deletion removes.
+//   - Then it raises the low mark, which names the purge for good. Everything up to it belongs to
+//     an earlier life now, including items that other processes store there later.
+//   - Only then does it remove items. A purge that is interrupted here has succeeded. The next
+//     purge or deletion removes the rest.
 //
 // If another purge has put its fence first, both continue with that fence.
 func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment, last int64) (int64, error) {
@@ -140,7 +139,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 // last, or as far as the fence of another purge says.
 func (w *Writer) raiseOverFence(ctx context.Context, m *dynamo.Meter, last int64) error {
 	store, low := w.journal.Store.While(w.journal.fresh(w.active)), max(last, w.next)+1
-	if w.next > layout.MaxSequenceNumber { // no number is left for a fence, so nobody can write
+	if w.next > layout.MaxSequenceNumber { // no number is left for a fence, so no writer can write
 		low = w.next
 	} else {
 		slot, err := store.PurgeFence(ctx, m, w.pid, w.next, low)
@@ -159,7 +158,7 @@ func (w *Writer) raiseOverFence(ctx context.Context, m *dynamo.Meter, last int64
 	if w.low.Seq == low {
 		rises = LowMarkStays(w.low)
 	}
-	// If it is as high already, another purge has raised it, or a recovery.
+	// If the mark is already as high, another purge or a recovery has raised it.
 	if err := ignoreMoved(store.PutMark(ctx, m, store.encodeLowMark(w.pid, raised), rises, store.Before)); err != nil {
 		return fmt.Errorf("put the low mark: %w", err)
 	}
@@ -167,9 +166,9 @@ func (w *Writer) raiseOverFence(ctx context.Context, m *dynamo.Meter, last int64
 	return nil
 }
 
-// removePurged removes the numbers below the low mark, of which nothing above the number last is
-// stored, and the snapshots. It returns how many of the numbers are in count, and how many
-// snapshots there were.
+// removePurged removes the snapshots, and the numbers below the low mark. Nothing is stored above
+// the number last. removePurged returns the count of removed numbers that are in the span count,
+// plus the number of snapshots.
 func (w *Writer) removePurged(ctx context.Context, m *dynamo.Meter, count Span, last int64) (int64, error) {
 	put := func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) }
 	removed, err := w.remove(ctx, m, count, last, put)
@@ -182,7 +181,7 @@ func (w *Writer) removePurged(ctx context.Context, m *dynamo.Meter, count Span, 
 
 // removeOrphans puts tombstones at the events, seals and fences below the end of the removal. They
 // are there because a snapshot newer than the journal has raised the low mark over them. They are
-// hidden, but a purge leaves no event. removeOrphans returns how many events there were.
+// hidden, but a purge must not leave events. removeOrphans returns the number of the events.
 func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks) (int64, error) {
 	store, removed := w.journal.Store, int64(0)
 	last := (w.low.Removed - 1) / layout.PartitionSize
@@ -220,9 +219,9 @@ func (w *Writer) endIfMoved(err error) error {
 	return w.endOvertaken()
 }
 
-// removeSnapshots deletes the snapshots of a persistence id up to a sequence number, while the
-// journal is what it was known to be at a moment: after an erasure, new ones have the same numbers.
-// A journal without a snapshot table has none.
+// removeSnapshots deletes the snapshots of a persistence id up to a sequence number, as long as
+// knowledge from the moment known is recent enough: after an erasure, new snapshots can have the
+// same numbers. If the snapshot table is missing, it deletes nothing.
 func (j *Journal) removeSnapshots(
 	ctx context.Context, m *dynamo.Meter, pid string, to int64, known clock.Moment,
 ) (int64, error) {

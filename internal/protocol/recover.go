@@ -72,8 +72,8 @@ func (w *Writer) leadToHighest(ctx context.Context, found *Result) error {
 	return w.raiseHighMark(ctx, &w.recovery, found.Highest)
 }
 
-// reachSnapshot makes the journal reach the snapshot of the request, if it ends before the snapshot
-// or an earlier recovery has begun to do so.
+// reachSnapshot raises the low mark over the snapshot of the request, if the journal ends before
+// the snapshot, or if an earlier recovery was interrupted while it did so.
 func (w *Writer) reachSnapshot(ctx context.Context, req *Request, found *Result) error {
 	snapshot := req.From - 1
 	if snapshot > found.Highest {
@@ -90,7 +90,8 @@ func (w *Writer) reachSnapshot(ctx context.Context, req *Request, found *Result)
 	return nil
 }
 
-// find returns what a recovery finds.
+// find reads the journal for a recovery. If Request.Latest is set, and the newest item is enough,
+// it reads only the marks and that item.
 func (w *Writer) find(ctx context.Context, req *Request, emit func(*layout.Event) error) (Result, error) {
 	if req.Latest {
 		if found, ok, err := w.journal.Store.latest(ctx, &w.recovery, w.pid); ok || err != nil {
@@ -102,7 +103,8 @@ func (w *Writer) find(ctx context.Context, req *Request, emit func(*layout.Event
 
 // logDeleted logs that a recovery began below the low mark, so the caller's state lacks the deleted
 // events. An entity without a snapshot may not need them; an entity whose snapshot is too old does.
-// Only that is an alarm: a program that deletes everything recovers from there each time.
+// Only the second case is a warning: a program that deletes everything recovers from the beginning
+// each time.
 func (w *Writer) logDeleted(ctx context.Context, after int64) {
 	if after >= w.deletedTo {
 		return
@@ -111,15 +113,15 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 	if after > 0 {
 		level = slog.LevelWarn
 	}
-	w.journal.Logger.Log(ctx, level, "recovered from below the first event that is not deleted",
+	w.journal.Logger.Log(ctx, level, "recovered from a number below the low mark",
 		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
 }
 
 // goOnAfterSnapshot lets the writer continue after a snapshot that is newer than the journal. First
-// it closes what may be in flight (see closeLastWrite), and fences the number after the journal's
-// highest: a writer that does not know of the snapshot can't write below the low mark, and a writer
-// that recovers now raises the low mark itself. Then it raises the low mark, so that the next
-// recovery begins where this writer continues.
+// it closes writes that may be in flight (see closeLastWrite), and fences the number after the
+// journal's highest: a writer that does not know of the snapshot can't write below the low mark,
+// and a writer that recovers now raises the low mark itself. Then it raises the low mark, so that
+// the next recovery starts where this writer continues.
 func (w *Writer) goOnAfterSnapshot(
 	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
 ) error {
@@ -148,8 +150,9 @@ func (w *Writer) goOnAfterSnapshot(
 	return w.raiseToSnapshot(ctx, m, snapshot, marks)
 }
 
-// finishSnapshot raises the low mark over a snapshot whose number is sealed: a recovery after it
-// died between the seal of TakeLast and the low mark. Its fence is stored.
+// finishSnapshot completes an earlier recovery after the same snapshot, which crashed after
+// TakeLast had sealed the number and before it raised the low mark. The fence of that recovery is
+// stored.
 func (w *Writer) finishSnapshot(
 	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
 ) error {

@@ -24,8 +24,8 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 // look reads the low mark and the last event again, and ends the writer with a *ConflictError if
 // they are not as the writer knows them. A low mark beyond the next number shows that another
 // writer has written: it has left an item at the next number, which only a deletion or a purge
-// removes, after it has raised the low mark. A lower low mark, one of another life, or a missing
-// event are those of an erased persistence id, or of an older copy of the table.
+// removes, after it has raised the low mark. A lower low mark, a low mark of another life, or a
+// missing event shows that the persistence id was erased, or that the table is an older copy.
 func (w *Writer) look(ctx context.Context, m *dynamo.Meter) error {
 	j, began := w.journal, w.journal.Clock.Now()
 	if j.Store.Shared() {
@@ -76,9 +76,9 @@ func (w *Writer) reread(ctx context.Context, m *dynamo.Meter) (layout.Marks, err
 	return marks, nil
 }
 
-// stillLast reports whether the event before the next is the one that the writer knows. After the
-// whole fence window the same numbers can be of new events: the id was purged, all trace of that
-// has expired, and the id is in use again.
+// stillLast reports whether the event before the next number is the one that the writer knows.
+// After the whole fence window the same numbers can belong to new events: the id was purged, all
+// traces of the purge have expired, and the id is in use again.
 func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	if w.next == 1 {
 		return true, nil

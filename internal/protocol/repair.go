@@ -31,8 +31,8 @@ func (s *Store) ReplaceWithTombstone(
 	return s.replaceUnchanged(ctx, m, s.Keys.EncodeTombstone(pid, seq, expires), stored)
 }
 
-// ReplaceWithSeal replaces an item by a seal, which keeps its entry in the ids index, if it still
-// equals stored. It reports whether it did.
+// ReplaceWithSeal replaces an item by a seal with the same entry in the ids index, if the item
+// still equals stored. It reports whether it did.
 func (s *Store) ReplaceWithSeal(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes,
 ) (bool, error) {
@@ -140,8 +140,8 @@ func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low lay
 		reflect.DeepEqual(item[layout.AttrIDsKey], ids[layout.AttrIDsKey]), nil
 }
 
-// listing returns the item that lists a persistence id: its low mark if something of the present
-// life is deleted, otherwise that of the life's first number.
+// listing returns the key of the item that lists a persistence id: its low mark if something of the
+// present life is deleted, otherwise the item of the life's first number.
 func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	if low.Unused() {
 		return s.Keys.Event(pid, low.Purged+1)
@@ -181,7 +181,7 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 }
 
 // EachStored calls emit with every item of a partition as it is stored, in the order of their
-// numbers, also with those that no reader asks for.
+// numbers, including items that no reader asks for.
 func (s *Store) EachStored(
 	ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error,
 ) error {

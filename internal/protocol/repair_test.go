@@ -20,9 +20,9 @@ func (s *scene) stored(seq int64) layout.Attributes {
 	return got.Item
 }
 
-// TestOnlyTheItemThatWasReadIsReplaced seals a member of a dead atomic write in whose place
-// something else was stored since.
-func TestOnlyTheItemThatWasReadIsReplaced(t *testing.T) {
+// TestReplaceWithSeal_ChangedItem seals a member of a dead atomic write. Another item was
+// stored in its place since it was read.
+func TestReplaceWithSeal_ChangedItem(t *testing.T) {
 	t.Parallel()
 	read := member(4, 3, 6)
 	for name, c := range map[string]struct {
@@ -50,8 +50,8 @@ func TestOnlyTheItemThatWasReadIsReplaced(t *testing.T) {
 	}
 }
 
-// TestTombstoneIsRemovedOnlyIfItHasExpired removes a tombstone that was put anew since it was read.
-func TestTombstoneIsRemovedOnlyIfItHasExpired(t *testing.T) {
+// TestRemoveExpired_RenewedTombstone removes a tombstone that was put anew since it was read.
+func TestRemoveExpired_RenewedTombstone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
 	s.put(keys.EncodeTombstone(pid, 1, 1000), keys.EncodeTombstone(pid, 2, 3000))

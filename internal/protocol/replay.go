@@ -9,14 +9,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// errStale reports that what was read does not count: the low mark has moved, or a batch that was
+// errStale reports that earlier reads do not count: the low mark has moved, or a batch that was
 // left out has become whole. The pages must be read again.
 var errStale = errors.New("the pages must be read again")
 
 // Replay reads the journal of one persistence id, and calls emit with the events of the window, in
 // order, each once. It ends with the first error of emit, and returns it. With Recover, everything
-// up to Result.Highest is closed when Replay returns: no event can appear there later that was not
-// handed out or outside of the window.
+// up to Result.Highest is closed when Replay returns: no event of the window can appear there later
+// that was not handed out.
 //
 // After a snapshot that is ahead of the journal it fails with a *SnapshotAheadError, unless
 // Request.JournalLost is set, or the journal is shared and has no event.
@@ -29,12 +29,12 @@ func (s *Store) Replay(
 	return s.replay(ctx, m, &req, emit)
 }
 
-// replay replays whatever the number of the snapshot is.
+// replay replays without a check of the number of the snapshot.
 func (s *Store) replay(
 	ctx context.Context, m *dynamo.Meter, req *Request, emit func(*layout.Event) error,
 ) (Result, error) {
 	r := &replay{store: s.While(s.fresh()), meter: m, req: *req, emit: emit, handing: true}
-	defer func() { r.pages.close() }() // also if emit panics
+	defer func() { r.pages.close() }() // even if emit panics
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
@@ -90,7 +90,7 @@ type replay struct {
 	stamps logicalClock
 
 	marks   layout.Marks
-	lowRead int64        // the stamp of when the read of the low mark began
+	lowRead int64        // the stamp of the start of the read of the low mark
 	seen    *lowMarkRead // the low mark read after the first page, if that was empty
 
 	// high is the number up to which all partitions are read: the high mark, or the end of the
@@ -122,7 +122,7 @@ type replay struct {
 	handing  bool // false once a recovery's window is over
 }
 
-// progress is how far a replay has come for its caller: the fields of a Result.
+// progress is the part of a Result that a replay updates while it hands out events.
 type progress struct {
 	decided int64 // the last number decided for good
 	missing []Span
@@ -131,8 +131,7 @@ type progress struct {
 	awaited Span   // the missing numbers before which the replay ends
 }
 
-// begin reads the marks and the first partition in parallel: for most entities that is all there
-// is.
+// begin reads the marks and the first partition in parallel. Most entities need no more reads.
 func (r *replay) begin(ctx context.Context) error {
 	from := r.req.From
 	if (r.req.Recover || r.req.Snapshot) && from%layout.PartitionSize > 0 {
@@ -143,8 +142,8 @@ func (r *replay) begin(ctx context.Context) error {
 	r.lowRead = r.stamps.stamp()
 	r.pages = openPartitions(ctx, r, from, 0)
 	r.pages.prefetch()
-	// The partition is requested before the marks, without a wait for another processor to wake up:
-	// a persistence id that is new has another request after it.
+	// Let the reader request the partition before the marks are requested, without waiting for
+	// another processor to wake up: if the persistence id is new, another request follows.
 	runtime.Gosched()
 	read := r.store.Marks
 	if r.req.Recover {
@@ -169,7 +168,7 @@ func (r *replay) begin(ctx context.Context) error {
 	return nil
 }
 
-// start makes from the first number to decide on.
+// start starts a pass that decides on the numbers from the given one on.
 func (r *replay) start(from int64) {
 	r.began, r.want = from, from
 	r.slots.waiting, r.progress.missing, r.unfinished = nil, nil, unfinishedBatch{}
@@ -188,9 +187,9 @@ func (r *replay) needed() int64 {
 	return min(r.high, r.req.To) / layout.PartitionSize
 }
 
-// restart starts again with the low mark that has moved. Events that were handed out stay so. If
-// events between these and the new low mark were deleted, the state of a recovering caller would
-// lack them.
+// restart starts again with the low mark that has moved. Events that were handed out are not handed
+// out again. If events between these and the new low mark were deleted, a recovery fails: the state
+// of its caller would lack them.
 func (r *replay) restart(ctx context.Context) error {
 	undecided := r.want
 	if r.batch.open() {
@@ -206,7 +205,7 @@ func (r *replay) restart(ctx context.Context) error {
 	return nil
 }
 
-// passEnd is how a pass over the pages has ended.
+// passEnd is the outcome of a pass over the pages.
 //
 //	begin ─▶ pass ─▶ passSatisfied ───────────▶ result
 //	          ▲ │ └▶ passOver ─▶ a reader ────▶ result
@@ -221,7 +220,7 @@ const (
 	passOver passEnd = iota
 	// passSatisfied: a reader has its whole window, or emit has ended the replay.
 	passSatisfied
-	// passStale: what was read does not count.
+	// passStale: the pages must be read again.
 	passStale
 )
 
@@ -237,8 +236,8 @@ func (r *replay) pass(ctx context.Context) (passEnd, error) {
 	}
 }
 
-// decideAll decides on the numbers of all pages. The error is ErrStop if a reader has its whole
-// window, and errStale if what was read does not count.
+// decideAll decides on the numbers of all pages. It returns ErrStop if a reader has its whole
+// window, and errStale if the pages must be read again.
 func (r *replay) decideAll(ctx context.Context) error {
 	for {
 		slot, ok, err := r.next(ctx)
@@ -275,7 +274,7 @@ func (r *replay) decideAll(ctx context.Context) error {
 func (r *replay) decideNext(ctx context.Context, slot readSlot) error {
 	switch {
 	case slot.SequenceNr > r.want && r.coversMissing(slot):
-		return r.decideDeleted(ctx, slot) // the numbers missing before it were deleted, too
+		return r.decideDeleted(ctx, slot) // the missing numbers before it were also deleted
 	case slot.SequenceNr > r.want:
 		return r.closeGap(ctx, slot)
 	}
@@ -315,8 +314,7 @@ func (r *replay) readPage(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// satisfied reports whether a reader has its whole window. Nothing after that can change what it
-// has.
+// satisfied reports whether a reader has its whole window. Later items can't change the window.
 func (r *replay) satisfied() bool {
 	if r.req.Recover {
 		return false

@@ -9,8 +9,8 @@ import (
 )
 
 // coversMissing reports whether a slot above the low mark shows that the missing numbers before it
-// were deleted. A tombstone in a native journal does not: it is of a purge by an earlier version,
-// whose low mark has vanished.
+// were deleted. A tombstone in a native journal does not: a purge by an earlier version has left
+// it, and its low mark has vanished.
 func (r *replay) coversMissing(slot readSlot) bool {
 	if slot.Tombstone() && !r.store.Shared() && r.req.Recover {
 		return false
@@ -73,8 +73,9 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 	return r.confirmLowMark(ctx, r.stamps.stamp())
 }
 
-// noteCut takes from a tombstone above the low mark which batch its deletion has cut. The low mark
-// of that deletion named it too, but in a shared journal a JVM can have replaced that low mark.
+// noteCut records which batch a deletion has cut, from a tombstone above the low mark. The low mark
+// of that deletion also named the batch, but in a shared journal a JVM can have replaced that low
+// mark.
 func (r *replay) noteCut(slot layout.Slot) {
 	if !slot.Cut().IsBatch() {
 		return
@@ -84,10 +85,10 @@ func (r *replay) noteCut(slot layout.Slot) {
 	}
 }
 
-// keepTaken decides on a tombstone above the low mark of a native journal, which is left of a purge
-// by an earlier version. The recovery replaces the tombstone by a seal before the number counts as
-// taken: two recoveries, one before and one after it has expired, would otherwise continue at
-// different numbers. If the tombstone is not there any more, reading starts again.
+// keepTaken decides on a tombstone above the low mark of a native journal, which a purge by an
+// earlier version has left. The recovery replaces the tombstone by a seal before the number counts
+// as taken: two recoveries, one before and one after it has expired, would otherwise continue at
+// different numbers. If the tombstone has vanished, the pages are read again.
 func (r *replay) keepTaken(ctx context.Context, slot readSlot) error {
 	err := r.store.Client.Put(ctx, r.meter, dynamo.Put{
 		Table:     r.store.Table,
@@ -113,7 +114,7 @@ func (r *replay) decideSeal(ctx context.Context, slot readSlot) error {
 }
 
 // confirmIrregular confirms the low mark after a slot that only a deletion explains. It sets want
-// back, for the case that the low mark has moved.
+// back, in case the low mark has moved.
 func (r *replay) confirmIrregular(ctx context.Context, slot readSlot) error {
 	r.want = slot.SequenceNr
 	if err := r.confirmLowMark(ctx, slot.at); err != nil {

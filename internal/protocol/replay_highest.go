@@ -8,7 +8,7 @@ import (
 
 // skipEmpty is called after an empty partition. If the high mark leads to many more partitions, it
 // may be damaged, so skipEmpty finds the end of the journal. After many empty partitions in a row
-// it continues with the next one that holds something. The skipped numbers are read once more
+// it continues with the next partition that has items. The skipped numbers are read once more
 // before they count as missing, as in any gap.
 //
 // A regular journal has no empty partition before its end, unless an atomic write is in progress or
@@ -61,7 +61,7 @@ func (r *replay) findHighest(ctx context.Context) (bool, error) {
 	}
 	r.farMark = max(r.farMark, end.FarMark)
 	if end.Highest >= r.began {
-		r.high = max(r.high, layout.HighestBlock(end.Highest)) // the next pass has to come as far
+		r.high = max(r.high, layout.HighestBlock(end.Highest)) // the next pass has to read that far
 		return false, r.restart(ctx)
 	}
 	r.top.highest = end.Highest
@@ -71,8 +71,8 @@ func (r *replay) findHighest(ctx context.Context) (bool, error) {
 // beforeSnapshot returns the highest number of a recovery after a snapshot that is higher than
 // highest, the number to which the marks lead. The marks are hints: a journal can continue where
 // they do not lead, if its partition lacks its last number and there are no high marks. A low mark
-// raised to the snapshot would hide all of that. So the partition of the snapshot is read before,
-// and the one after it, because the numbers in between can be holes. If both are empty, the
+// raised to the snapshot would hide all these events. So the partition of the snapshot and the one
+// after it are read first, because the numbers in between can be holes. If both are empty, the
 // partitions after the highest number are read, up to the first empty one.
 func (r *replay) beforeSnapshot(ctx context.Context, highest int64) (int64, error) {
 	known, last := highest/layout.PartitionSize, (r.req.From-1)/layout.PartitionSize
@@ -82,7 +82,7 @@ func (r *replay) beforeSnapshot(ctx context.Context, highest int64) (int64, erro
 			return 0, err
 		}
 		if top > 0 {
-			r.high = max(r.high, layout.HighestBlock(top)) // the next pass has to come as far
+			r.high = max(r.high, layout.HighestBlock(top)) // the next pass has to read that far
 			marks := r.marks
 			marks.High = layout.HighestBlock(top)
 			return r.store.Highest(ctx, r.meter, r.req.PersistenceID, marks)

@@ -1,7 +1,7 @@
 package protocol
 
-// skip notes a missing number that is decided on. It counts unless the replay starts again before
-// it, or it turns out to be deleted.
+// skip records a missing number that is decided on. The number counts as missing, unless the replay
+// starts again before it, or it turns out to be deleted.
 func (r *replay) skip(seq int64) {
 	if r.req.Missing == nil {
 		return
@@ -13,7 +13,7 @@ func (r *replay) skip(seq int64) {
 	r.progress.skipped = append(r.progress.skipped, Span{seq, seq})
 }
 
-// tellSkipped tells the missing numbers before an event.
+// tellSkipped reports the missing numbers before an event to Request.Missing.
 func (r *replay) tellSkipped() {
 	for _, span := range r.progress.skipped {
 		r.req.Missing(span)
@@ -21,7 +21,7 @@ func (r *replay) tellSkipped() {
 	r.progress.skipped = r.progress.skipped[:0]
 }
 
-// within returns the parts of spans that are from one number to another.
+// within returns the parts of spans that lie between two numbers.
 func within(spans []Span, from, to int64) []Span {
 	var kept []Span
 	for _, s := range spans {

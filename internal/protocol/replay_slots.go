@@ -14,15 +14,15 @@ type readSlot struct {
 	hole bool
 }
 
-// slotQueue has the slots that were read and are not decided on, in ascending order.
+// slotQueue has the slots that were read but not decided on, in ascending order.
 type slotQueue struct {
 	waiting []readSlot
 	page    []readSlot // the storage of waiting, reused for each page
 	read    int64      // the stamp of the last page that was read
 }
 
-// reuse makes the storage of the last page free. What was handed out is not held while the next
-// page is in flight.
+// reuse frees the storage of the last page. Its events must not stay in memory while the next page
+// is in flight.
 func (q *slotQueue) reuse() {
 	clear(q.page)
 	q.waiting = q.page[:0]

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// TestNoPartitionIsReadTwice reads many partitions of small events, each by one query.
-func TestNoPartitionIsReadTwice(t *testing.T) {
+// TestReplay_EachPartitionReadOnce reads many partitions of small events, each by one query.
+func TestReplay_EachPartitionReadOnce(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		s := newScene(t, 3)
@@ -30,8 +30,9 @@ func TestNoPartitionIsReadTwice(t *testing.T) {
 	}
 }
 
-// TestReadingStopsWithItsConsumer reads no more than is read ahead.
-func TestReadingStopsWithItsConsumer(t *testing.T) {
+// TestReplay_StopsWithConsumer checks that a replay reads only a few partitions ahead of its
+// consumer.
+func TestReplay_StopsWithConsumer(t *testing.T) {
 	t.Parallel()
 	const parallelism = 3
 	s := newScene(t, parallelism)
@@ -60,8 +61,8 @@ func request() protocol.Request {
 	return protocol.Request{PersistenceID: pid, From: 1, To: layout.MaxSequenceNumber, Limit: protocol.Unlimited}
 }
 
-// TestLargePartitions has partitions of several pages of a megabyte each.
-func TestLargePartitions(t *testing.T) {
+// TestReplay_LargePartitions has partitions of several pages of a megabyte each.
+func TestReplay_LargePartitions(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		s := newScene(t, 10)
@@ -81,9 +82,9 @@ func TestLargePartitions(t *testing.T) {
 	}
 }
 
-// TestRecoveryBehindItsSnapshot finds the highest number if nothing is stored after the snapshot,
-// or nothing near it.
-func TestRecoveryBehindItsSnapshot(t *testing.T) {
+// TestRecover_SnapshotBeyondJournal checks that a recovery after a snapshot finds the highest
+// number if nothing is stored after the snapshot, or nothing near it.
+func TestRecover_SnapshotBeyondJournal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ stored, mark, snapshot, highest int64 }{
 		{5, 0, 5, 5}, {99, 0, 99, 99}, {100, 100, 100, 100}, {199, 100, 199, 199}, {250, 200, 250, 250},
@@ -109,8 +110,8 @@ func TestRecoveryBehindItsSnapshot(t *testing.T) {
 	}
 }
 
-// TestTheLastPartition reads the partition of the largest numbers.
-func TestTheLastPartition(t *testing.T) {
+// TestReplay_LastPartition reads the partition of the largest numbers.
+func TestReplay_LastPartition(t *testing.T) {
 	t.Parallel()
 	const last = int64(layout.MaxSequenceNumber)
 	s := newScene(t, 10)
@@ -124,9 +125,9 @@ func TestTheLastPartition(t *testing.T) {
 	}
 }
 
-// TestAtomicWriteThatIsCutCountsOnlyAsAWhole begins to read inside an atomic write. What is stored
-// before that number decides.
-func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
+// TestReplay_StartsInsideAtomicWrite starts a replay inside an atomic write. The members
+// before that number decide.
+func TestReplay_StartsInsideAtomicWrite(t *testing.T) {
 	t.Parallel()
 	low := func(cut layout.Batch) layout.Attributes {
 		return keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}, nil)
@@ -159,10 +160,10 @@ func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 	}
 }
 
-// TestReadingFollowsTheLowMarkOverWhatIsBelowIt reads a shared journal whose low mark lies two
-// numbers before the end of its partition: after that can be two events that a JVM rejected, the
-// second with its high mark. What a deletion has left below the low mark does not end the reading.
-func TestReadingFollowsTheLowMarkOverWhatIsBelowIt(t *testing.T) {
+// TestReplay_LowMarkNearEndOfPartition reads a shared journal whose low mark is two
+// numbers before the end of its partition: a JVM may have rejected two events after it, the second
+// with its high mark. Items that a deletion has left below the low mark do not end the replay.
+func TestReplay_LowMarkNearEndOfPartition(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		s := newSceneOf(t, 10, 10)

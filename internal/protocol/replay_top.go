@@ -1,6 +1,6 @@
 package protocol
 
-// topRead is the top of what a replay has read.
+// topRead describes the highest items that a replay has read.
 type topRead struct {
 	highest int64  // the highest number at which something is stored
 	endsAt  int64  // the last number of the batch that the event at highest is a member of, or 0
@@ -10,7 +10,7 @@ type topRead struct {
 	time    int64 // the highest time of an event that was read
 }
 
-// note notes a slot that was read.
+// note records a slot that was read.
 func (t *topRead) note(slot readSlot) {
 	if slot.SequenceNr >= t.highest {
 		t.endsAt = 0

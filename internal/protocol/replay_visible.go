@@ -13,8 +13,8 @@ import (
 // visible. The last visible event is therefore the last one that is stored, or else the last
 // deleted number: it needs no record of its own.
 
-// noteBefore takes note of a slot before the first number to decide on. A single event there is
-// visible. Of a member of an atomic write that is not known.
+// noteBefore records a slot before the first number to decide on. A single event there is visible.
+// A member of an atomic write may not be.
 func (r *replay) noteBefore(slot readSlot) {
 	if slot.Event != nil && !slot.Event.Batch.IsBatch() {
 		r.visible = max(r.visible, slot.SequenceNr)
@@ -23,7 +23,7 @@ func (r *replay) noteBefore(slot readSlot) {
 
 // lastVisible returns the number of the last visible event of a recovery that has read all pages,
 // or 0 if there never was one. The event of a snapshot was visible. Otherwise, if the last event is
-// not among the numbers that were read, lastVisible reads those before them backwards. It fails
+// not among the numbers that were read, lastVisible reads the lower numbers backwards. It fails
 // with a *HoleError if more numbers in a row are not visible than a writer leaves.
 func (r *replay) lastVisible(ctx context.Context) (int64, error) {
 	last := max(r.visible, r.marks.Low.Seq-1, 0)

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// ErrDeletedMeanwhile reports that events were deleted before they were handed out, but after the
-// first were handed out.
+// ErrDeletedMeanwhile reports that events were deleted after a replay had handed out events before
+// them, and before it could hand them out.
 var ErrDeletedMeanwhile = errors.New("events were deleted while they were being replayed")
 
 // ErrStop ends a replay without an error, when emit returns it.
@@ -28,14 +28,14 @@ type Request struct {
 	Snapshot bool
 	// JournalLost lets a recovery continue after a snapshot that is ahead of the journal.
 	JournalLost bool
-	// SkipMissing continues past numbers of a native journal at which an event is missing, where
-	// an *EventMissingError would end the replay. A recovery seals them.
+	// SkipMissing lets a replay continue past numbers of a native journal at which an event is
+	// missing. Without it, an *EventMissingError ends the replay. A recovery seals these numbers.
 	SkipMissing bool
 	// Recover continues after the window to the highest number, seals every gap, and hands out
 	// batches whole or not at all.
 	Recover bool
-	// Latest reports that a recovery needs no replay if the newest item shows all it returns.
-	// Nothing is handed out then.
+	// Latest lets a recovery skip the replay if the newest item shows everything that the recovery
+	// returns. Then no event is handed out.
 	Latest bool
 	// Expect, if set, is the number that the last visible event must have. A recovery that finds
 	// another one returns a *VersionError.
@@ -46,10 +46,11 @@ type Request struct {
 	// Missing, if set, is called with the numbers at which nothing is stored, in order, before the
 	// event that is handed out after them. Numbers that were deleted are not among them.
 	Missing func(Span)
-	// Begun, if set, is called when the marks and a page were read, before an event of the page is
-	// handed out, for every page. It is not called if the replay ends before that.
+	// Begun, if set, is called for every page, after the marks and the page were read and before an
+	// event of the page is handed out. It is not called if the replay ends before that.
 	Begun func()
-	// Wait ends the replay before a missing number that may still come. nil waits for none.
+	// Wait ends the replay before a missing number that may still be written. If it is nil, the
+	// replay does not wait.
 	Wait *Wait
 }
 
@@ -69,23 +70,24 @@ type Result struct {
 	Highest int64
 	// Last is the writer of the event at Highest, or empty if no event is stored there.
 	Last string
-	// Visible is the number of the last visible event of a recovery, also if it is deleted or
-	// purged, or 0 if there never was one. It is at least the number of the snapshot.
+	// Visible is the number of the last visible event of a recovery, even if that event is deleted
+	// or purged, or 0 if there never was one. It is at least the number of the snapshot.
 	Visible int64
 	Marks   layout.Marks
 	// Time is the time of the last event that was read, in microseconds since 1970, or 0 if that
-	// has none. Timed reports whether an event was read. Both are set if the replay recovered.
+	// event does not have a time. Timed reports whether an event was read. Both are set if the
+	// replay recovered.
 	Time  int64
 	Timed bool
 	// Decided is the last number that is decided for good, by an event that counts, a tombstone or
-	// a seal. It is set if the replay did not recover. What is stored after it, members of an
-	// atomic write that is not whole, may still come to count.
+	// a seal. It is set if the replay did not recover. After it, members of an atomic write that is
+	// not whole may still come to count.
 	Decided int64
 	// FarMark is the highest high mark if it is damaged (see [End]), otherwise 0.
 	FarMark int64
-	// Behind is the number after everything that was read. Missing are the numbers before it at
-	// which nothing is stored, after the last event that counts. Both are set if the replay did not
-	// recover.
+	// Behind is the number after the last one that was read. Missing are the numbers before Behind
+	// at which nothing is stored, after the last event that counts. Both are set if the replay did
+	// not recover.
 	Behind  int64
 	Missing []Span
 	// Awaited are the missing numbers before which the replay ended because of Request.Wait. First
@@ -94,14 +96,14 @@ type Result struct {
 	// top is the last number that was read, or the last deleted one.
 	top int64
 	// part is the last number of an atomic write that is not whole and follows the last event that
-	// counts. It is 0 if there is none, or none that can become whole.
+	// counts. It is 0 if there is no such write, or if it can't become whole.
 	part int64
 	// over reports whether the pages were read to their end.
 	over bool
 }
 
-// Closed reports whether no event up to number to can still come. The replay did not recover, and
-// used wait.
+// Closed reports whether no event can still appear up to the number to. wait is the Wait of the
+// replay, which did not recover.
 func (r *Result) Closed(to int64, wait *Wait) bool {
 	if r.Behind <= to || r.Awaited.First > 0 || r.part > 0 {
 		return false

@@ -10,11 +10,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// sampleSize is how many numbers one request reads: the maximum of keys in a BatchGetItem.
+// sampleSize is the number of items that one request reads: the maximum number of keys in a
+// BatchGetItem.
 const sampleSize = 100
 
-// taken returns those of the given numbers at which something is stored. It holds the items of one
-// request at a time.
+// taken returns the given numbers at which something is stored. It keeps the items of only one
+// request in memory.
 func (s *Store) taken(ctx context.Context, m *dynamo.Meter, pid string, numbers []int64) ([]int64, error) {
 	var found []int64
 	for chunk := range slices.Chunk(numbers, sampleSize) {
@@ -84,8 +85,8 @@ func (s *Store) searchEnd(
 	}
 }
 
-// sampleBehind returns a partition after p, up to last, that holds something, and after which less
-// is stored. It returns p if it finds none.
+// sampleBehind returns the last partition after p, up to last, in which sampling finds an item, or
+// p.
 func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p, last int64) (int64, error) {
 	var wanted []int64
 	for distance := int64(1); distance <= last-p; distance *= 2 {
@@ -118,7 +119,7 @@ func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p
 }
 
 // highestTaken returns the highest of some partitions in which one of two sampled numbers is taken,
-// or otherwise if there is none.
+// or otherwise if no sampled number is taken.
 func (s *Store) highestTaken(
 	ctx context.Context, m *dynamo.Meter, pid string, otherwise int64, partitions []int64,
 ) (int64, error) {

@@ -173,7 +173,7 @@ func (s *scene) count(is func(asked) bool) int {
 	return n
 }
 
-// put puts items behind the store's back.
+// put puts items without the store's knowledge.
 func (s *scene) put(items ...layout.Attributes) {
 	s.Helper()
 	for _, it := range items {
@@ -183,7 +183,7 @@ func (s *scene) put(items ...layout.Attributes) {
 	}
 }
 
-// vanish deletes the items of numbers behind the store's back.
+// vanish deletes the items of numbers without the store's knowledge.
 func (s *scene) vanish(first, last int64) {
 	s.Helper()
 	for seq := first; seq <= last; seq++ {
@@ -193,7 +193,7 @@ func (s *scene) vanish(first, last int64) {
 	}
 }
 
-// vanishMark deletes the low mark of a value behind the store's back.
+// vanishMark deletes the low mark of a value without the store's knowledge.
 func (s *scene) vanishMark(low int64) {
 	s.Helper()
 	key := s.keys.LowMark(pid, low).Attributes()
@@ -251,7 +251,7 @@ func (s *scene) read(req protocol.Request) (string, protocol.Result, error) {
 	return ranges(got), result, err
 }
 
-// want replays, and checks what is handed out.
+// want replays, and checks which events are handed out.
 func (s *scene) want(req protocol.Request, want string, highest int64) {
 	s.Helper()
 	got, result, err := s.read(req)

@@ -8,9 +8,9 @@ import (
 )
 
 // replayAfterSnapshot replays after the snapshot of a request. It fails with a *SnapshotAheadError
-// if the snapshot is ahead of a journal that was not lost. Before that it replays again: another
-// process may write and save at the same time. A replay of which the snapshot is ahead has handed
-// out nothing.
+// if the snapshot is ahead of a journal that was not lost. Before it fails it replays again,
+// because another process may write and save at the same time. The first replay has not handed out
+// any event then.
 func (s *Store) replayAfterSnapshot(
 	ctx context.Context, m *dynamo.Meter, req *Request, emit func(*layout.Event) error,
 ) (Result, error) {
@@ -40,8 +40,8 @@ func (s *Store) replayAfterSnapshot(
 // number has the fence of a recovery after the same snapshot, that recovery has decided to continue
 // after it.
 //
-// In a shared journal only an event shows it. A purge leaves nothing there, and two JVMs that
-// delete at the same time can leave a low mark below the snapshot, and none of the events.
+// In a shared journal only an event shows that the journal is older. A purge leaves nothing there,
+// and two JVMs that delete at the same time can leave a low mark below the snapshot, but no events.
 func (s *Store) isOlder(ctx context.Context, m *dynamo.Meter, pid string, snapshot, highest int64) (bool, error) {
 	if highest >= snapshot {
 		return false, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// A snapshot is ahead of a journal that ends before it and shows that it was not lost, wherever the
-// snapshot is in its partition, for recoveries and for readers. In a shared journal only an event
-// shows that.
-func TestSnapshotAheadOfTheJournal(t *testing.T) {
+// A snapshot is ahead of a journal that ends before it, if the journal was not lost: at any place
+// in a partition, for recoveries and for readers. In a shared journal only an event shows that it
+// was not lost.
+func TestSnapshotAhead_JournalNotLost(t *testing.T) {
 	t.Parallel()
 	low := keys.EncodeLowMark(pid, layout.LowMark{Seq: 4, Removed: 4}, nil)
 	events := func(n int64) (all []layout.Attributes) {
@@ -61,7 +61,7 @@ func TestSnapshotAheadOfTheJournal(t *testing.T) {
 
 // A snapshot is not ahead if anything is stored at its number, or after it, or its number is
 // deleted.
-func TestSnapshotThatIsNotAhead(t *testing.T) {
+func TestSnapshotAhead_NotAhead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		put  func(*scene)
@@ -86,9 +86,9 @@ func TestSnapshotThatIsNotAhead(t *testing.T) {
 	}
 }
 
-// A recovery that has decided to continue after the snapshot has died after its fence: the next one
-// continues, too.
-func TestSnapshotAheadWithTheFenceOfARecovery(t *testing.T) {
+// A recovery has decided to continue after the snapshot, and crashed after it put its fence. The
+// next recovery also continues.
+func TestSnapshotAhead_FenceOfRecovery(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int64{0, 1} {
 		for _, c := range []struct {

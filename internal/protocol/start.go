@@ -7,11 +7,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Start begins an Append without a wait: the caller waits for Done and calls Finish, which it may
-// leave to another goroutine. It returns nil if the write needs a request before its events or a
-// high mark, or is rejected. Then nothing has changed, and Append does the write or has the error.
+// Start starts an Append without waiting. The caller waits for Done and calls Finish, which may
+// happen in another goroutine. Start returns nil if the write needs a request before its events, or
+// a high mark, or is rejected. Then nothing has changed, and Append makes the write or returns the
+// error.
 //
-// The caller holds the turn until Finish releases it, and keeps it if the result is nil.
+// The caller holds the turn. Finish releases it. If Start returns nil, the caller still holds it.
 func (w *Writer) Start(ctx context.Context, m *dynamo.Meter, events []*layout.Event) *AtomicWrite {
 	j, last := w.journal, w.next+int64(len(events))-1
 	timed := w.timed || !j.Metadata
@@ -27,12 +28,12 @@ func (w *Writer) Start(ctx context.Context, m *dynamo.Meter, events []*layout.Ev
 	return a
 }
 
-// Done returns a channel that is closed when the events of a write that Start has begun have their
-// outcomes.
+// Done returns a channel that is closed when the events of a write that Start has started have
+// their outcomes.
 func (a *AtomicWrite) Done() <-chan struct{} { return a.members.Done() }
 
-// Succeeded reports whether all events of a write that Start has begun are stored. Then Finish
-// makes no request, unless a JVM can have taken over since.
+// Succeeded reports whether all events of a write that Start has started are stored. Then Finish
+// sends no request, unless a JVM can have taken over since.
 func (a *AtomicWrite) Succeeded() bool {
 	select {
 	case <-a.members.Done():

@@ -20,23 +20,24 @@ type Store struct {
 	Client *dynamo.Client
 	Table  string
 	Keys   layout.Keys
-	// IDsShards is the number of shards of the sparse ids index, or 0 if there is none.
+	// IDsShards is the number of shards of the sparse ids index, or 0 in a shared journal.
 	IDsShards int64
 	// MaxBatchEvents is the maximum number of events of an atomic write, if it is more than the
 	// default of 10,000.
 	MaxBatchEvents int
-	// Parallelism limits how many partitions of one persistence id are read ahead.
+	// Parallelism limits the partitions of one persistence id that are read ahead, and the writes
+	// that are in flight at the same time.
 	Parallelism int
-	// Fresh returns a check that fails when what is read after the call of Fresh is too old to
-	// write by. nil sets no limit.
+	// Fresh returns a check that fails when reads after the call of Fresh are too old for a write.
+	// If Fresh is nil, there is no limit.
 	Fresh func() func() error
-	// Before is called before every attempt to write, as that of [dynamo.Put].
+	// Before is called before every attempt to write, like the Before of a [dynamo.Put].
 	Before func() error
 	// OnLoss is called before an operation continues past a loss. lost is the error that the
-	// operation would have returned otherwise. nil calls nothing.
+	// operation would have returned otherwise. OnLoss may be nil.
 	OnLoss func(ctx context.Context, pid string, lost error)
-	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
-	// runs it in a goroutine that nobody waits for.
+	// Go runs a function that reads ahead in a goroutine. The end of the journal waits for that
+	// goroutine. If Go is nil, nothing waits for it.
 	Go func(work func())
 }
 
@@ -47,7 +48,7 @@ func (s *Store) While(before func() error) *Store {
 	return &while
 }
 
-// fresh returns the check of writes that rely on what is read from now on.
+// fresh returns a check for writes that rely on reads from now on.
 func (s *Store) fresh() func() error {
 	if s.Fresh == nil {
 		return nil
@@ -78,8 +79,8 @@ func (s *Store) ids(pid string) layout.Attributes {
 	return s.Keys.IDsAttributes(pid, s.IDsShards)
 }
 
-// MetSlot returns what is stored at a number where the condition of a put failed. item is the item
-// that came with the failure; if it is nil, MetSlot reads it.
+// MetSlot returns the slot at a number where the condition of a put failed. item is the item that
+// came with the failure. If it is nil, MetSlot reads the item.
 func (s *Store) MetSlot(
 	ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes,
 ) (layout.Slot, error) {
@@ -127,7 +128,7 @@ func (s *Store) MetSlots(
 	return slots, nil
 }
 
-// decodeMet decodes the item of a number. nil is no item.
+// decodeMet decodes the item of a number. It is nil if nothing is stored there.
 func (s *Store) decodeMet(pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
 	if item == nil { // removed since: the number was taken, by an unknown writer
 		return layout.Slot{SequenceNr: seq}, nil
@@ -153,7 +154,7 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 	}
 }
 
-// page reads one page of a partition query. slot is that of [dynamo.Client.QueryItems].
+// page reads one page of a partition query. slot is passed to [dynamo.Client.QueryItems].
 func (s *Store) page(
 	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, slot dynamo.Slot,
 ) ([]layout.Slot, dynamo.Attributes, error) {
@@ -198,8 +199,8 @@ func (t *slotDecoder) Take(item dynamo.Item) {
 // slotPage is the memory for the slots of a partition.
 type slotPage [layout.PartitionSize]layout.Slot
 
-// slotPages has the memory of pages that a replay has copied. An event's share of it is a third of
-// what the event itself takes.
+// slotPages has the memory of pages that a replay has copied. A slot takes a third of the memory of
+// the event itself.
 var slotPages = sync.Pool{New: func() any { return new(slotPage) }}
 
 // releaseSlots makes the memory of a page available to others. The caller must not use it any more.
@@ -210,7 +211,7 @@ func releaseSlots(slots []layout.Slot) {
 	}
 }
 
-// Partition reads what is stored in a partition.
+// Partition reads the slots of a partition.
 func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p int64) ([]layout.Slot, error) {
 	first := p * layout.PartitionSize
 	return s.Span(ctx, m, pid, max(first, 1), partitionEnd(first))
@@ -232,8 +233,8 @@ func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi in
 	}
 }
 
-// Members reports whether every number from lo to hi holds a member of the batch. Deleted numbers
-// up to a tombstone that names the batch as cut count as members.
+// Members reports whether a member of the batch is stored at every number from lo to hi. Deleted
+// numbers up to a tombstone that names the batch as cut count as members.
 func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layout.Batch, lo, hi int64) (bool, error) {
 	there := true
 	for lo <= hi {
@@ -283,8 +284,8 @@ func (s *Store) eachOf(
 	}
 }
 
-// partitionEnd returns the last number of the partition that holds seq. The very last partition
-// ends with the largest number.
+// partitionEnd returns the last number of the partition of seq. The very last partition ends with
+// the largest number.
 func partitionEnd(seq int64) int64 {
 	first := seq - seq%layout.PartitionSize
 	if first > math.MaxInt64-(layout.PartitionSize-1) {

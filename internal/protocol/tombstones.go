@@ -21,12 +21,12 @@ type remover struct {
 	next int64
 	// low is the low mark that was last read or put.
 	low layout.LowMark
-	// lowSeen is when the request began that last read or put the low mark.
+	// lowSeen is the start of the last request that read or put the low mark.
 	lowSeen clock.Moment
 }
 
-// putTombstones puts tombstones at the numbers lo up to hi - 1. It relies on the low mark, which is
-// known to be stored since lowSeen: after half the fence window the persistence id may be in use
+// putTombstones puts tombstones at the numbers lo up to hi - 1. It relies on the low mark, which
+// was known to be stored at lowSeen: after half the fence window the persistence id may be in use
 // again.
 func (r *remover) putTombstones(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
 	known, single := r.journal.fresh(r.lowSeen), r.firstSingle(lo, hi)
@@ -42,9 +42,9 @@ func (r *remover) putTombstones(ctx context.Context, m *dynamo.Meter, lo, hi int
 }
 
 // firstSingle returns the first of the numbers lo up to hi - 1 that is removed one by one, in
-// ascending order, or hi. In a shared journal these are the numbers in the block of the highest,
-// which a JVM reads. So an interrupted deletion leaves the end of what was there, as a JVM's own
-// does.
+// ascending order, or hi. In a shared journal these are the numbers in the block of the highest
+// number, which a JVM reads. So an interrupted deletion leaves the last items of the block, as a
+// JVM's own deletion does.
 func (r *remover) firstSingle(lo, hi int64) int64 {
 	if !r.journal.Store.Shared() {
 		return hi
@@ -66,8 +66,8 @@ func (r *remover) putTombstonesBelow(ctx context.Context, m *dynamo.Meter, lo, h
 	return group.Wait()
 }
 
-// putTombstone puts a tombstone at a number if something is stored there. A late one must not bring
-// back what a JVM has removed meanwhile: it would be the last item of its block.
+// putTombstone puts a tombstone at a number if something is stored there. A late tombstone must not
+// fill a number that a JVM has removed meanwhile: it would be the last item of its block.
 func (r *remover) putTombstone(ctx context.Context, m *dynamo.Meter, seq int64, known func() error) error {
 	return putWithExpiry(r.journal, func(expires int64, fresh func() error) error {
 		put := dynamo.Put{Table: r.journal.Store.Table, Item: r.tombstone(seq, expires), Before: both(known, fresh)}
@@ -97,12 +97,13 @@ func (r *remover) putTombstoneBatch(ctx context.Context, m *dynamo.Meter, first,
 }
 
 // tombstone returns the item that a deleted number becomes. In a shared journal the highest number
-// becomes a seal: a JVM finds its highest number by the items of the block, and would use this one
-// again when a tombstone has expired.
+// becomes a seal: a JVM finds its highest number by the items of the block. After a tombstone had
+// expired, it would use this number again.
 //
-// If the deletion cuts an atomic write, the last tombstone names it there. With one shard each
-// tombstone of its members does: if the deletion is interrupted, and a JVM's low mark then replaces
-// this one, the next recovery finds by the last tombstone that the remaining members count.
+// If the deletion cuts an atomic write, the last tombstone names that write. With one shard the
+// tombstone of each of its members names it: if the deletion is interrupted, and a JVM's low mark
+// then replaces this one, the next recovery finds by the last tombstone that the remaining members
+// count.
 func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 	if r.journal.Store.Shared() && seq == r.next-1 {
 		return r.journal.Store.Keys.EncodeSeal(r.pid, seq)
@@ -117,7 +118,7 @@ func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 	return layout.WithCut(item, r.low.Cut)
 }
 
-// putProgress records on the low mark how far the removal has come, unless the low mark was raised
+// putProgress records the progress of the removal on the low mark, unless the low mark was raised
 // meanwhile.
 func (r *remover) putProgress(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	store := r.journal.Store

@@ -7,15 +7,16 @@ import (
 )
 
 // unfinishedBatch is a batch that a reader leaves out because members were missing when it read
-// them. As long as it has only seen other members after them, they may still come.
+// their numbers. The missing members may still come, as long as the reader has only seen other
+// members of the batch after them.
 type unfinishedBatch struct {
 	batch layout.Batch
 	// at is the stamp of the read in which members were missing.
 	at int64
 }
 
-// checkUnfinished reads an unfinished batch again before the reader accepts what is stored after
-// it. An item that was read before the members were missing shows that they never come: its writer
+// checkUnfinished reads an unfinished batch again before the reader accepts an item after it. An
+// item that was read before the members were found missing shows that they never come: its writer
 // has closed everything below. An item that was read later does not: the members can have come in
 // between. If the batch is whole now, the replay starts again at its first member.
 func (r *replay) checkUnfinished(ctx context.Context, slot readSlot) error {
@@ -36,16 +37,16 @@ func (r *replay) checkUnfinished(ctx context.Context, slot readSlot) error {
 	return errStale
 }
 
-// leaveOut notes that a reader leaves out a batch that lacks members.
+// leaveOut records that a reader leaves out a batch that lacks members.
 func (r *replay) leaveOut(b layout.Batch, at int64) {
 	if !r.req.Recover {
 		r.unfinished = unfinishedBatch{b, at}
 	}
 }
 
-// beforeUnfinished returns where a replay starts again that would start at from: at the first
-// member of an unfinished batch that may have become whole since. Nothing after that member was
-// handed out.
+// beforeUnfinished returns the number at which a replay starts again: from, or the first member of
+// an unfinished batch that may have become whole since, if that is lower. Nothing after that member
+// was handed out.
 func (r *replay) beforeUnfinished(from int64) int64 {
 	b := r.unfinished.batch
 	if !b.IsBatch() || b.Start <= r.progress.decided {

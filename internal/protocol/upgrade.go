@@ -10,8 +10,8 @@ import (
 )
 
 // UpgradeEvents converts the enveloped events of a persistence id to the current form, each only if
-// it is unchanged since it was read. done is called for each of them: left is nil if the event was
-// converted, otherwise the reason why it was not.
+// it is unchanged since it was read. done is called for each of these events. left is nil if the
+// event was converted, and otherwise the reason why it was not.
 func (s *Store) UpgradeEvents(
 	ctx context.Context, pid string, done func(seq int64, left error) error, pace Pace,
 ) (dynamo.Cost, error) {
@@ -35,7 +35,7 @@ func (s *Store) UpgradeEvents(
 	return u.meter.Cost(), u.meter.Mark(err)
 }
 
-// unwrap converts the events of one partition. It reports whether the partition holds anything.
+// unwrap converts the events of one partition. It reports whether the partition has any item.
 func (s *Store) unwrap(
 	ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error,
 ) (bool, error) {
@@ -64,7 +64,7 @@ func (s *Store) unwrap(
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("unwrap %d: %w", seq, err)
+			return fmt.Errorf("convert event %d: %w", seq, err)
 		}
 		return done(seq, nil)
 	})

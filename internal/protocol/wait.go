@@ -7,26 +7,28 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Wait ends a replay before a number at which nothing is stored, although later numbers hold
-// something. It keeps since when that is so, from one replay of a live query to the next. A JVM has
-// several writes of a persistence id in flight, so a later number can be stored before an earlier
-// one. A writer of this package seals missing numbers before it continues.
+// Wait ends a replay before a number at which nothing is stored, if something is stored at later
+// numbers. It records when each number was first found missing, from one replay of a live query to
+// the next. A JVM has several writes of a persistence id in flight, so a later number can be stored
+// before an earlier one. A writer of this package seals missing numbers before it continues.
 //
-// A nil Wait waits for nothing.
+// A nil Wait does not wait.
 type Wait struct {
-	// Most is how long a number is waited for, from when it was first found missing.
+	// Most is the maximum wait for a number, from when it was first found missing.
 	Most time.Duration
-	// Window is how many of the last numbers may be in flight. Numbers farther below the highest
-	// are not waited for.
+	// Window is the count of the last numbers that may be in flight. Numbers farther below the
+	// highest are not waited for.
 	Window int64
 	// Ended is called when the wait for some numbers has ended.
 	Ended func(ctx context.Context, ended Waited)
 
-	// seen is when each number was first found missing, of those that were not handed out.
+	// seen has the time at which each number was first found missing. Numbers before the next
+	// replay are removed.
 	seen map[int64]time.Time
-	// passed holds the numbers that are no longer waited for.
+	// passed has the numbers that are no longer waited for.
 	passed map[int64]bool
-	// awaited are the numbers before which the last replay ended. First is 0 if there are none.
+	// awaited are the numbers before which the last replay ended. First is 0 if it did not end
+	// before missing numbers.
 	awaited Span
 }
 
@@ -40,8 +42,8 @@ type Waited struct {
 	Passed bool
 }
 
-// Left returns how long the numbers before which the last replay ended are still waited for. It
-// reports false if the last replay did not end before any.
+// Left returns the rest of the wait for the numbers before which the last replay ended. It reports
+// false if that replay did not end before missing numbers.
 func (w *Wait) Left() (time.Duration, bool) {
 	if w == nil || w.awaited.First == 0 {
 		return 0, false
@@ -72,7 +74,7 @@ func (w *Wait) Read(ctx context.Context, read *Result, next int64) bool {
 	return now.First > 0 && now.First != before.First
 }
 
-// see notes that the numbers of a span are missing. Numbers before the window are not waited for.
+// see records that the numbers of a span are missing. Numbers before the window are not waited for.
 func (w *Wait) see(span Span) {
 	if w.seen == nil {
 		w.seen, w.passed = map[int64]time.Time{}, map[int64]bool{}
@@ -88,8 +90,7 @@ func (w *Wait) see(span Span) {
 // gaveUp reports whether a missing number is no longer waited for.
 func (w *Wait) gaveUp(seq int64) bool { return w != nil && w.passed[seq] }
 
-// over reports whether a number was waited for long enough. span are the missing numbers from it
-// on.
+// over reports whether the first number of a span of missing numbers was waited for long enough.
 func (w *Wait) over(ctx context.Context, span Span) bool {
 	began, known := w.seen[span.First]
 	if !known || w.passed[span.First] {
@@ -122,7 +123,7 @@ func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 		return false, nil
 	}
 	holes := r.holes(seq)
-	// Note all that are known: otherwise they are waited for one after the other.
+	// Record all known holes: otherwise they are waited for one after the other.
 	for _, span := range holes {
 		w.see(span)
 	}

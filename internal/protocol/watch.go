@@ -9,11 +9,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Span is a range of numbers. One that is read is within one partition.
+// Span is a range of numbers. A span that is read is within one partition.
 type Span struct{ First, Last int64 }
 
-// Watch finds out, by one small request at a time, whether something was stored for a persistence
-// id since it was read to its end. Only a new replay decides what it is. Something can be stored:
+// Watch finds out, with one small request at a time, whether something was stored for a persistence
+// id since it was read to its end. Only a new replay decides what was stored. New items can be
+// stored:
 //
 //   - after everything, where the next write goes;
 //   - at a missing number after the last event that was handed out: a member of an atomic write
@@ -27,12 +28,12 @@ type Span struct{ First, Last int64 }
 type Watch struct {
 	store *Store
 	pid   string
-	to    int64 // the last number wanted, or the last of the atomic write that holds it
+	to    int64 // the last number wanted, or the last number of its atomic write
 	marks layout.Marks
-	// behind is where the next write goes, missing the spans that hold nothing.
+	// behind is the span of the next write. missing are the spans at which nothing is stored.
 	behind  Span
 	missing []Span
-	// marksPerPoll is how many marks a poll reads.
+	// marksPerPoll is the number of marks that a poll reads.
 	marksPerPoll int
 	keys         []layout.Key // the keys of all marks, in the order in which they are read
 
@@ -61,7 +62,7 @@ func (s *Store) Watch(req *Request, read *Result, marksPerPoll int) *Watch {
 	return w
 }
 
-// addMissing adds the spans that come before the end, and those after it where only marks lead.
+// addMissing adds the spans before the end, and the spans after it to which only marks lead.
 func (w *Watch) addMissing(req *Request, read *Result) {
 	add := func(span Span, to int64) {
 		if span.Last = min(span.Last, to); span.First <= span.Last {
@@ -75,7 +76,7 @@ func (w *Watch) addMissing(req *Request, read *Result) {
 	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark {
 		add(Span{mark, partitionEnd(mark)}, req.To)
 	}
-	// A replay reads there, too.
+	// A replay also reads there.
 	for i := int64(0); read.top > 0 && i < w.store.partitionsBehind(read.top, w.store.Leads(read.Marks)); i++ {
 		p := read.top/layout.PartitionSize + 1 + i
 		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
@@ -152,7 +153,7 @@ func (w *Watch) isOtherShardsMark(low layout.LowMark) bool {
 	return low.JVM && !w.marks.Low.JVM && w.store.Keys.Shards > 1
 }
 
-// anything reports whether a span holds anything.
+// anything reports whether anything is stored in a span.
 func (s *Store) anything(ctx context.Context, m *dynamo.Meter, pid string, span Span) (bool, error) {
 	in := s.partitionQuery(pid, span.First, span.Last)
 	in.Limit = aws.Int32(1)

@@ -10,10 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Writer is the state of one writer of a persistence id. It is returned by a recovery, and ends
-// with the first error that leaves in doubt what is stored. A call enters the writer first, and
-// leaves it when it is done. An operation of the journal, for which Close waits anyway, enters the
-// Turn alone.
+// Writer is the state of one writer of a persistence id. A recovery returns it. It ends with the
+// first error after which it is unknown what is stored. A call enters the writer first, and leaves
+// it when it is done. An operation of the journal, for which Close waits anyway, enters only the
+// Turn.
 type Writer struct {
 	lifetime.Turn
 
@@ -31,17 +31,17 @@ type Writer struct {
 	visible int64
 	// farMark is a high mark that is known to be damaged, or 0.
 	farMark int64
-	// active is when the last read of the journal, or the last write to it, began.
+	// active is the start of the last read of the journal, or of the last write to it.
 	active clock.Moment
-	// alone is when the last request began that showed that no JVM has taken over.
+	// alone is the start of the last request that showed that no JVM has taken over.
 	alone clock.Moment
-	// time is the time of the last event, in microseconds since 1970, or 0 if that has none. It is
-	// known if timed.
+	// time is the time of the last event, in microseconds since 1970, or 0 if the event does not
+	// have a time. timed reports whether time is known.
 	time  int64
 	timed bool
 }
 
-// Enter begins a call on the writer, for which Close of the journal waits, and takes the turn.
+// Enter starts a call on the writer, for which Close of the journal waits, and takes the turn.
 // Leave ends both.
 func (w *Writer) Enter(ctx context.Context) error {
 	if err := w.journal.Life.Begin(); err != nil {
@@ -54,7 +54,7 @@ func (w *Writer) Enter(ctx context.Context) error {
 	return nil
 }
 
-// TryEnter is Enter for a caller that does not wait. It reports whether the call has begun.
+// TryEnter does the same as Enter, but does not wait. It reports whether the call has started.
 func (w *Writer) TryEnter() bool {
 	if w.journal.Life.Begin() != nil {
 		return false
@@ -90,8 +90,8 @@ func (w *Writer) LowMark() layout.LowMark { return w.low }
 // Next returns the sequence number of the next event. The caller holds the turn.
 func (w *Writer) Next() int64 { return w.next }
 
-// Last returns the number of the last visible event, also if it is deleted, or 0 if there was none
-// since the persistence id was purged last. The caller holds the turn.
+// Last returns the number of the last visible event, even if that event is deleted, or 0 if there
+// was no visible event since the last purge. The caller holds the turn.
 func (w *Writer) Last() int64 {
 	if last := max(w.visible, w.low.Seq-1); last > w.low.Purged {
 		return last
@@ -111,7 +111,7 @@ func (w *Writer) CheckLast(expected int64) error {
 // Lowest returns the first sequence number that is not deleted. The caller holds the turn.
 func (w *Writer) Lowest() int64 { return w.low.Seq }
 
-// remaining returns how many sequence numbers are left.
+// remaining returns the count of sequence numbers that are left.
 func (w *Writer) remaining() int64 { return math.MaxInt64 - w.next }
 
 // conflict returns the error of a put whose condition failed because of a slot.
@@ -136,9 +136,9 @@ func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) 
 }
 
 // putLowMark puts a low mark in place of the one that was read, if the writer's knowledge is recent
-// enough. It returns ErrMarkMoved if another one is stored: what a deletion cuts holds only for the
-// low mark that was read before. In a shared journal a JVM puts low marks without a condition, so
-// there the mark must only rise.
+// enough. It returns ErrMarkMoved if another one is stored: the batch that a deletion cuts is valid
+// only for the low mark that was read before. In a shared journal a JVM puts low marks without a
+// condition, so there the mark must only rise.
 func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, read, low layout.LowMark) error {
 	store, condition := w.journal.Store, LowMarkReplaces(read)
 	if store.Shared() {

@@ -73,8 +73,8 @@ func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client
 }
 
 // enableTTL enables the expiry of tombstones, or of purged states, unless items of the table
-// already expire. It reports whether it has. A table that is strongly consistent in several Regions
-// has no time to live: there repair removes what has expired.
+// already expire. It reports whether it has enabled the expiry. A table that is strongly consistent
+// in several Regions has no time to live: there repair removes expired items.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html
 func enableTTL(ctx context.Context, client *dynamo.Client, table *types.TableDescription) (bool, error) {
 	if replicationOf(table).Strong() {

@@ -20,7 +20,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// denied makes a response one to a request that a policy denies.
+// denied turns a response into the response to a request that a policy denies.
 func denied(response *http.Response) *http.Response {
 	_ = response.Body.Close()
 	body := []byte(`{"__type":"com.amazon.coral.service#AccessDeniedException","message":"denied by the test"}`)
@@ -31,8 +31,8 @@ func denied(response *http.Response) *http.Response {
 	return response
 }
 
-// A creation that is cut short at any request leaves no header, or a journal that has all its
-// tables; the next creation finishes it.
+// A creation that fails at any request leaves no header, or a journal with all its tables. The next
+// creation completes the journal.
 func TestHeaderIsWrittenLast(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]provision.Options{"native": native, "shared": shared} {
@@ -40,7 +40,7 @@ func TestHeaderIsWrittenLast(t *testing.T) {
 			t.Parallel()
 			for cut := 1; ; cut++ {
 				s := newTables(t)
-				// A table without a header lacks one only where its shards are known.
+				// A table without a header gets one only if its number of shards is known.
 				s.journal.SequenceShards = 1
 				requests, last := 0, ""
 				s.before = func(operation string) bool {
@@ -101,8 +101,9 @@ func TestHeaderHasTheSettingsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// Tables that exist are kept, with what is in them; several journals share them by their names.
-func TestCreationKeepsWhatExists(t *testing.T) {
+// Creation does not change existing tables and their items. Several journals can share tables,
+// under different names.
+func TestCreate_KeepsExistingTables(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.create(native)
@@ -126,7 +127,7 @@ func TestCreationKeepsWhatExists(t *testing.T) {
 }
 
 // Only the JVM's configuration knows the number of shards of a journal without a header.
-func TestTableOfAJVMGetsAHeaderOnlyWhereItsShardsAreKnown(t *testing.T) {
+func TestCreate_JVMTableGetsHeaderIfShardsKnown(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.table(&dynamodb.CreateTableInput{})

@@ -50,8 +50,8 @@ type Index struct {
 	ReadUnits, WriteUnits int64
 }
 
-// Describe describes a table, and reads the header of the journal table. A table with another key
-// than a journal's has no header.
+// Describe describes a table, and reads the header if it is the journal table. A table with another
+// key than a journal's has no header.
 func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name string) (Table, error) {
 	d, err := client.DescribeTable(ctx, name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name stri
 	if err != nil && !errors.Is(err, dynamo.ErrDenied) && !errors.Is(err, dynamo.ErrInvalidRequest) {
 		return t, err
 	}
-	t.PointInTimeRecovery = string(recovery) // empty if the service does not tell
+	t.PointInTimeRecovery = string(recovery) // empty if the service does not report it
 	ttl, err := client.DescribeTTL(ctx, name)
 	if err != nil {
 		return t, err
@@ -76,7 +76,7 @@ func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name stri
 		return t, nil
 	}
 	if err := checkSchema(d, layout.AttrNum); errors.Is(err, ErrTableSchema) {
-		return t, nil // no header can be there
+		return t, nil // it can't have a header
 	}
 	keys := layout.Keys{Journal: j.Name}
 	item, err := client.Get(ctx, &dynamo.Meter{}, name, keys.Header().Attributes())

@@ -15,14 +15,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// nativeIDsShards is the number of shards of the sparse ids index. Each takes 1,000 new persistence
-// ids a second, and a listing queries each.
+// nativeIDsShards is the number of shards of the sparse ids index. Each shard accepts 1,000 new
+// persistence ids a second, and a listing queries each shard.
 const nativeIDsShards = 8
 
-// missingHeader returns the header that a journal table with the description d lacks, or nil. A
-// stored header is checked. A table without a header may already hold a JVM's journal, whose number
-// of shards only its configuration contains: there a header is missing only if SequenceShards is
-// set.
+// missingHeader returns the header that a journal table with the description d lacks, or nil. It
+// checks a stored header. A table without a header may already have the journal of a JVM, and only
+// the JVM's configuration has its number of shards: such a table lacks a header only if
+// SequenceShards is set.
 func (j *Journal) missingHeader(
 	ctx context.Context, client *dynamo.Client, d *types.TableDescription, opts Options, made bool,
 ) (*layout.Header, error) {
@@ -51,7 +51,7 @@ func (j *Journal) missingHeader(
 	return &want, nil
 }
 
-// getHeader returns the item of the journal's header, nil if there is none.
+// getHeader returns the item of the journal's header, or nil.
 func (j *Journal) getHeader(ctx context.Context, client *dynamo.Client) (layout.Attributes, error) {
 	return client.Get(ctx, &dynamo.Meter{}, j.Table, layout.Keys{Journal: j.Name}.Header().Attributes())
 }
@@ -69,10 +69,9 @@ func (j *Journal) putHeader(ctx context.Context, client *dynamo.Client, header l
 }
 
 // readHeader reads the journal's header. A journal without a header is a JVM's, and the
-// configuration takes the place of its header. A table with the index of native journals has a
-// header, unless the configuration contains the number of shards: if such a journal were taken for
-// a JVM's, its marks would be put where nobody reads them. t is nil if the table can't be
-// described.
+// configuration replaces the header. A table with the index of native journals must have a header,
+// unless SequenceShards is set: a native journal that is mistaken for a JVM's would get marks that
+// no process reads. t is nil if the table can't be described.
 func (j *Journal) readHeader(
 	ctx context.Context, client *dynamo.Client, t *types.TableDescription,
 ) (layout.Header, error) {
@@ -86,8 +85,8 @@ func (j *Journal) readHeader(
 	return j.headerOf(item)
 }
 
-// headerOf decodes a header, and checks it against the configuration. item is nil if there is none.
-// The header is also returned with errOutdated.
+// headerOf decodes a header, and checks it against the configuration. item is nil if the journal
+// has no header. headerOf returns the header even with errOutdated.
 func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 	keys := layout.Keys{Journal: j.Name}
 	if item == nil {
@@ -121,17 +120,17 @@ func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 var errOutdated = errors.New("stop all processes of the earlier version, run `dynajournal tables update`, and wait 15 minutes")
 
 // checkVersion refuses a native journal of an earlier format. An earlier version of this program
-// would remove from its low marks what this version relies on.
+// would remove attributes of low marks that this version needs.
 func checkVersion(h layout.Header) error {
 	switch now := layout.VersionOf(h.Kind); {
 	case h.Version == now:
 		return nil
 	case h.Shards > 1:
-		return fmt.Errorf("%w: it is of a native journal of format version %d with %d sequence shards, and version %d has 1: "+
+		return fmt.Errorf("%w: the native journal has format version %d with %d sequence shards, and version %d has 1: "+
 			"export the journal with the earlier version of this program, and import it into a new one",
 			ErrHeaderMismatch, h.Version, h.Shards, now)
 	default:
-		return fmt.Errorf("%w: it is of a native journal of format version %d, and this program writes version %d: %w",
+		return fmt.Errorf("%w: the native journal has format version %d, and this program writes version %d: %w",
 			ErrHeaderMismatch, h.Version, now, errOutdated)
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// FindIndex reports whether the journal table has the index of persistence ids. An index that can't
-// be used is ErrIndex, and so is a missing one with another name than the default.
+// FindIndex reports whether the journal table has the index of persistence ids. The error is
+// ErrIndex for an index that can't be used, and for a missing index with another name than the
+// default.
 func (j *Journal) FindIndex(ctx context.Context, client *dynamo.Client, native bool) (bool, error) {
 	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
@@ -34,8 +35,9 @@ func (j *Journal) findIndex(table *types.TableDescription, native bool) (bool, e
 	return found, err
 }
 
-// usableIndex reports whether a table has an index with a name. If it has another key or is still
-// being filled, the error is ErrIndex. ranges are the allowed range keys; "" is none.
+// usableIndex reports whether a table has an index with a name. If the index has another key or is
+// still being filled, the error is ErrIndex. ranges has the allowed range keys; "" is an index
+// without a range key.
 func usableIndex(table *types.TableDescription, name, hash string, ranges []string) (bool, error) {
 	for i := range table.GlobalSecondaryIndexes {
 		index := &table.GlobalSecondaryIndexes[i]

@@ -56,8 +56,8 @@ func TestJournalWithoutAHeaderIsOfAJVM(t *testing.T) {
 	}
 }
 
-// Taken for a JVM's, a native journal that has lost its header would get marks where nobody reads
-// for them.
+// A native journal without its header is not taken for a JVM's journal, whose marks no process
+// would read, unless a number of shards is configured.
 func TestTableOfNativeJournalsNeedsAHeader(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
@@ -75,7 +75,7 @@ func TestTableOfNativeJournalsNeedsAHeader(t *testing.T) {
 	}
 }
 
-func TestHeaderThatContradictsIsRefused(t *testing.T) {
+func TestHeader_ContradictionRefused(t *testing.T) {
 	t.Parallel()
 	number := func(name, value string) func(map[string]types.AttributeValue) {
 		return func(item map[string]types.AttributeValue) { item[name] = &types.AttributeValueMemberN{Value: value} }
@@ -112,7 +112,7 @@ func TestHeaderThatContradictsIsRefused(t *testing.T) {
 	}
 }
 
-// A policy made for the JVM may lack DescribeTable: then the strictest limit holds.
+// A policy for the JVM may lack DescribeTable: then the strictest limit applies.
 func TestDeniedDescriptionTakesTheStrictestLimit(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)

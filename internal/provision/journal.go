@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Journal names the tables of a journal, and the configured values of its header.
+// Journal has the names of the tables of a journal, and the configured values of its header.
 type Journal struct {
 	Name                 string
 	Table, SnapshotTable string
@@ -24,7 +24,7 @@ type Journal struct {
 	FenceWindow    time.Duration
 }
 
-// The errors that callers distinguish. The root package documents what to do about each.
+// Errors that callers distinguish. The root package documents what to do about each.
 var (
 	ErrTableSchema    = errors.New("the table is not a journal of this layout")
 	ErrHeaderMismatch = errors.New("the journal's header does not fit")
@@ -37,7 +37,7 @@ type Found struct {
 	Header layout.Header
 	// KeyLimit is the smallest limit in bytes that applies to the attribute par.
 	KeyLimit int
-	// Indexed reports whether the index of persistence ids exists and is filled.
+	// Indexed reports whether the index of persistence ids can be used.
 	Indexed bool
 	// Replication is empty if the table can't be described.
 	Replication Replication

@@ -12,14 +12,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// projectionsSuffix follows the name of the journal table in that of its projections table.
+// projectionsSuffix follows the name of the journal table in the name of its projections table.
 const projectionsSuffix = "-projections"
 
 // DebtsIndex is the name of the index of the projections table that lists debts: the persistence
-// ids that a projection owes a run. AttrDebt and AttrDue are its key: the projection, and when the
-// run is due, in milliseconds since 1970. It also has AttrSince, when the debt was stored.
+// ids to which a projection owes a run. AttrDebt and AttrDue are its key. AttrDebt names the
+// projection. AttrDue is when the run is due, in milliseconds since 1970. The index also has
+// AttrSince, when the debt was stored.
 //
-// Only rows with a debt have AttrDebt, so the index has no others.
+// Only rows with a debt have AttrDebt, so the index has no other rows.
 const (
 	DebtsIndex = "debts"
 	AttrDebt   = "debt"
@@ -30,8 +31,9 @@ const (
 // ProjectionsTable returns the name of the projections table of a journal table.
 func ProjectionsTable(journalTable string) string { return journalTable + projectionsSuffix }
 
-// createProjectionsTable creates the projections table, or checks the existing one. It has a row
-// for each projection and persistence id, and no range key. It reports whether it has made it.
+// createProjectionsTable creates the projections table, or checks the existing one, and reports
+// whether it has created the table. The table has a row for each projection and persistence id, and
+// no range key.
 func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Client, opts Options) (bool, error) {
 	made, table, err := client.CreateTable(ctx, j.projectionsTable(opts))
 	if err != nil {
@@ -64,8 +66,8 @@ func (j *Journal) projectionsTable(opts Options) *dynamodb.CreateTableInput {
 	return in
 }
 
-// CheckProjectionsTable checks that the projections table of a journal table exists and has the key
-// of one. The error is ErrTableNotFound or ErrTableSchema.
+// CheckProjectionsTable checks that the projections table of a journal table exists and has the
+// right key. The error is ErrTableNotFound or ErrTableSchema.
 func CheckProjectionsTable(ctx context.Context, client *dynamo.Client, journalTable string) error {
 	table, err := client.DescribeTable(ctx, ProjectionsTable(journalTable))
 	if err != nil {
@@ -86,11 +88,11 @@ func checkProjectionsSchema(table *types.TableDescription) error {
 // Stream is the stream of a journal table.
 type Stream struct {
 	ARN string
-	// Replicas is how many replicas the table has in other Regions.
+	// Replicas is the number of the table's replicas in other Regions.
 	Replicas int
 }
 
-// FindStream returns the stream of a journal table. Its ARN is empty if none is enabled.
+// FindStream returns the stream of a journal table. Its ARN is empty if no stream is enabled.
 func FindStream(ctx context.Context, client *dynamo.Client, journalTable string) (Stream, error) {
 	table, err := client.DescribeTable(ctx, journalTable)
 	if err != nil {
@@ -109,7 +111,8 @@ func streamOf(d *types.TableDescription) Stream {
 }
 
 // enableStream enables a stream of new images on the journal table with the description d, unless
-// it has a stream. It reports whether it has, and returns the table's description.
+// the table has a stream. It reports whether it has enabled a stream, and returns the table's
+// description.
 func (j *Journal) enableStream(
 	ctx context.Context, client *dynamo.Client, d *types.TableDescription,
 ) (bool, *types.TableDescription, error) {

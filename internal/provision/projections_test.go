@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-func TestProjectionsTableIsMadeIfItIsAskedFor(t *testing.T) {
+func TestProjectionsTable_CreatedIfSelected(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.create(native)
@@ -32,7 +32,7 @@ func TestProjectionsTableIsMadeIfItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestTableOfSomethingElseIsNoProjectionsTable(t *testing.T) {
+func TestProjectionsTable_OtherSchemaRefused(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ hash, rangeKey, kind string }{
 		"another name":     {"id", "", "S"},
@@ -60,7 +60,7 @@ func TestTableOfSomethingElseIsNoProjectionsTable(t *testing.T) {
 	}
 }
 
-func TestStreamIsEnabledOnceIfItIsAskedFor(t *testing.T) {
+func TestStream_EnabledOnceIfSelected(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.create(native)

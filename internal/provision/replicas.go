@@ -7,11 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Replication is how a table is replicated to other Regions.
+// Replication describes the replication of a table to other Regions.
 type Replication struct {
-	// Regions are the other Regions, sorted. They are empty if the table has no replicas.
+	// Regions has the other Regions, sorted. It is empty if the table has no replicas.
 	Regions []string
-	// Consistency is DynamoDB's, EVENTUAL or STRONG. It is empty if the table has no replicas.
+	// Consistency is DynamoDB's name of the consistency, EVENTUAL or STRONG. It is empty if the
+	// table has no replicas.
 	Consistency string
 }
 

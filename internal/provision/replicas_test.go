@@ -51,7 +51,8 @@ func TestReplicasAreInspectedAndDescribed(t *testing.T) {
 	}
 }
 
-// DynamoDB refuses UpdateTimeToLive on such a table, and before the header is put.
+// DynamoDB refuses UpdateTimeToLive on a strongly consistent table, so a creation that sends it
+// would fail before it puts the header.
 func TestStronglyConsistentTablesGetAHeaderAndNoExpiry(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)

@@ -51,8 +51,8 @@ func describeSchema(t *types.TableDescription) string {
 	return strings.Join(parts, " and ")
 }
 
-// keyLimit returns the smallest limit of the attribute par in bytes: that of a partition key, or of
-// a sort key if an index uses it as such.
+// keyLimit returns the smallest limit of the attribute par in bytes: the limit of a partition key,
+// or of a sort key if par is the sort key of an index.
 func keyLimit(t *types.TableDescription) int {
 	for i := range t.GlobalSecondaryIndexes {
 		for _, k := range t.GlobalSecondaryIndexes[i].KeySchema {
@@ -67,8 +67,8 @@ func keyLimit(t *types.TableDescription) int {
 // indexNone is the status of an index that a table does not have.
 const indexNone = "NONE"
 
-// indexStatus returns DynamoDB's status of a table's index, whatever its key is: empty for a local
-// index, and indexNone if there is no index with the name.
+// indexStatus returns DynamoDB's status of the index with a name. It is empty for a local index,
+// and indexNone if the table has no such index. The key of the index does not matter.
 func indexStatus(d *types.TableDescription, name string) string {
 	for _, i := range newTable(aws.ToString(d.TableName), d).Indexes {
 		if i.Name == name {
@@ -78,7 +78,7 @@ func indexStatus(d *types.TableDescription, name string) string {
 	return indexNone
 }
 
-// hasIndex reports whether a table has an index with a name, whatever its key is.
+// hasIndex reports whether a table has an index with a name. The key of the index does not matter.
 func hasIndex(d *types.TableDescription, name string) bool { return indexStatus(d, name) != indexNone }
 
 // journalTable returns the request that creates the journal table.

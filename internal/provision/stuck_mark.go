@@ -16,20 +16,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// NeverDue is AttrDue of a persistence id that is stuck: the largest integer that a float64 tells
-// from its neighbours.
+// NeverDue is AttrDue of a stuck persistence id: the largest integer that a float64 distinguishes
+// from its neighbors.
 const NeverDue = 1<<53 - 1
 
 // AttrStuckMark is in the row of a persistence id that has become stuck with version 0.1.0: the
 // number of its triggers since then, plus 1.
 const AttrStuckMark = "stuck"
 
-// attrClaim names the run that calls the handler. A process of version 0.1.0 that was killed while
-// it handled a stuck persistence id again has left it.
+// attrClaim is the claim of a run. A process of version 0.1.0 leaves it in the row if it is killed
+// while it retries a stuck persistence id.
 const attrClaim = "claim"
 
-// ConvertMark returns the update of a row that puts a debt that is never due into the place of
-// AttrStuckMark. now is the service's time.
+// ConvertMark returns the update of a row that replaces AttrStuckMark with a debt that is never
+// due. now is the service's time.
 func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time) dynamo.Update {
 	number := func(n int64) types.AttributeValue {
 		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
@@ -44,9 +44,8 @@ func ConvertMark(table string, key dynamo.Attributes, debt string, now time.Time
 	}
 }
 
-// stuckMarks converts the marks of all rows of the journal, if there is a projections table. It
-// scans that, for which nothing else of an update needs the permission: without a table it asks for
-// none.
+// stuckMarks converts the marks of all rows of the journal, if the projections table exists.
+// Nothing else in an update needs the permission to scan, so without the table it sends no scan.
 func (u *updating) stuckMarks(ctx context.Context) error {
 	if !u.projects {
 		return nil
@@ -60,7 +59,7 @@ func (u *updating) stuckMarks(ctx context.Context) error {
 	for more := true; more; more = in.ExclusiveStartKey != nil {
 		page, err := u.client.Scan(ctx, &dynamo.Meter{}, in)
 		if err != nil {
-			return fmt.Errorf("look for persistence ids that are stuck with version 0.1.0: %w", err)
+			return fmt.Errorf("find persistence ids that became stuck with version 0.1.0: %w", err)
 		}
 		for _, key := range page.Items {
 			done, err := u.convertMark(ctx, name, key)
@@ -79,8 +78,8 @@ func (u *updating) stuckMarks(ctx context.Context) error {
 	return nil
 }
 
-// convertMark converts the mark of a row. It reports whether it has: the row may be of another
-// journal, or a process of the group may have converted the mark.
+// convertMark converts the mark of a row, and reports whether it has. The row may belong to another
+// journal, or a process of the group may have already converted the mark.
 func (u *updating) convertMark(ctx context.Context, table string, key dynamo.Attributes) (bool, error) {
 	par, _ := key[layout.AttrPar].(*types.AttributeValueMemberS) // the key of the table
 	journal, rest, _ := strings.Cut(par.Value, "\x00")

@@ -9,12 +9,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// TableID returns the id of a table. A restore from a backup makes a new table, which has another
+// TableID returns the id of a table. A restore from a backup creates a new table, which has another
 // id:
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableFromBackup.html
 //
-// It is empty for a table that has replicas in other Regions, as each of these is a table with an
-// id of its own, and for a service that gives tables no id.
+// The id is empty for a table with replicas in other Regions, because each replica is a table with
+// its own id. It is also empty if the service does not give tables an id.
 func TableID(ctx context.Context, client *dynamo.Client, table string) (string, error) {
 	d, err := client.DescribeExistingTable(ctx, table)
 	if err != nil {

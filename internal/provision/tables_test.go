@@ -27,13 +27,13 @@ var (
 	shared = provision.Options{SharedWithJVM: true}
 )
 
-// tables is an engine with a client whose requests a test can see and answer.
+// tables is an engine with a client whose requests a test can observe and deny.
 type tables struct {
 	*testing.T
 
 	journal *provision.Journal
 	client  *dynamo.Client
-	direct  *dynamodb.Client // past the client
+	direct  *dynamodb.Client // bypasses client
 	send    func(*http.Request) (*http.Response, error)
 	// before is called with the operation of each request. If it returns false, the request is
 	// denied.
@@ -71,11 +71,11 @@ func newTables(t *testing.T) *tables {
 	return s
 }
 
-// RoundTrip sends a request, or denies it as a policy does.
+// RoundTrip sends a request, or denies it like a policy.
 func (s *tables) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if !s.before(operation) {
-		// its body is read, and its answer replaced
+		// the body must be read; the answer is replaced
 		r.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
 		response, err := s.send(r)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *tables) create(opts provision.Options) {
 	}
 }
 
-// table makes a table by hand, with hash key par and a range key unless they are given.
+// table creates a table with the direct client. Defaults are hash key par and a range key.
 func (s *tables) table(in *dynamodb.CreateTableInput) {
 	s.Helper()
 	in.BillingMode = types.BillingModePayPerRequest
@@ -129,7 +129,7 @@ func index(name, hash, rangeKey string) types.GlobalSecondaryIndex {
 	}
 }
 
-// header returns the journal's header as it is stored, nil if there is none.
+// header returns the stored header of the journal, or nil.
 func (s *tables) header() map[string]types.AttributeValue {
 	s.Helper()
 	out, err := s.direct.GetItem(s.Context(), &dynamodb.GetItemInput{
@@ -141,7 +141,7 @@ func (s *tables) header() map[string]types.AttributeValue {
 	return out.Item
 }
 
-// putHeader stores a header past the client.
+// putHeader stores a header with the direct client.
 func (s *tables) putHeader(change func(map[string]types.AttributeValue)) {
 	s.Helper()
 	item := layout.Keys{Journal: s.journal.Name}.EncodeHeader(layout.Header{

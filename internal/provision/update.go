@@ -13,16 +13,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Change is something that Update has added.
+// Change describes an addition by Update.
 type Change struct {
 	Table string
-	// Added is what was added, Costs its future cost.
+	// Added describes the addition. Costs describes its future cost.
 	Added, Costs string
 }
 
-// UpdateOptions select what Update adds beside what every journal needs.
+// UpdateOptions selects additions that not every journal needs.
 type UpdateOptions struct {
-	// Projections adds the table of package projection, Stream a stream of new images.
+	// Projections adds the table of package projection. Stream adds a stream of new images.
 	Projections, Stream bool
 }
 
@@ -33,16 +33,16 @@ type updating struct {
 	client *dynamo.Client
 	table  *types.TableDescription
 	header layout.Header
-	// like are the options with which the journal table would be made.
+	// like has the options that would create the journal table as it is.
 	like Options
-	// projects reports whether there is a projections table.
+	// projects reports whether the projections table exists.
 	projects bool
 	changes  []Change
 }
 
-// Update adds what an existing journal table lacks: the index of persistence ids and the expiry of
-// tombstones, and what the options ask for. It raises the format version of a native journal. It
-// returns what it has added.
+// Update adds the index of persistence ids and the expiry of tombstones to an existing journal
+// table, if they are missing, and what opts selects. It raises the format version of a native
+// journal. It returns its additions, even with an error.
 func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts UpdateOptions) ([]Change, error) {
 	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
@@ -62,7 +62,7 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts Update
 		u.like.ReadUnits, u.like.WriteUnits = *t.ReadCapacityUnits, *t.WriteCapacityUnits
 	}
 	var steps []func(context.Context) error
-	if outdated { // first, because no process of the earlier version can start from then on
+	if outdated { // first, so that no process of the earlier version can start from then on
 		steps = append(steps, u.version)
 	}
 	steps = append(steps, u.expiry)
@@ -131,7 +131,7 @@ func (u *updating) projections(ctx context.Context) error {
 	return err
 }
 
-// debts adds the index of debts to the projections table, if there is that table.
+// debts adds the index of debts to the projections table, if the table exists.
 func (u *updating) debts(ctx context.Context) error {
 	table, err := u.client.DescribeTable(ctx, ProjectionsTable(u.Table))
 	if errors.Is(err, dynamo.ErrTableNotFound) {
@@ -149,8 +149,8 @@ func (u *updating) debts(ctx context.Context) error {
 		"half a read unit every 10 seconds for each projection in each process")
 }
 
-// index adds the index of persistence ids of the journal's kind, and waits until it is filled,
-// whoever has added it.
+// index adds the index of persistence ids for the journal's kind. It waits until the index is
+// filled, even if another process has added it.
 func (u *updating) index(ctx context.Context) error {
 	costs := "a write unit more for the first event of a persistence id and for each deletion; filling it costs a write unit for each persistence id"
 	if u.like.SharedWithJVM {
@@ -190,7 +190,8 @@ func (u *updating) addIndex(
 	return err
 }
 
-// capacityOf returns the provisioned capacity of a table, nil on demand. An index gets the same.
+// capacityOf returns the provisioned capacity of a table, or nil for a table on demand. An index
+// gets the same capacity.
 func capacityOf(table *types.TableDescription) *types.ProvisionedThroughput {
 	t := table.ProvisionedThroughput
 	if t == nil || aws.ToInt64(t.WriteCapacityUnits) == 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// An update adds the expiry and the index that a table lacks, of the journal's kind, and nothing
+// An update adds a missing expiry, and the missing index for the journal's kind. It adds nothing
 // twice.
-func TestUpdateAddsWhatIsMissing(t *testing.T) {
+func TestUpdate_AddsExpiryAndIndex(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		header bool
@@ -54,7 +54,7 @@ func TestUpdateAddsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// outdated puts the header of a native journal of an earlier format.
+// outdated stores the header of a native journal of an earlier format.
 func (s *tables) outdated(shards string) {
 	s.Helper()
 	s.putHeader(func(item map[string]types.AttributeValue) {
@@ -116,7 +116,7 @@ func TestUpdateKeepsTheVersionOfASharedJournal(t *testing.T) {
 }
 
 // The low mark of a native journal is one item. A journal with several shards has to be copied.
-func TestNativeJournalOfSeveralShardsIsNotRaised(t *testing.T) {
+func TestUpdate_NativeWithSeveralShards(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.create(native)
@@ -133,8 +133,9 @@ func TestNativeJournalOfSeveralShardsIsNotRaised(t *testing.T) {
 	}
 }
 
-// A later version has raised the journal's version since the update read it.
-func TestVersionIsNotRaisedOverALaterOne(t *testing.T) {
+// An update does not overwrite a header whose version a later release has raised since the update
+// read it.
+func TestUpdate_KeepsLaterVersion(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.create(native)
@@ -186,8 +187,8 @@ func TestUpdateKeepsAnotherExpiry(t *testing.T) {
 	}
 }
 
-// An update that fails returns what it has added before.
-func TestUpdateThatFailsReturnsWhatItHasAdded(t *testing.T) {
+// An update that fails returns its additions before the failure.
+func TestUpdate_FailureReturnsAdditions(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.table(&dynamodb.CreateTableInput{})
@@ -274,7 +275,8 @@ func TestDescriptionOfATableWithAnotherKey(t *testing.T) {
 	}
 }
 
-// A stream and the projections table are added where they are asked for, and nothing twice.
+// An update adds a stream and the projections table if the options select them. It adds nothing
+// twice.
 func TestUpdateAddsWhatProjectionsNeed(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
@@ -302,8 +304,8 @@ func TestUpdateAddsWhatProjectionsNeed(t *testing.T) {
 	}
 }
 
-// An update adds the index of debts to a projections table that an earlier version has made,
-// whether it is asked for the table or not. The index has the capacity of the table.
+// An update adds the index of debts to a projections table of an earlier version, even if the
+// options do not select projections. The index has the capacity of the table.
 func TestUpdateAddsTheIndexOfDebts(t *testing.T) {
 	t.Parallel()
 	for name, units := range map[string]int64{"on demand": 0, "provisioned": 5} {
@@ -338,8 +340,8 @@ func TestUpdateAddsTheIndexOfDebts(t *testing.T) {
 	}
 }
 
-// An update puts debts that are never due into the place of the marks by which version 0.1.0 says
-// that persistence ids are stuck. It does not change rows of other journals.
+// An update replaces the marks of version 0.1.0 for stuck persistence ids with debts that are never
+// due. It does not change rows of other journals.
 func TestUpdateConvertsStuckMarks(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
@@ -387,7 +389,7 @@ func TestUpdateConvertsStuckMarks(t *testing.T) {
 	}
 }
 
-// Where there is no projections table, an update needs no permission to scan.
+// Without a projections table, an update needs no permission to scan.
 func TestUpdateWithoutProjectionsScansNothing(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)

@@ -15,9 +15,9 @@ import (
 // publicPackages are the folders of the packages that other modules may import.
 var publicPackages = []string{".", "applicationconf", "embedded", "entity", "entity/entitytest", "journaltest", "legacy", "legacy/migration", "payloads", "process", "projection", "projection/awslambda", "projection/operator", "projection/outbox", "projection/sqlprojection", "projection/tags", "serialization"}
 
-// An exported alias of an internal type, or an internal type in a signature, shows a user neither
-// fields nor methods.
-func TestTheExportedAPIIsDocumentedAndHasNoInternalTypes(t *testing.T) {
+// The documentation of an exported alias of an internal type, or of a signature with an internal
+// type, shows users neither fields nor methods.
+func TestExportedAPI_DocumentedWithoutInternalTypes(t *testing.T) {
 	t.Parallel()
 	for _, folder := range publicPackages {
 		t.Run(folder, func(t *testing.T) {
@@ -35,8 +35,8 @@ func TestTheExportedAPIIsDocumentedAndHasNoInternalTypes(t *testing.T) {
 	}
 }
 
-// The check itself must find what it looks for.
-func TestFaultsOfTheExportedAPIAreFound(t *testing.T) {
+// This test checks that the check itself finds faults.
+func TestExportedAPI_FaultsAreFound(t *testing.T) {
 	t.Parallel()
 	const source = `package p
 
@@ -123,14 +123,14 @@ func (hidden) Exported(dynamo.Cost) {}
 	}
 }
 
-// publicPackage checks what a package exports.
+// publicPackage checks the exported API of a package.
 type publicPackage struct {
 	positions *token.FileSet
 	files     []*ast.File
 	report    func(at token.Position, text string)
 
-	// types are the types that the package declares, imports the paths that its files import by
-	// their names there.
+	// types are the types that the package declares. imports maps names in its files to import
+	// paths.
 	types   map[string]*ast.TypeSpec
 	imports map[string]string
 }
@@ -214,7 +214,7 @@ func (p *publicPackage) declaration(decl ast.Decl) {
 	}
 }
 
-// ofErrors are methods that need no comment, as the standard library documents them.
+// ofErrors lists methods that need no comment, because the standard library documents them.
 var ofErrors = map[string]bool{"Error": true, "String": true, "Unwrap": true}
 
 func (p *publicPackage) function(decl *ast.FuncDecl) {
@@ -306,7 +306,7 @@ func (p *publicPackage) values(decl *ast.GenDecl, spec *ast.ValueSpec) {
 	}
 }
 
-// hook reports a hook that shows no function.
+// hook reports a hook whose type does not show a function.
 func (p *publicPackage) hook(at ast.Node, name string, t ast.Expr) {
 	if array, ok := t.(*ast.ArrayType); ok {
 		t = array.Elt
@@ -341,8 +341,7 @@ func (p *publicPackage) uses(name string, t ast.Expr) {
 	})
 }
 
-// internal returns the first identifier of an internal package in an expression, "" if there is
-// none.
+// internal returns the first identifier of an internal package in an expression, or "".
 func (p *publicPackage) internal(e ast.Expr) string {
 	found := ""
 	ast.Inspect(e, func(node ast.Node) bool {

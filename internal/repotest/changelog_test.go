@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// checkChangelog returns what is wrong with the headings of a changelog. .ci/release reads them:
-// the newest version comes first, below what is not released yet.
+// checkChangelog returns the faults of a changelog's headings, which .ci/release reads. The newest
+// version comes first, after the section of unreleased changes.
 func checkChangelog(text string) []string {
 	kinds := []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 	version := regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)(?: - \d{4}-\d{2}-\d{2})?$`)

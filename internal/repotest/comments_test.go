@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// commentColumns is how many columns a line with a comment has at most; a tab counts as four.
+// commentColumns is the largest number of columns of a line with a comment; a tab counts as four.
 const commentColumns = 100
 
-// sources returns the files with an extension, but for those of hidden folders and test data.
-// .github, which has pages for readers, is not skipped.
+// sources returns the files with an extension, except files in hidden folders and test data.
+// .github is not skipped, because it has pages for readers.
 func sources(t *testing.T, extension string) []string {
 	t.Helper()
 	var files []string
@@ -43,11 +43,12 @@ func sources(t *testing.T, extension string) []string {
 	return files
 }
 
-// A directive, which cannot be broken, ends its word with a colon and has no space before it.
+// directive matches a directive such as go:build, which cannot be broken: a word and a colon,
+// without a space before the word.
 var directive = regexp.MustCompile(`^//[a-z]+:\S`)
 
-// longComments returns the numbers of the lines of a Go file of which a comment goes beyond the
-// limit. Directives and comments of one word, such as an address, are left out.
+// longComments returns the numbers of the lines of a Go file with a comment beyond the limit.
+// Directives and comments of one word, such as an address, are left out.
 func longComments(source string) []int {
 	lines := strings.Split(source, "\n")
 	var file scanner.Scanner
@@ -81,7 +82,7 @@ func TestLongCommentsAreFound(t *testing.T) {
 		lines  []int
 	}{
 		"a line":           {"package p\n\n// " + long + "\n", []int{3}},
-		"behind code":      {"package p\n\nvar a = 1 // " + long + "\n", []int{3}},
+		"after code":       {"package p\n\nvar a = 1 // " + long + "\n", []int{3}},
 		"a block":          {"package p\n\n/*\nshort\n" + long + "\n*/\n", []int{5}},
 		"by its tabs":      {"package p\n\n\t\t\t// " + strings.Repeat("w ", 43) + "\n", []int{3}},
 		"runes, not bytes": {"package p\n\n// " + strings.Repeat("é ", 48) + "\n", nil},
@@ -104,7 +105,7 @@ func TestCommentsKeepToTheColumnLimit(t *testing.T) {
 			continue
 		}
 		for _, line := range longComments(source) {
-			t.Errorf("%s:%d: the comment goes beyond column %d: break it", file, line, commentColumns)
+			t.Errorf("%s:%d: the comment goes beyond column %d: wrap it", file, line, commentColumns)
 		}
 	}
 }

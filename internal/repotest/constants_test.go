@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/verify"
 )
 
-// The public constants are literal, so that their documentation shows their values.
+// The public constants are literals, so that their documentation shows their values.
 func TestConstantsEqualTheInternalOnes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ got, want any }{

@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// sentActions is an HTTP client that notes the actions of IAM that its requests need.
+// sentActions is an HTTP client that records the IAM actions that its requests need.
 type sentActions struct {
 	client aws.HTTPClient
 
@@ -26,7 +26,7 @@ type sentActions struct {
 	// found has the actions by resource: a table, an index as TABLE/index/NAME, or the stream of
 	// the journal table.
 	found map[string]map[string]bool
-	// allowed are the actions that are not denied, by resource. None is denied if it is nil.
+	// allowed has the actions that are not denied, by resource. If it is nil, no action is denied.
 	allowed map[string][]string
 }
 
@@ -35,7 +35,7 @@ const streamOfJournal = dynajournal.DefaultJournalTable + "/stream/*"
 
 var insertInto = regexp.MustCompile(`^INSERT INTO "([^"]+)"`)
 
-// Do sends a request. What it sends is noted before, so that a request that fails counts too.
+// Do sends a request. It records the actions before, so that failed requests also count.
 func (s *sentActions) Do(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *sentActions) Do(request *http.Request) (*http.Response, error) {
 	return s.client.Do(request)
 }
 
-// note notes an action, and reports whether it is denied.
+// note records an action, and reports whether it is denied.
 func (s *sentActions) note(resource, action string) (denied bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *sentActions) actions() map[string][]string {
 	return sent
 }
 
-// useJournal does what a service does with a native journal: it writes single events and atomic
-// writes, saves, loads and deletes snapshots, deletes and purges, reads, and lists.
+// useJournal uses a native journal like a service: it writes single events and atomic writes,
+// saves, loads and deletes snapshots, deletes, purges, reads and lists.
 func useJournal(t *testing.T, config dynajournal.Config) {
 	t.Helper()
 	ctx := t.Context()
@@ -154,7 +154,8 @@ func useJournal(t *testing.T, config dynajournal.Config) {
 	useEntity(t, journal)
 }
 
-// useEntity runs commands of an entity that saves snapshots and deletes events, and shows it.
+// useEntity runs commands of an entity that saves snapshots and deletes events, and reads its
+// state.
 func useEntity(t *testing.T, journal *dynajournal.Journal) {
 	t.Helper()
 	orders, err := entity.Open(journal, entity.Type[string, string]{

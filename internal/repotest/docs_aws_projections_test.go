@@ -23,8 +23,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
-// underPolicy makes tables with events, and returns the configuration of a client to which all is
-// denied that a policy does not allow.
+// underPolicy creates tables with events. It returns the configuration of a client that is denied
+// every action that the policy does not allow.
 func underPolicy(t *testing.T, engine *embedded.Engine, policy string, ids int) (dynajournal.Config, *sentActions) {
 	t.Helper()
 	config := dynajournal.Config{AWS: engine.AWSConfig(), Logger: slog.New(slog.DiscardHandler)}
@@ -55,8 +55,8 @@ func underPolicy(t *testing.T, engine *embedded.Engine, policy string, ids int) 
 	return config, sent
 }
 
-// runUntil runs a group until its projections have handled all events of the last id, and what else
-// is to happen has happened.
+// runUntil runs a group until its projections have handled all events of the last id, and also has
+// returned.
 func runUntil(
 	t *testing.T, journal *dynajournal.Journal, config projection.Config, last string, also func(context.Context),
 	all ...projection.Projection,
@@ -79,10 +79,10 @@ func runUntil(
 	}
 }
 
-func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
+func TestProjectionsPolicy_ExactActions(t *testing.T) {
 	testsize.NeedsLong(t, "it sweeps hundreds of persistence ids")
 	t.Parallel()
-	const ids = 300 // more than between two stored positions of a sweep
+	const ids = 300 // more than a sweep handles between two stored positions
 	var ahead atomic.Int64
 	engine := openEngine(t, embedded.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
 	config, sent := underPolicy(t, engine, "projections-policy.json", ids)
@@ -102,7 +102,7 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 		Name: "swept", Source: projection.Sweep(projection.SweepOptions{PerSecond: -1}),
 		OnSweep: func(projection.SweepCount) { once.Do(func() { close(swept) }) },
 	}, last, func(context.Context) {}, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, e dynajournal.Event) error {
-		// The others are done meanwhile, so a position is stored.
+		// The other ids are done meanwhile, so a position is stored.
 		for e.PersistenceID == last && !sends("dynamodb:PutItem") && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
@@ -114,7 +114,7 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 			LeaseTimeout: 300 * time.Millisecond, PerSecond: -1, Poll: time.Millisecond,
 		}),
 	}, last, func(ctx context.Context) {
-		// Shards are trimmed, and the leases of them deleted a day later.
+		// Shards are trimmed, and their leases are deleted a day later.
 		for !sends("dynamodb:DeleteItem") && ctx.Err() == nil {
 			ahead.Add(int64(25 * time.Hour))
 			if _, err := engine.SweepExpired(); err != nil {
@@ -128,11 +128,11 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 	}
 }
 
-// The mapping reads the stream with the role of the function.
-func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
+// The event source mapping reads the stream with the role of the function.
+func TestLambdaPolicy_ExactActions(t *testing.T) {
 	testsize.NeedsLong(t, "it sweeps hundreds of persistence ids")
 	t.Parallel()
-	const ids = 300 // more than between two stored positions of a sweep
+	const ids = 300 // more than a sweep handles between two stored positions
 	config, sent := underPolicy(t, openEngine(t), "lambda-policy.json", ids)
 	journal, err := dynajournal.Open(t.Context(), config)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// templateTable is what a template says about a table. Its fields are CloudFormation's.
+// templateTable is a table as a template describes it. Its fields are named as in CloudFormation.
 type templateTable struct {
 	TableName                        string
 	BillingMode                      types.BillingMode
@@ -30,7 +30,7 @@ type templateTable struct {
 	PointInTimeRecoverySpecification struct{ PointInTimeRecoveryEnabled bool }
 }
 
-// parse decodes a part of a template, of which every name must be known.
+// parse decodes a part of a template. It fails for unknown names.
 func parse(t *testing.T, source string, target any) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(source))
@@ -74,7 +74,7 @@ func cloudFormationTables(t *testing.T) []templateTable {
 	var tables []templateTable
 	for name, resource := range template.Resources {
 		if resource.Type != "AWS::DynamoDB::Table" || resource.DeletionPolicy != "Retain" || resource.UpdateReplacePolicy != "Retain" {
-			t.Errorf("resource %s is no table that is kept: %+v", name, resource)
+			t.Errorf("resource %s is not a table that is retained: %+v", name, resource)
 		}
 		if stream := resource.Properties.StreamSpecification; stream != nil {
 			stream.StreamEnabled = aws.Bool(true) // CloudFormation implies it
@@ -185,7 +185,7 @@ func terraformTables(t *testing.T) []templateTable {
 	return tables
 }
 
-// create makes a table on an engine.
+// create creates the table on an engine.
 func (table *templateTable) create(t *testing.T, client *dynamodb.Client) {
 	t.Helper()
 	if !table.DeletionProtectionEnabled || !table.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled {
@@ -210,7 +210,8 @@ func (table *templateTable) create(t *testing.T, client *dynamodb.Client) {
 	}
 }
 
-// storedTable is what an engine says about a table, without what differs between two of them.
+// storedTable is an engine's description of a table, without the properties that differ between any
+// two tables.
 type storedTable struct {
 	Billing    types.BillingMode
 	Key        []types.KeySchemaElement
@@ -278,9 +279,9 @@ func openEngine(t *testing.T, options ...embedded.Option) *embedded.Engine {
 	return engine
 }
 
-// The tables of the templates are those that the command creates. Only the header is missing, which
-// the command puts afterwards: it changes nothing else.
-func TestTemplatesMakeTheTablesThatTheCommandMakes(t *testing.T) {
+// The templates create the same tables as the command. Only the header is missing, which the
+// command then adds, without any other change.
+func TestTemplates_CreateSameTablesAsCommand(t *testing.T) {
 	t.Parallel()
 	options := dynajournal.TableOptions{Projections: true, Stream: true}
 	created := dynajournal.Config{AWS: awsEngine(t)}
@@ -354,7 +355,7 @@ func allowedActions(t *testing.T, name string) map[string][]string {
 	return allowed
 }
 
-func TestServicePolicyAllowsWhatAJournalSendsAndNoMore(t *testing.T) {
+func TestServicePolicy_ExactActions(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: awsEngine(t)}
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
@@ -369,7 +370,7 @@ func TestServicePolicyAllowsWhatAJournalSendsAndNoMore(t *testing.T) {
 	}
 }
 
-// The actions are those that DynamoDB needs of a customer-managed key, in DynamoDB's own requests:
+// The actions are the ones that DynamoDB's own requests need on a customer-managed key:
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
 func TestPolicyOfAKeyAllowsWhatDynamoDBNeeds(t *testing.T) {
 	t.Parallel()

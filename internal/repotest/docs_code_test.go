@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// documentedPackages are the folders of the packages that the pages' code may name.
+// documentedPackages maps the packages that code on the pages may name to their folders.
 var documentedPackages = map[string]string{
 	"applicationconf": "applicationconf",
 	"dynajournal":     ".",
@@ -51,7 +51,7 @@ func parsePackage(t *testing.T, folder string, tests bool) []*ast.File {
 	return files
 }
 
-// declared returns the names that files declare outside functions, methods left out.
+// declared returns the names that files declare outside functions, without methods.
 func declared(files []*ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, file := range files {
@@ -78,8 +78,8 @@ func declared(files []*ast.File) map[string]bool {
 	return names
 }
 
-// checkCode returns an error if a block of Go is not formatted, or names what a package of the
-// project does not have. A block is a whole file, or declarations or statements of one.
+// checkCode returns an error if a block of Go is not formatted, or uses a name that a package of
+// the project does not declare. A block is a whole file, or some declarations or statements.
 func checkCode(block string, packages map[string]map[string]bool) error {
 	formatted, err := format.Source([]byte(block))
 	if err != nil {
@@ -114,7 +114,7 @@ func checkCode(block string, packages map[string]map[string]bool) error {
 	return errors.New("it is neither a file, nor declarations, nor statements")
 }
 
-func TestGoCodeOfThePagesNamesWhatThereIs(t *testing.T) {
+func TestPages_GoCodeUsesExistingNames(t *testing.T) {
 	t.Parallel()
 	packages := map[string]map[string]bool{}
 	for name, folder := range documentedPackages {
@@ -158,12 +158,13 @@ var (
 	ciCommand = regexp.MustCompile(`(?m)(?:^|[\s` + "`" + `])(\.ci/[a-z]+)`)
 )
 
-// checkCommand returns an error if a go command names a folder, a test or a flag of a test that
-// there is not, or only tests that are skipped without the build tag long. names returns what the
-// package of a folder declares, flags the flags of its tests, long the tests that need the tag.
+// checkCommand returns an error if a go command names a folder, a test or a test flag that does not
+// exist, or only tests that are skipped without the build tag long. For a folder, names returns the
+// names that its package declares, flags the flags of its tests, and long the tests that need the
+// tag.
 func checkCommand(command string, names, flags, long func(folder string) map[string]bool) error {
 	var folder, run string
-	other := false // benchmarks or fuzzing: what -run names is then left out on purpose
+	other := false // benchmarks or fuzzing: -run then excludes the tests on purpose
 	var custom []string
 	words := strings.Fields(command)
 	for i, word := range words {
@@ -230,7 +231,7 @@ func longTests(t *testing.T, folder string) map[string]bool {
 	return found
 }
 
-func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
+func TestPages_CommandsUseExistingNames(t *testing.T) {
 	t.Parallel()
 	names := onceEach(func(folder string) map[string]bool { return declared(parsePackage(t, folder, true)) })
 	defined := regexp.MustCompile(`flag\.[A-Z]\w*\("([^"]+)"`)
@@ -269,8 +270,8 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// onceEach returns a function that calls find once for each folder, as most commands name the same
-// ones.
+// onceEach returns a function that calls find once for each folder, because most commands name the
+// same folders.
 func onceEach(find func(folder string) map[string]bool) func(folder string) map[string]bool {
 	found := map[string]map[string]bool{}
 	return func(folder string) map[string]bool {
@@ -310,7 +311,7 @@ func TestWrongCommandOfAPageIsFound(t *testing.T) {
 	}
 }
 
-func TestREADMEInstallsWhatThereIs(t *testing.T) {
+func TestREADME_InstallCommands(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.Join(fenced(readFile(t, "README.md"), "sh"), ""), "\n")
 	for _, line := range []string{

@@ -15,7 +15,7 @@ func unindented(text string) string {
 	return lines.String()
 }
 
-// section returns the lines of a page from a heading of the second level to the next one.
+// section returns the lines of a page from a heading of the second level to the next such heading.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, after, found := strings.Cut(page, "\n## "+heading+"\n")
@@ -29,7 +29,7 @@ func section(t *testing.T, page, heading string) string {
 // concepts is the section of docs/jvm.md that shows parts of examples/seats.
 const concepts = "Concepts"
 
-// The example is compiled and run, so the section shows code that works.
+// The example is compiled and run, so the section shows working code.
 func TestConceptsOfTheJVM_ShowTheExample(t *testing.T) {
 	t.Parallel()
 	var program strings.Builder

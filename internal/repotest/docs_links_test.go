@@ -19,9 +19,9 @@ var (
 	linkOfTitle = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// anchors returns the names by which links reach the headings of a page, as GitHub makes them: the
-// letters, digits, hyphens and underscores in lower case, with a hyphen for each space. A name that
-// was there before gets a number.
+// anchors returns the anchors of a page's headings, as GitHub generates them: the letters, digits,
+// hyphens and underscores in lower case, with a hyphen for each space. A repeated anchor gets a
+// number.
 func anchors(page string) map[string]bool {
 	names := map[string]bool{}
 	seen := map[string]int{}
@@ -47,8 +47,8 @@ func anchors(page string) map[string]bool {
 	return names
 }
 
-// brokenLinks returns what is wrong with the links of a page to files and headings of the
-// repository. Links to other sites are not followed.
+// brokenLinks returns the faults of a page's links to files and headings of the repository. It does
+// not follow links to other sites.
 func brokenLinks(page, text string, read func(string) (string, error)) []string {
 	var broken []string
 	text = codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "code")

@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The architecture names files in code quotes; one that was renamed must be renamed there.
+// The architecture page names files in code spans. A file that is renamed must also be renamed
+// there.
 func TestFilesNamedInTheArchitectureExist(t *testing.T) {
 	t.Parallel()
 	for _, m := range regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(readFile(t, "docs/architecture.md"), -1) {

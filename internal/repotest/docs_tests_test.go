@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// namedTest is a test that a page names in a code span.
+// namedTest matches a test that a page names in a code span.
 var namedTest = regexp.MustCompile("`((?:Test|Fuzz|Example)[A-Z][A-Za-z0-9_]*)`")
 
-// missingTests returns the tests that a page names, and that there are not.
+// missingTests returns the tests that a page names but that do not exist.
 func missingTests(page string, tests map[string]bool) (missing []string) {
 	for _, m := range namedTest.FindAllStringSubmatch(page, -1) {
 		if !tests[m[1]] {
@@ -34,12 +34,12 @@ func TestTestsNamedByThePagesExist(t *testing.T) {
 	}
 	for _, page := range sources(t, ".md") {
 		for _, name := range missingTests(readFile(t, page), tests) {
-			t.Errorf("%s names %s, which is no test", page, name)
+			t.Errorf("%s names %s, which is not a test", page, name)
 		}
 	}
 }
 
-// comparedRows returns the rows of the tables that compare a behaviour.
+// comparedRows returns the rows of the tables that compare behavior.
 func comparedRows(page string) (rows [][]string) {
 	compared := false
 	for line := range strings.Lines(page) {
@@ -56,7 +56,8 @@ func comparedRows(page string) (rows [][]string) {
 	return rows
 }
 
-// checkRow returns an error if a row of such a table does not say which test shows what.
+// checkRow returns an error if a row of such a table does not state the result of the comparison
+// and its test.
 func checkRow(cells []string) error {
 	if len(cells) != 3 {
 		return fmt.Errorf("%q has %d columns", cells, len(cells))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The steps are compiled and run, so the page shows what works.
-func TestGoCodeOfTheTutorialIsThatOfItsSteps(t *testing.T) {
+// The steps are compiled and run, so the page shows working code.
+func TestTutorial_GoCodeEqualsSteps(t *testing.T) {
 	t.Parallel()
 	var steps strings.Builder
 	for _, file := range sources(t, ".go") {

@@ -22,16 +22,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// excerpts are the pages whose blocks of Go are parts of files that are compiled, as other tests
-// check.
+// excerpts lists the pages whose blocks of Go are parts of compiled files, which other tests check.
 var excerpts = []string{"README.md", "docs/aws.md", "docs/tutorial.md"}
 
 // nested is a module in the repository that pages show.
 const nested = "payloads/s3payloads"
 
-// pageSources returns the sources of the blocks of Go of a page: each whole file, and one of all
-// fragments. Fragments are put after the file of testdata/pages with the page's name, which
-// declares what they take for granted.
+// pageSources returns the sources in a page's blocks of Go: each whole file, and one source with
+// all fragments. The fragments follow the file of testdata/pages with the page's name, which
+// declares the names that they use.
 func pageSources(t *testing.T, page string) (found []string) {
 	t.Helper()
 	var fragments strings.Builder
@@ -89,7 +88,7 @@ func exported(t *testing.T, folder string, sources []string) types.Importer {
 	})
 }
 
-// importsOf returns what a file imports.
+// importsOf returns the paths that a file imports.
 func importsOf(t *testing.T, source string) (names []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.ImportsOnly)
@@ -106,8 +105,8 @@ func importsOf(t *testing.T, source string) (names []string) {
 	return names
 }
 
-// compile returns the errors of a compiler in a file. A fragment may leave a variable unused, and
-// return what its function would.
+// compile returns the compiler errors of a file. A fragment may leave a variable unused, and return
+// values of the function that it is taken from.
 func compile(source string, packages types.Importer) error {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "page", source, parser.SkipObjectResolution)
@@ -121,7 +120,7 @@ func compile(source string, packages types.Importer) error {
 			found = append(found, err)
 		}
 	}}
-	_, _ = config.Check("page", set, []*ast.File{file}, nil) // each error was told above
+	_, _ = config.Check("page", set, []*ast.File{file}, nil) // config.Error has received each error
 	return errors.Join(found...)
 }
 

@@ -9,7 +9,7 @@ import (
 
 const modulePath = "github.com/dynajournal/dynajournal"
 
-// dependencies are the packages that a program compiles which imports the one of a folder.
+// dependencies returns the packages that a program compiles if it imports the package of a folder.
 func dependencies(t *testing.T, folder string) []string {
 	t.Helper()
 	tool, err := exec.LookPath("go")
@@ -81,7 +81,7 @@ func TestApplicationConfCompilesNeitherTheEngineNorTheConfigurationOfAWS(t *test
 	}
 }
 
-// The test kit of entities may compile the engine. Programs with entities do not compile the kit.
+// The test kit of entities may compile the engine. Programs with entities must not compile the kit.
 func TestEntitiesCompileNeitherTheEngineNorTheirTestKit(t *testing.T) {
 	t.Parallel()
 	deps := dependencies(t, "./entity")

@@ -12,8 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/mutants"
 )
 
-// mayImport lists which folders of the project the packages in and below a folder may import
-// besides those below the folder itself. The longest folder that fits counts. Tests are free.
+// mayImport lists the folders of the project that the packages in and below a folder may import, in
+// addition to packages below the folder itself. The longest matching folder counts. Tests may
+// import anything.
 var mayImport = map[string][]string{
 	".":                        {"internal", "serialization"},
 	"applicationconf":          {".", "internal/layout"},
@@ -41,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/dynamo/wire":     {},
 	"cmd/dynajournal/internal": {".", "projection", "serialization"},
 
-	// The engine of projections knows none of its clients, and reads no stream itself.
+	// The engine of projections does not import its clients, and does not read streams itself.
 	"projection/internal/engine": {".", "internal", "serialization"},
 	"projection/internal/stream": {".", "internal", "projection/internal/engine"},
 	"projection/operator":        {".", "internal", "projection"},
@@ -51,19 +52,19 @@ var mayImport = map[string][]string{
 	"projection/awslambda":       {".", "internal", "projection"},
 }
 
-// isForbidden reports whether a package may not import another one, whatever mayImport says. What
-// is below the core knows nothing of it. A mutant is a row of a table, and no code knows of one.
+// isForbidden reports whether a package must not import another package, even if mayImport allows
+// it. Internal packages do not import the core. No code imports mutants, which are rows of a table.
 func isForbidden(folder, imported string) bool {
 	return imported == "internal/mutants" || imported == "internal/core" && below(folder, "internal")
 }
 
-// below reports whether a folder is another or within it. Everything is not within the root: "."
-// is the root package alone.
+// below reports whether a folder equals parent or is within it. The parent "." means the root
+// package alone.
 func below(folder, parent string) bool {
 	return folder == parent || parent != "." && strings.HasPrefix(folder, parent+"/")
 }
 
-// ruleFor returns the folder of mayImport whose rule counts for a package, or "".
+// ruleFor returns the folder of mayImport whose rule applies to a package, or "".
 func ruleFor(folder string) string {
 	rule := ""
 	for candidate := range mayImport {
@@ -108,7 +109,7 @@ func projectImports(t *testing.T, file string) []string {
 	return folders
 }
 
-// Imports are those of all systems and build tags, which is why the files are read.
+// The test reads the files, to see the imports for all systems and build tags.
 func TestPackagesImportOnlyTheLayersBelow(t *testing.T) {
 	t.Parallel()
 	nested := nestedModules(t)
@@ -130,14 +131,14 @@ func TestPackagesImportOnlyTheLayersBelow(t *testing.T) {
 				return below(imported, layer)
 			})
 			if !allowed || inNested(imported) || isForbidden(folder, imported) {
-				t.Errorf("%s imports %s, which is no layer below %s", file, imported, rule)
+				t.Errorf("%s imports %s, which is not a layer below %s", file, imported, rule)
 			}
 		}
 	}
 }
 
-// A nested module is released with a version of its own, so it may use only what the project
-// promises to keep.
+// A nested module is released with its own version, so it may use only the public API of the
+// project.
 func TestNestedModulesImportNothingInternal(t *testing.T) {
 	t.Parallel()
 	for _, module := range nestedModules(t) {

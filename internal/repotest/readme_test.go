@@ -23,7 +23,7 @@ func readPath(t *testing.T, file string) string {
 	return string(content)
 }
 
-// fenced are the code blocks of a Markdown text, of one language.
+// fenced returns the code blocks of a Markdown text in one language.
 func fenced(text, language string) []string {
 	var blocks []string
 	for _, m := range regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
@@ -42,7 +42,7 @@ func TestProgramOfTheREADMEIsTheExample(t *testing.T) {
 	}
 }
 
-func TestOutputInTheREADMEIsThatOfTheExample(t *testing.T) {
+func TestREADME_OutputEqualsExample(t *testing.T) {
 	t.Parallel()
 	output := regexp.MustCompile(`// Output: (.*)\n`).FindStringSubmatch(readFile(t, "examples/account/main_test.go"))
 	if output == nil || !strings.Contains(readFile(t, "README.md"), "It prints `"+output[1]+"`") {
@@ -50,12 +50,13 @@ func TestOutputInTheREADMEIsThatOfTheExample(t *testing.T) {
 	}
 }
 
-// A row of the table beside Pekko has two figures, which are those of one row of the benchmarks.
-func TestFiguresOfTheREADMEAreThoseOfTheBenchmarks(t *testing.T) {
+// A row of the table about Pekko has two figures, which must equal the figures of one row of the
+// benchmarks.
+func TestREADME_FiguresEqualBenchmarks(t *testing.T) {
 	t.Parallel()
 	_, section, _ := strings.Cut(readFile(t, "README.md"), "## Beside the Pekko plug-in")
 	section, _, _ = strings.Cut(section, "\n## ")
-	measured := readFile(t, "docs/benchmarks.md")
+	measured := readFile(t, "bench/RESULTS.md")
 	rows := regexp.MustCompile(`(?m)^\| [A-Z][^|]*\| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(section, -1)
 	if len(rows) < 5 {
 		t.Fatalf("README.md has %d figures beside Pekko", len(rows))
@@ -63,7 +64,7 @@ func TestFiguresOfTheREADMEAreThoseOfTheBenchmarks(t *testing.T) {
 	for _, row := range rows {
 		same := regexp.MustCompile(`(?m)^\|[^|]*\| ` + regexp.QuoteMeta(row[1]) + ` \|.*\| ` + regexp.QuoteMeta(row[2]) + ` \|`)
 		if !same.MatchString(measured) {
-			t.Errorf("docs/benchmarks.md does not have the figures of %q", row[0])
+			t.Errorf("bench/RESULTS.md does not have the figures of %q", row[0])
 		}
 	}
 }
@@ -73,7 +74,7 @@ func TestCIRunsTheCommandsOfTheREADME(t *testing.T) {
 	ci, commands := readFile(t, filepath.Join(".ci", "run")), 0
 	for command := range strings.Lines(strings.Join(fenced(readFile(t, "README.md"), "sh"), "")) {
 		if strings.HasPrefix(command, "go get ") || strings.HasPrefix(command, "go install ") {
-			continue // see TestREADMEInstallsWhatThereIs
+			continue // see TestREADME_InstallCommands
 		}
 		commands++
 		if !strings.Contains(ci, " "+command) { // the command ends its line

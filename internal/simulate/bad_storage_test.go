@@ -36,7 +36,7 @@ type restarted struct {
 
 // fullDisk is a file system that fails when it is full.
 type fullDisk struct {
-	// room is how many calls that change a file succeed before the disk is full; 0 is no limit.
+	// room is how many calls can change a file before the disk is full; 0 is no limit.
 	room atomic.Int64
 	full atomic.Bool
 }

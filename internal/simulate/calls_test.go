@@ -92,7 +92,7 @@ func readOnly(k kind) bool {
 	return false
 }
 
-// writing returns a call with an actor's writer, or nil if none is allowed.
+// writing returns a call with an actor's writer, or nil if no such call is allowed.
 func (g *simulation) writing(a *actor, c command) func(ctx context.Context) error {
 	switch c.kind {
 	case appendBatch:
@@ -118,9 +118,9 @@ func (g *simulation) writing(a *actor, c command) func(ctx context.Context) erro
 // each put has its own timeout.
 const patience = 10 * dynajournal.DefaultOperationTimeout
 
-// purging returns a purge, or nil if none is allowed. A purge that erases fences no writer: no
-// other writer may be active, none of its requests in flight, and the id must not be used before
-// the purge and its requests have ended.
+// purging returns a purge, or nil if a purge is not allowed. A purge that erases does not fence
+// writers: no other writer may be active or have requests in flight, and the id must not be used
+// until the purge and its requests have ended.
 func (g *simulation) purging(a *actor, now bool) func(context.Context) error {
 	for _, other := range g.actors {
 		if other != a && !other.idle() && other.on == a.entity && other.doing == saveSnapshot {
@@ -213,7 +213,7 @@ func (g *simulation) recoverFromSnapshot(ctx context.Context, a *actor, entity i
 	return g.recover(ctx, a, entity, dynajournal.RecoverOptions{Snapshot: number}, knows)
 }
 
-// load loads the newest snapshot up to a number. It returns 0 if there is none.
+// load loads the newest snapshot up to a number. It returns 0 if there is no snapshot.
 func (g *simulation) load(ctx context.Context, j *dynajournal.Journal, entity int, most int64) (int64, string, error) {
 	s := g.snapshots[entity]
 	began := s.now()
@@ -229,7 +229,7 @@ func (g *simulation) load(ctx context.Context, j *dynajournal.Journal, entity in
 	return number, string(snapshot.Bytes), nil
 }
 
-// save saves what the actor knows.
+// save saves the state that the actor knows.
 func (g *simulation) save(ctx context.Context, a *actor) error {
 	// All states of a process are different, so a loaded state identifies its save.
 	a.saves++
@@ -266,8 +266,8 @@ func (g *simulation) read(ctx context.Context, j *dynajournal.Journal, entity in
 	return nil
 }
 
-// list lists the ids, with any index lag: only existing ids, and in a native journal none twice,
-// except by a scan during which an id is erased.
+// list lists the ids, with any index lag. It must get only existing ids, and in a native journal no
+// id twice, except by a scan during which an id is erased.
 func (g *simulation) list(ctx context.Context, j *dynajournal.Journal, scan bool) error {
 	listed := map[string]int{}
 	for id, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: scan}) {
@@ -372,13 +372,13 @@ func (g *simulation) acknowledged(a *actor, began int, first int64, texts []stri
 	})
 }
 
-// appendEach writes events one after the other. Each is recorded as acknowledged when the next one
-// is written, because the call can continue until a purge has erased the entity.
+// appendEach writes events one after the other. Each event is recorded as acknowledged when the
+// next one is written, because a purge can erase the entity before the call ends.
 func (g *simulation) appendEach(ctx context.Context, a *actor, n int) error {
 	w, began := a.writer, g.cells[a.entity].now()
 	values, texts := make([]any, n), make([]string, n)
 	written := make([]int64, n) // the numbers of the events acknowledged so far
-	last := int64(0)            // the next number when it was the turn of the event before
+	last := int64(0)            // the next number when the event before was written
 	for i := range n {
 		_, t := a.texts(1)
 		texts[i] = t[0]

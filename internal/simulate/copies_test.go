@@ -17,33 +17,34 @@ const (
 	originTable   = "origin-journal"
 )
 
-// copies holds the copies of histories from another journal, the origin, into entities. A copy into
-// a persistence id that holds something else runs beside writers, as it must be refused. A copy
-// that can succeed needs the id for itself.
+// copies has the copies of histories from another journal, the origin, into entities. A copy into a
+// persistence id with other events runs at the same time as writers, because it must be refused. A
+// copy that can succeed needs the id for itself.
 type copies struct {
 	simulation *simulation
 	origin     *dynajournal.Journal
-	// ids counts the persistence ids of the origin, events the events written there.
+	// ids counts the persistence ids of the origin. events counts the events that were written
+	// there.
 	ids, events int
-	// last is the source that was last copied into each entity, begun are all sources of which the
-	// entity may hold something.
-	last  []*source
+	// last has the source that was last copied into each entity.
+	last []*source
+	// begun has, for each entity, all sources from which it may have events.
 	begun [][]*source
-	// reserved is the source whose copy needs an entity for itself, or nil; over reports that it
-	// has ended.
+	// reserved has, for each entity, the source whose copy needs the entity for itself, or nil.
 	reserved []*source
-	over     []bool
+	// over reports whether that copy has ended.
+	over []bool
 }
 
 // source is a history that is copied.
 type source struct {
 	id      string
 	records []dynajournal.Record
-	// low is the first number that is not deleted, highest the last.
+	// low is the first number that is not deleted. highest is the last number.
 	low, highest int64
-	// there are the events that are not deleted, ever all that ever existed.
+	// there has the events that are not deleted. ever has all events that ever existed.
 	there, ever map[int64]string
-	// empty reports that the target was empty when the first copy began.
+	// empty reports whether the target was empty when the first copy began.
 	empty bool
 }
 
@@ -72,7 +73,7 @@ func (c *copies) close() {
 	}
 }
 
-// copying returns a copy into an entity, or nil if none is allowed.
+// copying returns a copy into an entity, or nil if a copy is not allowed.
 func (g *simulation) copying(k command) func(context.Context) error {
 	c, e := &g.copies, k.entity
 	if c.origin == nil {
@@ -108,7 +109,7 @@ func (g *simulation) copying(k command) func(context.Context) error {
 	return func(ctx context.Context) error { return c.whole(ctx, e, s) }
 }
 
-// source returns the source of a copy, or nil if there is none of its kind.
+// source returns the source of a copy, or nil if there is no source of its kind.
 func (c *copies) source(k command) *source {
 	switch k.kind {
 	case copyRelated:
@@ -144,7 +145,7 @@ func (c *copies) related(entity, size int) *source {
 	return s
 }
 
-// beginning returns the first events of an entity, or nil if it has none.
+// beginning returns the first events of an entity, or nil if it has no events.
 func (c *copies) beginning(entity, size int) *source {
 	var s source
 	s.read(c.simulation.auditor.Records(c.simulation.Context(), pid(entity), dynajournal.RecordsOptions{}), c.simulation)
@@ -167,7 +168,7 @@ func (c *copies) newSource() *source {
 	return &source{id: fmt.Sprint(originJournal, c.ids)}
 }
 
-// extend writes more to a source, and deletes some of it.
+// extend writes more events to a source, and deletes some.
 func (c *copies) extend(s *source, size int) {
 	g := c.simulation
 	var after int64
@@ -189,7 +190,7 @@ func (c *copies) extend(s *source, size int) {
 	c.read(s)
 	if size%3 == 0 {
 		to := result.Last - int64(size%11)
-		if g.jvm { // a JVM sees nothing of a write that is cut
+		if g.jvm { // a JVM does not see the rest of a write that is cut
 			to = before
 		}
 		if _, err := w.DeleteTo(g.Context(), max(to, 0)); err != nil {
@@ -249,8 +250,8 @@ func each(records []dynajournal.Record) iter.Seq2[dynajournal.Record, error] {
 	}
 }
 
-// against returns the visible events of an entity that make a copy of a source impossible: the
-// source has others at their numbers.
+// against returns the visible events of an entity that make a copy of a source impossible, because
+// the source has other events at their numbers.
 func (c *copies) against(entity int, s *source) (against []explore.Event) {
 	for _, e := range c.simulation.ledgers[entity].Visible() {
 		if text, ok := s.there[e.Number]; e.Number >= s.low && (!ok || text != e.Text) || e.Number < s.low && s.ever[e.Number] != e.Text {
@@ -260,13 +261,13 @@ func (c *copies) against(entity int, s *source) (against []explore.Event) {
 	return against
 }
 
-// mayDelete reports whether a copy may delete an event: the source has deleted it, of the same
-// history.
+// mayDelete reports whether a copy may delete an event: a source of the same history has deleted
+// it.
 func (c *copies) mayDelete(entity int, e explore.Event) bool {
 	return slices.ContainsFunc(c.begun[entity], func(s *source) bool { return e.Number < s.low && s.ever[e.Number] == e.Text })
 }
 
-// refused copies into an entity that holds something else.
+// refused copies into an entity that has other events.
 func (c *copies) refused(ctx context.Context, entity int, s *source, against []explore.Event) error {
 	err := c.put(ctx, entity, s)
 	c.simulation.tell(func() {
@@ -280,7 +281,8 @@ func (c *copies) refused(ctx context.Context, entity int, s *source, against []e
 	return err
 }
 
-// whole copies into an entity that holds nothing else. No writer uses it until the copy has ended.
+// whole copies into an entity that has no other events. No writer uses the entity until the copy
+// has ended.
 func (c *copies) whole(ctx context.Context, entity int, s *source) error {
 	records, began := s.records, c.simulation.cells[entity].now()
 	err := c.put(ctx, entity, s)
@@ -291,7 +293,7 @@ func (c *copies) whole(ctx context.Context, entity int, s *source) error {
 	return err
 }
 
-// ended judges a copy that needs the entity for itself.
+// ended checks the result of a copy that needs the entity for itself.
 func (c *copies) ended(entity int, s *source, records []dynajournal.Record, err error) {
 	g := c.simulation
 	switch {
@@ -343,7 +345,7 @@ func (c *copies) finish(entity int) {
 		c.simulation.serving(c.simulation.copier.name, func() error {
 			err := c.whole(c.simulation.Context(), entity, s)
 			if errors.Is(err, dynajournal.ErrContentConflict) {
-				return nil // it was judged already
+				return nil // it was already checked
 			}
 			return err
 		})

@@ -35,24 +35,24 @@ var (
 
 const (
 	workers = 64
-	// processes is how many journals write to the same entities.
+	// processes is the number of journals that write to the same entities.
 	processes = 2
-	// mostLive is how many events an entity keeps, so that the stored data does not grow for ever.
+	// mostLive is how many events an entity retains, so that the stored data does not grow forever.
 	mostLive = 40
-	// rows is how many rows the table of the load has.
+	// rows is the number of rows of the table that the test prints.
 	rows = 20
 )
 
-// subject is an entity under load, and its expected state. One worker has it at a time.
+// subject is an entity under load, and its expected state. One worker uses it at a time.
 type subject struct {
 	mu     sync.Mutex
 	pid    string
 	writer *dynajournal.Writer
 	count  int
 	live   []explore.Event
-	// pending are the events of a write with an unknown outcome, deleting are the numbers up to
-	// which deletions may have come.
-	pending  []string
+	// pending has the events of a write with an unknown outcome.
+	pending []string
+	// deleting has the numbers up to which deletions may have come.
 	deleting []int64
 }
 
@@ -73,7 +73,7 @@ const fast = 60
 
 // TestEndurance loads many entities with writes, deletions, snapshots, reads and recoveries by two
 // processes, while the engine injects all its faults. It prints memory and goroutines as a table. A
-// recovery must return what was acknowledged.
+// recovery must return all acknowledged events.
 func TestEndurance(t *testing.T) {
 	if *endurance == 0 {
 		t.Skip("it takes long: choose how long by -simulate.endurance")
@@ -301,12 +301,12 @@ func (l *load) recover(ctx context.Context, s *subject, j *dynajournal.Journal) 
 		return err
 	}
 	l.judge(s, got, "a recovery")
-	s.writer, s.pending = w, nil // what is not stored now never will be
+	s.writer, s.pending = w, nil // events that are not stored now never will be
 	return nil
 }
 
-// judge compares what was read with what was acknowledged. A write with an unknown outcome is
-// stored as a whole or not at all, and a deletion that failed has begun or not.
+// judge compares the events that were read with the acknowledged ones. A write with an unknown
+// outcome is stored as a whole or not at all. A deletion that failed may have started.
 func (l *load) judge(s *subject, got []explore.Event, who string) {
 	for _, to := range slices.Backward(s.deleting) {
 		if len(got) == 0 || got[0].Number > to {
@@ -327,7 +327,7 @@ func (l *load) judge(s *subject, got []explore.Event, who string) {
 	}
 }
 
-// settle recovers an entity until that succeeds, which also judges it.
+// settle recovers an entity until a recovery succeeds, which also checks the entity.
 func (l *load) settle(s *subject) {
 	const enough = 100
 	var err error

@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// late is the fault of a request that the network keeps: its sender sees a reset, and it may
-	// arrive at any later time.
+	// late is the fault of a delayed request: its sender gets a reset, and the request may arrive
+	// at any later time.
 	late = "late"
-	// maxLate limits the delayed requests, maxInside those that the engine has not yet performed.
+	// maxLate limits the delayed requests. maxInside limits the requests that the engine has not
+	// yet performed.
 	maxLate   = 6
 	maxInside = 3
 )
 
-// injectFault injects a fault into a request, or none. It follows from the seed, the request, and
-// how often it was sent.
+// injectFault serves a request, with or without a fault. That depends only on the seed, the
+// request, and how often the request was sent.
 func (g *simulation) injectFault(r *explore.Request) {
 	if g.refuseOld(r) {
 		return
@@ -63,7 +64,7 @@ func (g *simulation) trace(what any, of any) {
 	}
 }
 
-// inside is a request that the engine will perform later, whether its sender waits or not.
+// inside is a request that the engine will perform later, even if its sender no longer waits.
 type inside struct {
 	*explore.Request
 
@@ -83,7 +84,7 @@ func (g *simulation) hit(r *explore.Request, f embedded.Fault) {
 	g.learn(r)
 }
 
-// carry delivers a request, and records what was written.
+// carry delivers a request, and records its write.
 func (g *simulation) carry(r *explore.Request) {
 	defer g.unharmed(r)()
 	g.sum.requests++
@@ -129,7 +130,7 @@ func (g *simulation) learn(r *explore.Request) {
 	}
 }
 
-// observe reports to the oracles what is stored at a key.
+// observe reports the item at a key to the oracles.
 func (g *simulation) observe(k tableKey, item json.RawMessage) {
 	for e := range g.ledgers {
 		var err error
@@ -251,8 +252,8 @@ func (g *simulation) ask(operation string, in, out any) {
 	}
 }
 
-// settle waits until everything is blocked, learns what the engine has done since, and then judges
-// the results of the actors.
+// settle waits until everything is blocked, reads what the engine has done since the last call, and
+// then checks the results of the actors.
 func (g *simulation) settle() {
 	synctest.Wait()
 	now := time.Now()
@@ -282,7 +283,7 @@ func (g *simulation) settle() {
 	}
 }
 
-// tell calls judge when everything that was written is known.
+// tell makes settle call judge, after all writes are known.
 func (g *simulation) tell(judge func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

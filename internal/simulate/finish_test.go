@@ -44,9 +44,9 @@ func (g *simulation) finish() {
 		g.serving("auditor", func() error { return g.goOn(e) })
 		g.check()
 		g.compare(e)
-		// Members of a dead atomic write can exist in a partition that is reached only now that the
-		// previous one is full, and a repair makes members visible that exist far beyond the end:
-		// the next recovery closes the numbers in between, and so on.
+		// Members of a dead atomic write can exist in a partition that is read only now, because
+		// the previous one is full. A repair can also make members visible far beyond the end: the
+		// next recovery closes the numbers between them, and so on.
 		last := &actor{name: fmt.Sprint("repair", e), journal: g.auditor}
 		for range 2 {
 			g.serving("auditor", func() error { return g.recover(g.Context(), last, e, dynajournal.RecoverOptions{}, nil) })
@@ -63,8 +63,8 @@ func (g *simulation) finish() {
 	g.wantNothingLeft()
 }
 
-// wantNothingLeft purges the entities: after the fence window nothing of them may be stored but, in
-// a native journal, their marks.
+// wantNothingLeft purges the entities. After the fence window no item of them may be stored, except
+// for their marks in a native journal.
 func (g *simulation) wantNothingLeft() {
 	for e := range entities {
 		if g.wrong != nil {
@@ -97,8 +97,8 @@ func (g *simulation) quiet() bool {
 	return len(g.inside) == 0 && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() })
 }
 
-// sound verifies an entity after a recovery and a repair: the only findings left are high marks
-// that were put for events that failed.
+// sound verifies an entity after a recovery and a repair: the only possible findings are high marks
+// that were put for failed events.
 func (g *simulation) sound(entity int) {
 	g.fail(g.verify(g.Context(), g.auditor, entity, verifyEntity, func(f dynajournal.Finding) {
 		if f.Kind != dynajournal.FindingMarkBeyondEvents {
@@ -108,7 +108,7 @@ func (g *simulation) sound(entity int) {
 	}))
 }
 
-// compare compares what a reader receives with what must be visible.
+// compare compares the events that a reader receives with the events that must be visible.
 func (g *simulation) compare(entity int) {
 	want := g.ledgers[entity].Visible()
 	var got []explore.Event
@@ -145,7 +145,7 @@ func (g *simulation) compare(entity int) {
 	}
 }
 
-// goOn recovers and writes, until a writer is not disturbed by late requests.
+// goOn recovers and writes, until late requests no longer disturb the writer.
 func (g *simulation) goOn(entity int) error {
 	const enough = 10
 	a := &actor{name: fmt.Sprint("last", entity), journal: g.auditor}

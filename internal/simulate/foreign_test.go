@@ -10,14 +10,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// foreign is a response that is not DynamoDB's, but that of a gateway or proxy, whether the request
-// has reached DynamoDB or not.
+// foreign is a response that is not from DynamoDB, but from a gateway or proxy. applied reports
+// whether the request has reached DynamoDB.
 type foreign struct {
 	status int
 	// media is the media type, or "" for a response without a body.
 	media string
 	body  func(operation string) string
-	// sum reports that the response has the checksum of its body.
+	// sum reports whether the response has the checksum of its body.
 	sum     bool
 	applied bool
 }
@@ -29,7 +29,7 @@ const (
 	mediaAMZ = "application/x-amz-json-1.0"
 )
 
-// foreigners are all such responses.
+// foreigners has all foreign responses.
 var foreigners = everyForeign()
 
 func everyForeign() (all []foreign) {
@@ -112,8 +112,8 @@ func sum(body string) string {
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)
 }
 
-// refuseOld rejects a request that was signed too long ago, as the service does, and reports
-// whether it did.
+// refuseOld rejects a request that was signed too long ago, like the service, and reports whether
+// it has.
 func (g *simulation) refuseOld(r *explore.Request) bool {
 	age := g.now().Sub(r.Sent)
 	if age < signatureLife {

@@ -21,13 +21,13 @@ import (
 // jvmName is the process of the JVM.
 const jvmName = "jvm"
 
-// turns is what the JVM has done with an entity, and what it may see of it.
+// turns records what the JVM has done with an entity, and which events it may see.
 type turns struct {
 	// life is the life of the persistence id that the other fields belong to.
 	life int
 	// used is the highest number of an event that was acknowledged, by either side.
 	used int64
-	// ever are all events that were visible at any time.
+	// ever has all events that were visible at any time.
 	ever map[int64]string
 	// deleted is the number up to which deletions in Go have ended.
 	deleted int64
@@ -45,8 +45,8 @@ func (g *simulation) turnsOf(entity int) *turns {
 	return t
 }
 
-// takeOver lets the JVM take over an entity: what Go does with it ends or crashes, then a
-// persistent actor starts, works and stops.
+// takeOver lets the JVM take over an entity: Go's calls on it end or crash, then a persistent actor
+// starts, works and stops.
 func (g *simulation) takeOver(entity, size int) {
 	if !g.jvm || g.erasing[entity] || g.copies.reserved[entity] != nil {
 		return
@@ -78,7 +78,7 @@ type session struct {
 	knows  []explore.Event
 }
 
-// startJVM starts a persistent actor, and judges its initial state.
+// startJVM starts a persistent actor, and checks its initial state.
 func (g *simulation) startJVM(entity int) *session {
 	client := dynamodb.NewFromConfig(g.config(jvmName).AWS)
 	plugin := jvm.New(client, journalTable, snapshotTable, "journal", shards)
@@ -110,11 +110,11 @@ func (g *simulation) startJVM(entity int) *session {
 	s.knows = append(s.knows, got...)
 	g.trace("jvm starts", fmt.Sprint(pid(entity), " at ", s.actor.Highest, " with ", got, " after ", after))
 	if s.actor.Highest < t.used {
-		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and %d is used", pid(entity), s.actor.Highest, t.used))
+		g.fail(fmt.Errorf("%s: the JVM continues after %d, and %d is used", pid(entity), s.actor.Highest, t.used))
 	}
 	most = max(most, g.stored(entity).most, after) // a late request may have arrived meanwhile
 	if s.actor.Highest > most {
-		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and the highest number is %d",
+		g.fail(fmt.Errorf("%s: the JVM continues after %d, and the highest number is %d",
 			pid(entity), s.actor.Highest, most))
 	}
 	low := l.Low()
@@ -131,8 +131,8 @@ func (g *simulation) startJVM(entity int) *session {
 	return s
 }
 
-// resurfaced judges deleted events that the JVM received: only an interrupted deletion may leave
-// some, and what it leaves is the end of what was there.
+// resurfaced checks deleted events that the JVM has received: only an interrupted deletion may
+// leave some, and they must be the last of the deleted events.
 func (t *turns) resurfaced(entity int, got []explore.Event, low int64) error {
 	if len(got) == 0 {
 		return nil
@@ -206,8 +206,8 @@ func (s *session) persist(n int) {
 	t.used = max(t.used, first+int64(n)-1)
 }
 
-// delete deletes up to the end of a write: of a write that is cut the JVM sees nothing any more,
-// and Go sees the rest.
+// delete deletes up to the end of a write: the JVM would no longer see a write that is cut, but Go
+// would see the rest of it.
 func (s *session) delete(to int64) {
 	to = s.endOfWrite(s.entity, to, s.actor.Highest)
 	began := s.cells[s.entity].now()
@@ -218,7 +218,7 @@ func (s *session) delete(to int64) {
 // save saves a snapshot, and sometimes deletes the previous ones.
 func (s *session) save() {
 	if len(s.knows) == 0 || s.knows[len(s.knows)-1].Number != s.actor.Highest {
-		return // Go takes a state for that of its last event
+		return // Go expects a snapshot to have the number of its last event
 	}
 	s.jvmSaves++
 	state := stateOf(s.knows) + strings.Repeat("\n", s.jvmSaves)
@@ -265,7 +265,7 @@ func (g *simulation) asJVM(what string, do func(ctx context.Context) error) {
 	}
 }
 
-// carryForJVM delivers a request of the JVM, which replaces whatever is stored.
+// carryForJVM delivers a request of the JVM, which replaces stored items without a condition.
 func (g *simulation) carryForJVM(r *explore.Request) {
 	if !r.Changes() {
 		g.net.Deliver(r)
@@ -279,7 +279,7 @@ func (g *simulation) carryForJVM(r *explore.Request) {
 	g.carry(r)
 }
 
-// replaces notifies the ledgers of a number at which the JVM is about to put or remove something.
+// replaces notifies the ledgers of a number at which the JVM is about to put or remove an item.
 func (g *simulation) replaces(k tableKey) {
 	var key struct {
 		Par struct{ S string }
@@ -305,7 +305,7 @@ func (g *simulation) replaces(k tableKey) {
 // shards is the plug-in's default number of shards of marks.
 const shards = 10
 
-// handOver ends everything that Go does with an entity, or crashes it.
+// handOver ends Go's calls on an entity, or crashes their processes.
 func (g *simulation) handOver(entity int) {
 	left := time.Since(g.left[entity]) < patience
 	for _, a := range g.actors {
@@ -326,10 +326,10 @@ func (g *simulation) handOver(entity int) {
 	}
 }
 
-// land lets the delayed events and seals arrive, or loses them. One that arrives after a JVM has
-// deleted its number is below the low mark that the JVM reads, and stays. Members of an atomic
-// write that arrive after a JVM has deleted the others count as the rest of a write that the JVM's
-// deletion has cut.
+// land lets the delayed events and seals arrive, or loses them. If an event arrived after a JVM had
+// deleted its number, it would stay, below the low mark that the JVM reads. If members of an atomic
+// write arrived after a JVM had deleted the others, they would count as the rest of a write that
+// the JVM's deletion has cut.
 func (g *simulation) land() {
 	for len(g.inside) > 0 {
 		g.sleep(time.Second)
@@ -348,8 +348,8 @@ func (g *simulation) land() {
 }
 
 // uncut lets Go delete the rest of an atomic write that a deletion has cut: a JVM does not see it.
-// Deletions of the histories end where a write ends, but one that lacks its last member can become
-// whole just then.
+// The deletions of a history end where a write ends, but a write that lacks its last member can
+// become whole at that moment.
 func (g *simulation) uncut(entity int) {
 	to := g.ledgers[entity].Cut()
 	if to == 0 {
@@ -367,8 +367,9 @@ func (g *simulation) uncut(entity int) {
 	})
 }
 
-// mark lets Go recover if the high mark is missing that leads a JVM to the stored events: a writer
-// has crashed between the events and their mark. The JVM would overwrite events that Go shows.
+// mark lets Go recover if the high mark that leads a JVM to the stored events is missing, because a
+// writer has crashed between the events and their mark. Otherwise the JVM would overwrite events
+// that are visible in Go.
 func (g *simulation) mark(entity int) {
 	if high := g.stored(entity).high; g.ledgers[entity].Highest() < high+100 {
 		return
@@ -380,9 +381,9 @@ func (g *simulation) mark(entity int) {
 	})
 }
 
-// closeIncomplete lets Go recover if the journal ends with a part of an atomic write: a writer has
-// crashed before it has put all. A JVM would leave out an atomic write of its own that ends at the
-// same number.
+// closeIncomplete lets Go recover if the journal ends with a part of an atomic write, because a
+// writer has crashed before it has put all members. Otherwise a JVM would leave out an atomic write
+// of its own that ends at the same number.
 func (g *simulation) closeIncomplete(entity int) {
 	taken := g.stored(entity).taken
 	if _, last := g.writeAt(entity, taken); last <= taken {
@@ -395,7 +396,7 @@ func (g *simulation) closeIncomplete(entity int) {
 	})
 }
 
-// end lets the call of a process on an entity end.
+// end waits until the call of a process on an entity has ended.
 func (g *simulation) end(a *actor, entity int) {
 	if a.idle() || a.on != entity {
 		return
@@ -452,8 +453,8 @@ func (g *simulation) crash(a *actor) {
 	g.net.Hold(a.name)
 }
 
-// endOfWrite returns a number up to which a deletion cuts no atomic write, whole or dead: the
-// number itself or a higher one, up to most.
+// endOfWrite returns the first number, from number up to most, up to which a deletion does not cut
+// an atomic write, whole or dead.
 func (g *simulation) endOfWrite(entity int, number, most int64) int64 {
 	for number < most {
 		if _, last := g.writeAt(entity, number); last > number {
@@ -496,8 +497,8 @@ func (g *simulation) writeAt(entity int, number int64) (first, last int64) {
 
 // extent is the range of the items of an entity.
 type extent struct {
-	// most is the highest number that any item names, high the highest high mark, taken the highest
-	// number at which something is stored.
+	// most is the highest number that any item names. high is the highest high mark. taken is the
+	// highest number at which an item is stored.
 	most, high, taken int64
 }
 

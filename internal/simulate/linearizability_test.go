@@ -10,23 +10,22 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// cells is the history of the single sequence numbers of one persistence id. Each number is a
-// cell that takes one event, once, and can be emptied for good. The results must be linearizable.
+// cells is the history of the single sequence numbers of one persistence id. Each number is a cell
+// that gets one event, once, and can be emptied permanently. The results must be linearizable.
 // Events of atomic writes are left out, because they become visible only together.
 type cells struct {
 	mu    sync.Mutex
 	clock int
 	cells map[int64][]porcupine.Operation
-	// deletions are all deletions: what they have emptied may be reported later, by a call in
-	// progress.
+	// deletions has all deletions. A call in progress may report later that a cell was emptied.
 	deletions []deletion
 	// forgotten is when the numbers were last forgotten.
 	forgotten int
-	// members are the numbers that have held a member of an atomic write.
+	// members has the numbers that have had a member of an atomic write.
 	members map[int64]bool
 }
 
-// deletion is a deletion of all numbers up to one.
+// deletion is a deletion of all numbers up to a number.
 type deletion struct {
 	began int
 	to    int64
@@ -71,7 +70,7 @@ func (n *cells) wrote(began int, number int64, text string) {
 	n.add(began, number, input{write, text}, "", ended)
 }
 
-// never is after the end of everything.
+// never is a time after the end of the history.
 const never = 1 << 60
 
 func (n *cells) perhaps(began int, number int64, text string) {
@@ -90,7 +89,8 @@ func (n *cells) deleted(began int, to int64) {
 	n.deletions = append(n.deletions, deletion{began, to})
 }
 
-// forget starts again: nothing is left of the numbers, and they can be used again.
+// forget restarts the history after an erasure: nothing is left of the numbers, and they can be
+// used again.
 func (n *cells) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// queued is an event of a call that writes one after the other. Its encoding signals that the
-// outcomes of the previous ones are known.
+// queued is an event of a call that writes events one after the other. Its encoding signals that
+// the outcomes of the previous events are known.
 type queued struct {
 	text string
 	turn func()
@@ -37,7 +37,7 @@ func withQueued(t *testing.T) *serialization.Registry {
 
 // A call that writes events one after the other is paused before the last of them, until a purge
 // has erased the first ones. These were acknowledged before the purge.
-func TestEventsOfACallThatGoesOnArePurged(t *testing.T) {
+func TestSimulate_EventsOfUnfinishedCallPurged(t *testing.T) {
 	const all = 1000
 	h := history{
 		seed: 1, rates: make([]int, len(explore.RequestFaults)), foreign: make([]int, len(foreigners)), ahead: make([]time.Duration, actors),

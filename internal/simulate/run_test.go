@@ -22,8 +22,8 @@ import (
 const (
 	// fenceWindow is short, because the engine does its own work while the bubble's time passes.
 	fenceWindow = time.Hour
-	// signatureLife is how long a request can be in flight: the service rejects it when its
-	// signature is older.
+	// signatureLife is how long a request can be in flight: the service rejects a request with an
+	// older signature.
 	signatureLife = 5 * time.Minute
 
 	journalTable  = dynajournal.DefaultJournalTable
@@ -40,10 +40,10 @@ type simulation struct {
 	engine *embedded.Engine
 	net    *explore.Network
 	rand   *rand.Rand
-	// skew is how far the service's time is ahead of the bubble's: the time that has passed without
-	// a timer firing.
+	// skew is how far the service's time is ahead of the time of the bubble: the time that has
+	// passed without a timer firing.
 	skew atomic.Int64
-	// actors are all processes behind the network: those that write, then the copier and the
+	// actors has all processes of the network: first the ones that write, then the copier and the
 	// mender.
 	actors         []*actor
 	copier, mender *actor
@@ -53,16 +53,17 @@ type simulation struct {
 	snapshots      []*snapshotOracle
 	cells          []*cells
 	lives          []int
-	// purges counts the beginnings and the ends of the purges of each persistence id, erasing
-	// reports that one of them erases.
-	purges  []int
+	// purges counts the starts and the ends of the purges of each persistence id.
+	purges []int
+	// erasing reports whether one of the purges erases.
 	erasing []bool
 	// left is when a call on a persistence id last ended with an unknown outcome: the journal may
 	// still be writing.
 	left   []time.Time
 	served map[string]int
 	inside []inside
-	// turns are those of the JVM, by entity. jvmTexts and jvmSaves count what it has written.
+	// turns has the turns of the JVM, by entity. jvmTexts and jvmSaves count its events and
+	// snapshots.
 	turns              []turns
 	jvmTexts, jvmSaves int
 	// unlag removes the faults that make indexes return old data.
@@ -84,16 +85,16 @@ type actor struct {
 	busy    chan struct{} // closed when its call has ended
 	paused  bool
 	cancel  context.CancelFunc
-	// withheld are the responses that a sleeping machine gets when it wakes.
+	// withheld has the responses that a sleeping machine gets when it wakes.
 	withheld []func()
-	// doing and on are its current or last call, and the entity of that.
+	// doing is its current or last call. on is the entity of that call.
 	doing kind
 	on    int
 
 	entity int
 	writer *dynajournal.Writer
 	knows  []explore.Event
-	// purges is that of the entity when it recovered.
+	// purges is simulation.purges of the entity when it recovered.
 	purges int
 	count  int
 	saves  int
@@ -160,7 +161,7 @@ func run(t *testing.T, h history, sum *totals) error {
 // now returns the service's time.
 func (g *simulation) now() time.Time { return time.Now().Add(time.Duration(g.skew.Load())) }
 
-// begin starts a process whose wall clock is off by ahead.
+// begin starts a process whose wall clock is ahead of the service's.
 func (g *simulation) begin(name string, ahead time.Duration) *actor {
 	if ahead != 0 {
 		g.sum.injected["wrong clock"]++
@@ -333,7 +334,7 @@ func (g *simulation) command(c command) {
 }
 
 // performer returns the process that runs a command. Copies and repairs have processes of their
-// own, so their requests can be distinguished from all others.
+// own, so that their requests can be distinguished from other requests.
 func (g *simulation) performer(c command) *actor {
 	switch c.kind {
 	case copyOther, copyRelated, copyBeginning, copyAgain:
@@ -364,8 +365,8 @@ func (g *simulation) lag(size int) {
 	g.unlag = append(g.unlag, remove)
 }
 
-// restart simulates a power failure: what was responded to stays, and of what was not synced all,
-// some, or nothing is lost. What the engine had not performed yet is lost.
+// restart simulates a power failure: writes that were responded to stay. All, some or no writes
+// that were not synced are lost. Requests that the engine had not performed yet are lost.
 func (g *simulation) restart(size int) {
 	g.sum.restarts++
 	g.settle()
@@ -382,7 +383,7 @@ func (g *simulation) restart(size int) {
 	g.wantStored()
 }
 
-// wantStored compares what is stored with what the ledgers know.
+// wantStored compares the stored items with the ledgers.
 func (g *simulation) wantStored() {
 	rows := g.scan(journalTable)
 	for e, l := range g.ledgers {

@@ -26,10 +26,10 @@ var (
 	onlyJVM  = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
 )
 
-// fixed is how many histories are run unless a flag says how long to run them.
+// fixed is the number of histories, unless a flag limits them by time or by operations.
 var fixed = testsize.Of(15, 250)
 
-// totals are the totals of all histories.
+// totals has the totals of all histories.
 type totals struct {
 	histories, commands, operations, requests, acknowledged int
 	landed, restarts, erasures                              int
@@ -70,8 +70,8 @@ func (s *totals) String() string {
 	return b.String()
 }
 
-// TestSimulate runs random histories until one fails, or enough were run. It prints the seed, with
-// which the same histories are run again: -rapid.seed.
+// TestSimulate runs random histories until one fails, or enough were run. It prints the seed:
+// -rapid.seed runs the same histories again.
 func TestSimulate(t *testing.T) {
 	sum := newTotals()
 	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
@@ -132,7 +132,7 @@ var kinds = []string{
 	"copy again", "turn of the JVM", "cancel", "pause", "sleep or wake", "step clock", "drift clock", "pass time", "restart", "lag indexes",
 }
 
-// command is one call of an actor, and how many requests are served afterwards.
+// command is one call of an actor, with the number of requests that are served after it.
 type command struct {
 	kind   kind
 	actor  int
@@ -149,21 +149,23 @@ func (c command) String() string {
 // history is a random history.
 type history struct {
 	seed uint64
-	// lateness is how many requests of 1000 are late, rates how many have each of the faults.
+	// lateness is the number of requests in 1000 that are late.
 	lateness int
-	rates    []int
-	// foreign is how many requests of 1000 get each of the responses that are not DynamoDB's.
+	// rates has the number of requests in 1000 for each fault.
+	rates []int
+	// foreign has the number of requests in 1000 for each response that is not from DynamoDB.
 	foreign []int
 	// ahead is the error of the wall clock of each process.
 	ahead []time.Duration
-	// crowded reports that nearly all commands concern one entity.
+	// crowded reports whether nearly all commands concern one entity.
 	crowded bool
-	// copied reports that histories are copied from another journal, starting with one of the
+	// copied reports whether histories are copied from another journal, starting with one of the
 	// entities.
 	copied  bool
 	used    int // sequence numbers used before
 	grouped bool
-	// shared is a journal shared with a JVM, with 10 shards of marks. In some a JVM takes turns.
+	// shared reports whether the journal is shared with a JVM, with 10 shards of marks. jvm reports
+	// whether a JVM takes turns.
 	shared   bool
 	jvm      bool
 	maxItem  int
@@ -194,7 +196,7 @@ func (h history) String() string {
 }
 
 const (
-	// actors is how many processes write, processors how many there are with the copier and the
+	// actors is the number of processes that write. processors also counts the copier and the
 	// mender.
 	actors       = 4
 	processors   = actors + 2
@@ -222,7 +224,7 @@ func drawHistory(rt *rapid.T) history {
 	}
 	for i, f := range explore.RequestFaults {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
-		switch f.Effect { // few requests can have these
+		switch f.Effect { // few requests can have these faults
 		case embedded.EffectUnprocessed, embedded.EffectTransactionConflict:
 			h.rates[i] *= 4
 		case embedded.EffectStatementErrors:
@@ -278,13 +280,14 @@ func drawHistory(rt *rapid.T) history {
 // isWithout reports whether a feature is left out.
 func isWithout(what string) bool { return slices.Contains(strings.Split(*without, ","), what) }
 
-// wrongs are the errors of wall clocks; most are right.
+// wrongs has the errors of wall clocks. Most clocks are right.
 var wrongs = []time.Duration{
 	0, 0, 0, 0, 0, 0, 0, 0,
 	3 * time.Minute, -3 * time.Minute, 40 * time.Minute, -40 * time.Minute, 25 * time.Hour, -25 * time.Hour,
 }
 
-// entities returns the entities of the commands, each as often as it is used.
+// entities returns the entities from which commands are drawn. A number that occurs more often is
+// drawn more often.
 func (h history) entities() []int {
 	if h.crowded {
 		return []int{0, 0, 0, 0, 0, 0, 0, 1}

@@ -11,23 +11,25 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// snapshotOracle is the oracle of the snapshots of one persistence id: what is stored in the table,
-// and what was ever saved. Of the split form it only knows whether the head is stored.
+// snapshotOracle is the oracle of the snapshots of one persistence id: it knows the stored
+// snapshots, and all that were ever saved. Of the split form it only knows whether the head is
+// stored.
 type snapshotOracle struct {
 	pid string
 
 	mu    sync.Mutex
 	clock int
-	// wholes and heads are the snapshots stored in each form.
+	// wholes and heads have the snapshots that are stored in each form.
 	wholes, heads row
-	// put is when the stored whole snapshots were last put, content what they hold.
-	put     map[int64]int
+	// put has the times when the stored whole snapshots were last put.
+	put map[int64]int
+	// content has the states of the stored whole snapshots.
 	content map[int64]string
-	// states are the states of all saves, by number.
+	// states has the states of all saves, by number.
 	states map[int64]map[string]bool
 }
 
-// row is since when snapshots exist, by number, and when others vanished.
+// row has the times since which snapshots exist, by number, and the times when others vanished.
 type row struct{ since, gone map[int64]int }
 
 func newRow() row { return row{map[int64]int{}, map[int64]int{}} }
@@ -45,12 +47,12 @@ func (r row) note(number int64, there bool, now int) {
 	}
 }
 
-// existed reports whether one existed at a number at any time since.
+// existed reports whether a snapshot existed at a number at any time since a time.
 func (r row) existed(number int64, since int) bool {
 	return r.since[number] > 0 || r.gone[number] > since
 }
 
-// left returns the numbers up to most at which one has existed since before a time.
+// left returns the numbers up to most at which a snapshot has existed since before a time.
 func (r row) left(most int64, before int) (left []string) {
 	for n, since := range r.since {
 		if n <= most && since <= before {
@@ -66,7 +68,7 @@ func newShelf(entity int) *snapshotOracle {
 	}
 }
 
-// stateOf returns the state of an entity that knows events.
+// stateOf returns the state of an entity after the events that it knows.
 func stateOf(knows []explore.Event) string {
 	state, err := json.Marshal(knows)
 	if err != nil {
@@ -90,7 +92,7 @@ func (s *snapshotOracle) saving(number int64, state string) {
 	s.states[number][state] = true
 }
 
-// observe records what is stored at a key.
+// observe records the item at a key.
 func (s *snapshotOracle) observe(key, item json.RawMessage) error {
 	var k struct {
 		Par struct{ S string }
@@ -112,7 +114,7 @@ func (s *snapshotOracle) observe(key, item json.RawMessage) error {
 	}
 	number, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || k.Par.S != "journal-P-"+s.pid {
-		return nil // another id's, or a part
+		return nil // of another id, or a part
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +142,7 @@ func (s *snapshotOracle) now() int {
 	return s.clock
 }
 
-// loaded judges a load, begun at a time, of the snapshots up to a number.
+// loaded checks the result of a load, begun at a time, of the snapshots up to a number.
 func (s *snapshotOracle) loaded(began int, most, number int64, state string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +167,7 @@ func (s *snapshotOracle) loaded(began int, most, number int64, state string) err
 	return nil
 }
 
-// deleted judges a successful deletion, begun at a time, of the snapshots up to a number.
+// deleted checks a successful deletion, begun at a time, of the snapshots up to a number.
 func (s *snapshotOracle) deleted(began int, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

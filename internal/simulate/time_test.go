@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// passing are the durations that pass at once.
+// passing has the durations that pass at once.
 var passing = []time.Duration{
 	time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 20 * time.Minute, 35 * time.Minute, 61 * time.Minute, 3 * time.Hour,
 }
@@ -100,8 +100,8 @@ func (g *simulation) skip(d time.Duration) {
 }
 
 // sleepOrWake puts the machine of an actor to sleep, or wakes it. The actor is stopped meanwhile.
-// Some of its requests are sent when it wakes, for others it then receives the response, or finds
-// that the connection is gone.
+// When the machine wakes, some of its requests are sent. For others it receives the response, or
+// finds that the connection is gone.
 func (g *simulation) sleepOrWake(a *actor) {
 	if a.machine.Sleeps() {
 		g.trace("wakes", a.name)

@@ -7,16 +7,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// harmless judges a request that is sent: a dry run writes nothing.
+// harmless checks a request that is sent: a dry run must not write.
 func (g *simulation) harmless(r *explore.Request) {
 	if r.Process == g.mender.name && !g.mender.idle() && g.mender.doing == repairDryRun && r.Changes() {
 		g.fail(fmt.Errorf("a dry run sends %v", r))
 	}
 }
 
-// unharmed is called before the ledgers learn what a request has done. The returned function judges
-// what has changed. A copy removes only visible events that its source has deleted, of the same
-// history, and a repair removes none.
+// unharmed is called before the ledgers learn what a request has done. The returned function checks
+// the change: a copy may remove only visible events that a source of the same history has deleted,
+// and a repair may remove no visible event.
 func (g *simulation) unharmed(r *explore.Request) func() {
 	if !r.Changes() || r.Process != g.copier.name && r.Process != g.mender.name {
 		return func() {}

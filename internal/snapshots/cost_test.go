@@ -14,9 +14,9 @@ func costs(c dynamo.Cost) string {
 	return fmt.Sprintf("%d / %g / %g", c.Requests, c.ReadUnits, c.WriteUnits)
 }
 
-// A store with whole snapshots only costs no more than the plug-ins. With split ones it costs the
-// search for their heads, which no plug-in makes.
-func TestCostOfSnapshots(t *testing.T) {
+// A store with only whole snapshots costs no more than the plug-ins. A store with split ones also
+// costs the search for their heads, which plug-ins do not make.
+func TestCost_Snapshots(t *testing.T) {
 	t.Parallel()
 	upTo := func(seq int64) snapshots.Criteria {
 		c := snapshots.Everything()

@@ -21,7 +21,8 @@ func describe(s *layout.Snapshot) string {
 // replacement is a case of a save that replaces snapshots.
 type replacement struct {
 	name string
-	// stored are the stored snapshots: an older one, and maybe one of the number that is saved.
+	// stored are the stored snapshots: an older one, and in some cases one of the number that is
+	// saved.
 	stored []layout.Snapshot
 	saved  layout.Snapshot
 	change func(*snapshots.Store)
@@ -51,7 +52,7 @@ func replacements() []replacement {
 	}
 }
 
-// untilDone calls run with 1, 2, … until the request of that number was never sent.
+// untilDone calls run with 1, 2, … until the request with that number was never sent.
 func untilDone(t *testing.T, run func(n int) (sent int)) {
 	t.Helper()
 	const enough = 1000
@@ -64,8 +65,8 @@ func untilDone(t *testing.T, run func(n int) (sent int)) {
 }
 
 // If a process is killed at any request of a save, the previously selected snapshot stays selected,
-// or the new one is, whole.
-func TestSaveKilledAnywhereLeavesAWholeSnapshot(t *testing.T) {
+// or the new one is selected and whole.
+func TestSave_KilledAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	for _, r := range replacements() {
 		for at, how := range map[fault]string{lost: "before", unanswered: "after"} {
@@ -99,7 +100,7 @@ func TestSaveKilledAnywhereLeavesAWholeSnapshot(t *testing.T) {
 
 // If a request of a save or its response is lost, the request is sent again: the save succeeds, and
 // the snapshot is stored.
-func TestSaveSurvivesALostRequestOrAnswer(t *testing.T) {
+func TestSave_LostRequestOrResponse(t *testing.T) {
 	t.Parallel()
 	for _, r := range replacements() {
 		for at, what := range map[fault]string{lost: "request", unanswered: "response"} {
@@ -126,8 +127,8 @@ func TestSaveSurvivesALostRequestOrAnswer(t *testing.T) {
 }
 
 // If a process is killed at any request of a deletion, each snapshot is stored whole, or not at
-// all. Deleting again finishes the deletion, and leaves nothing, no parts either.
-func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
+// all. Deleting again finishes the deletion, and leaves nothing, not even parts.
+func TestDelete_KilledAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	deletions := map[string]func(context.Context, *snapshots.Store) error{
 		"delete": func(ctx context.Context, s *snapshots.Store) error {
@@ -178,8 +179,8 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// A deletion removes parts that have no head, as a save that was killed leaves them.
-func TestDeletionRemovesWhatAKilledSaveHasLeft(t *testing.T) {
+// A deletion removes parts without a head, which a killed save has left.
+func TestDelete_PartsOfKilledSave(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	untilDone(t, func(n int) int {
@@ -197,8 +198,8 @@ func TestDeletionRemovesWhatAKilledSaveHasLeft(t *testing.T) {
 	})
 }
 
-// If the caller repeats a failed save, nothing of the first one is left for good.
-func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
+// If the caller repeats a failed save, nothing of the failed save is left for good.
+func TestSave_RepeatedAfterFailure(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	untilDone(t, func(n int) int {
@@ -218,9 +219,9 @@ func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
 	})
 }
 
-// At any point of a load, the snapshot is replaced by another of its number, in any form. The load
-// must find one of them, because one always existed. Events before it may be deleted.
-func TestLoadDuringASaveOfTheNumberFindsOne(t *testing.T) {
+// At any point of a load, the snapshot is replaced by another with the same number, in any form.
+// The load must find one of them, because at any time one existed. Events before it may be deleted.
+func TestLoad_DuringSaveOfSameNumber(t *testing.T) {
 	t.Parallel()
 	upTo2 := snapshots.Everything()
 	upTo2.MaxSeq = 2
@@ -285,8 +286,8 @@ func TestLoadDuringASaveOfTheNumberFindsOne(t *testing.T) {
 }
 
 // At any point of a load, the snapshot is deleted: the load finds it, or the older one. Parts that
-// vanish meanwhile are no damage.
-func TestLoadDuringADeletionFindsNoDamage(t *testing.T) {
+// vanish meanwhile are not damage.
+func TestLoad_DuringDeletion(t *testing.T) {
 	t.Parallel()
 	timed := snapshots.Everything()
 	timed.MinTS = 150
@@ -321,7 +322,7 @@ func TestLoadDuringADeletionFindsNoDamage(t *testing.T) {
 }
 
 // If two saves of one number interleave at any point, the result is one of the snapshots, whole.
-func TestConcurrentSavesOfOneNumber(t *testing.T) {
+func TestSave_ConcurrentSavesOfOneNumber(t *testing.T) {
 	t.Parallel()
 	for _, sizes := range [][2]int{{split, split + 1}, {split, small}, {small, split}, {small, small + 1}} {
 		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
@@ -351,7 +352,7 @@ func TestConcurrentSavesOfOneNumber(t *testing.T) {
 
 // A deletion by time interleaves, at any point, with the save of a split snapshot outside of its
 // criteria. That snapshot stays whole, even if an older one of its number is deleted.
-func TestDeletionByTimeKeepsASaveInFlight(t *testing.T) {
+func TestDelete_ByTimeDuringSave(t *testing.T) {
 	t.Parallel()
 	for name, stored := range map[string][]layout.Snapshot{
 		"of another number": {snapshot(1, split)}, "of its number": {snapshot(1, split), snapshot(2, split)},

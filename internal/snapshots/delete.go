@@ -16,11 +16,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Delete deletes all snapshots that meet the criteria, and returns how many there were. If a number
-// is stored in both forms, the whole one decides, and both are deleted. Without limits on the
-// timestamp, all parts of the criteria's numbers are deleted, including those that a crash has
-// left. With such limits, only the parts that the deleted heads name are: others may belong to a
-// save in progress. A snapshot of the same number that is being saved may be deleted too.
+// Delete deletes all snapshots that meet the criteria, and returns their number. If a number is
+// stored in both forms, the whole one decides, and both are deleted. Without limits on the
+// timestamp, all parts of the criteria's numbers are deleted, including parts that a crash has
+// left. With such limits, only parts that the deleted heads name are deleted: others may belong to
+// a save in progress. A snapshot of the same number that is being saved may also be deleted.
 func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (int64, error) {
 	if c.none() {
 		return 0, nil
@@ -37,8 +37,8 @@ func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 }
 
 // eachKey reads, page by page, the keys of all items of the criteria's numbers, in descending
-// order: heads, whole snapshots, and parts if the timestamp has no limits. The numbers in between
-// are outside of the criteria. If there are none, one query reads all three.
+// order: heads, whole snapshots, and parts if the timestamp has no limits. If the criteria exclude
+// no number in between, one query reads all three.
 func (s *Store) eachKey(
 	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, page func(context.Context, []layout.Attributes) error,
 ) error {
@@ -140,7 +140,8 @@ func (d *deletion) finishHeads(ctx context.Context) error {
 	return err
 }
 
-// removeHeads removes heads, and their parts unless these are removed with all others.
+// removeHeads removes heads. If the timestamp has limits, it also removes their parts. Otherwise
+// the parts are removed with all others.
 func (d *deletion) removeHeads(ctx context.Context, heads []layout.Attributes) error {
 	err := d.remove(ctx, heads)
 	for i := 0; d.criteria.limitsTime() && err == nil && i < len(heads); i++ {

@@ -23,16 +23,16 @@ import (
 
 // The split form, version 1. A snapshot at sequence number s is a head at 10^19 + s, above every
 // number that a plug-in can ask for, and its parts far below zero, all in the partition of the
-// plug-ins' snapshots. The parts are written first, and then the head, which holds their number,
-// length and SHA-256. Every save has its own parts, by a random token. So until the head is stored
+// plug-ins' snapshots. The parts are written first, and then the head, which has their number,
+// length and SHA-256. A random token separates the parts of every save. So until the head is stored
 // the older snapshot is the newest, two saves of one number don't mix, and a head that lacks parts
 // is damaged. The heads lack the attribute of the plug-ins' index.
 //
 // If a whole snapshot and a head of one number are stored, the whole one counts. A split save
-// removes the whole one that it replaces after it has stored its head. So a whole one beside a head
-// was saved later, or the save of the head was never finished. That allows a whole one to be saved
-// by a single put, whatever the clocks are. The hidden head stays until both are deleted, the head
-// first: it must not become visible again.
+// removes the whole one that it replaces after it has stored its head. So a whole one next to a
+// head was saved later, or the save of the head was never finished. That allows a whole one to be
+// saved by a single put, even if clocks differ. The hidden head stays until both are deleted, the
+// head first: it must not become visible again.
 
 // ErrTooLarge reports that a snapshot is over the limit. Nothing is written, and no part is read.
 var ErrTooLarge = errors.New("the snapshot has too many bytes")
@@ -41,7 +41,7 @@ var ErrTooLarge = errors.New("the snapshot has too many bytes")
 type DamagedError struct {
 	PersistenceID string
 	SequenceNr    int64
-	// Err is the reason: a *layout.ItemError, or what is wrong with its parts.
+	// Err is the reason: a *layout.ItemError, or the fault in its parts.
 	Err error
 }
 
@@ -54,18 +54,18 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 // Reasons why the parts of a snapshot do not match its head.
 var (
 	errPartMissing = errors.New("it is missing")
-	errChecksum    = errors.New("its bytes are not those that the head has the length and checksum of")
+	errChecksum    = errors.New("its bytes do not match the length and checksum in the head")
 )
 
 // partOverhead is an upper limit of the item size of a part without its bytes and the persistence
 // id.
 const partOverhead = 256
 
-// packedOverhead is an upper limit of what compression adds to bytes that can't be compressed, up
-// to the largest snapshot.
+// packedOverhead is an upper limit of the size that compression adds to bytes that can't be
+// compressed, up to the largest snapshot.
 const packedOverhead = 1 << 20
 
-// partSize returns how many bytes of a snapshot a part holds.
+// partSize returns the number of a snapshot's bytes in a part.
 func (s *Store) partSize(pid string) int {
 	return max(s.MaxItemSize-partOverhead-len(s.Keys.Snapshots(pid)), 1)
 }
@@ -116,7 +116,7 @@ func (s *Store) saveSplit(
 	return err
 }
 
-// removeUnchanged removes a whole snapshot, unless it was saved again since it was read: then the
+// removeUnchanged removes a whole snapshot, unless it was saved again since it was read. Then the
 // new one counts.
 func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen layout.Attributes) error {
 	err := s.Client.Delete(ctx, m, dynamo.Delete{
@@ -133,11 +133,11 @@ func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen 
 
 // randomToken returns a token that separates a save from every other.
 func randomToken([]byte) int64 {
-	return rand.Int64N(layout.MaxSplitToken + 1) //nolint:gosec // separates saves, is no secret
+	return rand.Int64N(layout.MaxSplitToken + 1) //nolint:gosec // separates saves, is not a secret
 }
 
-// copyToken returns the same token for every attempt of a copy, so that each writes the same parts,
-// and none are left. size is how many bytes a part holds.
+// copyToken returns the same token for every attempt of a copy, so that each attempt writes the
+// same parts and leaves no others. size is the number of bytes in a part.
 func copyToken(snapshot *layout.Snapshot, size int) func(stored []byte) int64 {
 	return func(stored []byte) int64 {
 		of := sha256.New()
@@ -147,8 +147,8 @@ func copyToken(snapshot *layout.Snapshot, size int) func(stored []byte) int64 {
 	}
 }
 
-// isHead reports whether an item is the head of this very save. A second attempt finds the head of
-// the first, whose parts are its own.
+// isHead reports whether an item is the head of the same save. A second attempt finds the head of
+// the first attempt, which has the same parts.
 func (s *Store) isHead(item layout.Attributes, head *layout.SplitHead) bool {
 	_, token, _, err := s.Keys.DecodeSplitParts(head.PersistenceID, item)
 	return err == nil && token == head.Token
@@ -168,7 +168,8 @@ func (s *Store) putParts(ctx context.Context, m *dynamo.Meter, head *layout.Spli
 	return group.Wait()
 }
 
-// assemble reads the parts of a snapshot, if it has any. damage is how they differ from the head.
+// assemble reads the parts of a snapshot, if it has any. damage is the reason if they do not match
+// the head.
 func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *hit) (damage, err error) {
 	head := f.head
 	if head == nil {
@@ -196,7 +197,7 @@ func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *hit) (damage, 
 	return nil, nil
 }
 
-// readParts reads the parts of a head. damage names the one that is missing or can't be read.
+// readParts reads the parts of a head. damage names a part that is missing or can't be read.
 func (s *Store) readParts(
 	ctx context.Context, m *dynamo.Meter, head *layout.SplitHead,
 ) (stored []byte, damage, err error) {

@@ -48,7 +48,7 @@ func names(item layout.Attributes) string {
 	return strings.Join(found, " ")
 }
 
-// The bytes of format version 1 are as docs/operations.md describes them.
+// The bytes of format version 1 are as docs/formats.md describes them.
 func TestSplitFormVersion1(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
@@ -95,10 +95,10 @@ func TestSplitFormVersion1(t *testing.T) {
 	}
 }
 
-// Up to the size limit of an item the form is exactly that of the plug-ins. Above it the snapshot
-// is split, and no plug-in sees it: its items are below zero or above all 64-bit numbers, and lack
-// the attribute of the index.
-func TestOnlyWhatDoesNotFitIsSplit(t *testing.T) {
+// Up to the size limit of an item the form is exactly the form of the plug-ins. Above it the
+// snapshot is split, and plug-ins do not see it: its items are below zero or above all 64-bit
+// numbers, and lack the attribute of the index.
+func TestSave_SplitsOnlyLargeSnapshots(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	s := b.store(nil, nil)
@@ -139,7 +139,7 @@ func TestOnlyWhatDoesNotFitIsSplit(t *testing.T) {
 }
 
 // A compressed snapshot that fits is stored in its head alone.
-func TestCompressedSnapshotInItsHead(t *testing.T) {
+func TestSave_CompressedInHead(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	s := b.store(nil, func(s *snapshots.Store) { s.Compress = true })
@@ -150,14 +150,14 @@ func TestCompressedSnapshotInItsHead(t *testing.T) {
 	if len(items) != 1 || n(items[0], "split_parts") != "0" || items[0]["split_zstd"] == nil || len(bin(items[0], "split_data")) > 200 {
 		t.Errorf("%d items, the first with %s", len(items), names(items[0]))
 	}
-	// A store that does not compress reads it too.
+	// A store that does not compress also reads it.
 	if got := b.load(b.store(nil, nil)); !same(got, &saved) {
 		t.Errorf("loaded is %s", describe(got))
 	}
 }
 
 // Bytes that don't compress become longer. Up to the limit they are loaded as they were saved.
-func TestCompressedSnapshotAtTheLimit(t *testing.T) {
+func TestSave_CompressedAtLimit(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	s := b.store(nil, func(s *snapshots.Store) { s.Compress = true })
@@ -168,7 +168,7 @@ func TestCompressedSnapshotAtTheLimit(t *testing.T) {
 	}
 }
 
-func TestSnapshotOverTheLimitWritesNothing(t *testing.T) {
+func TestSave_OverLimit(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*snapshots.Store){
 		"plain":                              nil,
@@ -190,9 +190,9 @@ func TestSnapshotOverTheLimitWritesNothing(t *testing.T) {
 	}
 }
 
-// Any damage of a split snapshot is reported, and no older one is loaded instead: the events
+// Any damage of a split snapshot is reported, and an older one is not loaded instead: the events
 // between them may be deleted.
-func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
+func TestLoad_DamagedSplitSnapshot(t *testing.T) {
 	t.Parallel()
 	type damage func(b *base, items []layout.Attributes)
 	flip := func(i int) damage {
@@ -273,7 +273,7 @@ func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 
 // A head of a newer release is an error. It must not be skipped silently, because older events may
 // be deleted.
-func TestHeadOfANewerVersionIsAnError(t *testing.T) {
+func TestLoad_HeadOfNewerVersion(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	s := b.store(nil, nil)
@@ -296,7 +296,7 @@ func TestHeadOfANewerVersionIsAnError(t *testing.T) {
 }
 
 // Deleting a split snapshot, by any criteria, deletes its parts, and no others.
-func TestPartsGoWithTheirParent(t *testing.T) {
+func TestDelete_PartsOfSplitSnapshot(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]snapshots.Criteria{
 		"by number":    {MinSeq: 2, MaxSeq: 2, MinTS: snapshots.Everything().MinTS, MaxTS: snapshots.Everything().MaxTS},
@@ -335,8 +335,8 @@ func TestPartsGoWithTheirParent(t *testing.T) {
 	}
 }
 
-// If a split snapshot is replaced by a split one, none of its parts are left.
-func TestReplacedSplitSnapshotLeavesNoParts(t *testing.T) {
+// If a split snapshot is replaced by a split one, the parts of the first are removed.
+func TestSave_ReplacedSplitSnapshot(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
 	s := b.store(nil, nil)

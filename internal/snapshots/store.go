@@ -25,14 +25,14 @@ type Store struct {
 	Clock  *clock.Clock
 	Table  string
 	Keys   layout.Keys
-	// MaxItemSize is the item size above which a snapshot is split, MaxBytes the largest snapshot,
-	// both in bytes.
+	// MaxItemSize is the item size above which a snapshot is split. MaxBytes is the size of the
+	// largest snapshot. Both are in bytes.
 	MaxItemSize, MaxBytes int
 	// Parallelism limits the parallel requests of one save or load.
 	Parallelism int
 	// Envelope writes the form of Akka 1.1. Compress writes the split form with zstd.
 	Envelope, Compress bool
-	// Before, if set, is called before each attempt of a deletion, which ends with its error.
+	// Before, if set, is called before each attempt of a deletion. An error ends the deletion.
 	Before func() error
 }
 
@@ -78,7 +78,7 @@ func (c Criteria) meetsTime(item layout.Attributes) bool {
 }
 
 // Save stores a snapshot: in the plug-ins' form if it fits into an item and is not compressed,
-// otherwise in the split form. It replaces one of the same number. Of two parallel saves one
+// otherwise in the split form. It replaces a snapshot of the same number. Of two parallel saves one
 // counts.
 func (s *Store) Save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
 	return s.save(ctx, m, snapshot, randomToken)
@@ -116,7 +116,7 @@ func (s *Store) encode(snapshot *layout.Snapshot) (layout.Attributes, error) {
 	return s.Keys.EncodeSnapshot(snapshot), nil
 }
 
-// hit is a snapshot that a search has found: a whole one, or the head of one whose parts are read
+// hit is a snapshot that a search has found: a whole one, or a head. The parts of a head are read
 // when it is selected.
 type hit struct {
 	layout.Snapshot
@@ -135,15 +135,15 @@ type search struct {
 	page  []layout.Attributes
 	done  bool
 
-	// item is the current item, nil before the first and after the last. form and seq are what its
-	// key says.
+	// item is the current item. It is nil before the first and after the last. form and seq are
+	// decoded from its key.
 	item layout.Attributes
 	form layout.SnapshotForm
 	seq  int64
 }
 
-// search starts a search from one number down to another. first is how many items the first page
-// holds; 0 is as many as fit.
+// search starts a search from one number down to another. first is the number of items on the first
+// page, or 0 for as many as fit.
 func (s *Store) search(m *dynamo.Meter, pid, from, to string, first int32) *search {
 	q := s.rangeQuery(pid, from, to)
 	if first > 0 {
@@ -187,8 +187,8 @@ func (s *Store) rangeQuery(pid, from, to string) *dynamodb.QueryInput {
 }
 
 // Each calls emit with every snapshot that meets the criteria, in descending order of sequence
-// numbers, until emit returns false. One that can't be read comes with a *DamagedError. first is as
-// in search.
+// numbers, until emit returns false. A snapshot that can't be read comes with a *DamagedError.
+// first is the size of the first page, as in search.
 func (s *Store) Each(
 	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(layout.Snapshot, error) bool,
 ) error {
@@ -207,8 +207,8 @@ func (s *Store) Each(
 	}
 }
 
-// Highest returns the highest sequence number, not below from, of which a snapshot is stored, also
-// one that can't be read, or 0 if there is none.
+// Highest returns the highest sequence number of a stored snapshot, even if that snapshot can't be
+// read. It returns 0 if no snapshot has a number of at least from.
 func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, from int64) (int64, error) {
 	c, highest := Everything(), int64(0)
 	c.MinSeq = from
@@ -237,8 +237,8 @@ func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *hit) (snapshot lay
 // errReplaced reports that a snapshot was saved again while its parts were being read.
 var errReplaced = errors.New("the snapshot was replaced")
 
-// unlessReplaced returns errReplaced if a head that lacks parts is no longer the one that was read.
-// A save puts its head after its parts, and a deletion removes the head before the parts, so a head
+// unlessReplaced returns errReplaced if a head that lacks parts has changed since it was read. A
+// save puts its head after its parts, and a deletion removes the head before the parts, so a head
 // that is unchanged has lost its parts.
 func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *hit) error {
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
@@ -256,9 +256,9 @@ func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *hit) err
 }
 
 // Newest returns the snapshot with the newest timestamp among those that meet the criteria, as the
-// plug-ins do; of several with the same timestamp the one with the highest sequence number. It
-// reads all of them. If one can't be read, it returns a *DamagedError: events that an older one
-// lacks may be deleted.
+// plug-ins do. Of several with the same timestamp it returns the one with the highest sequence
+// number. It reads all their items. If a snapshot that may be the newest can't be read, it returns
+// a *DamagedError: events that an older one lacks may be deleted.
 func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (*layout.Snapshot, error) {
 	for {
 		var best *hit
@@ -285,7 +285,7 @@ func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 }
 
 // merge calls emit with the snapshots that meet the criteria, in descending order of sequence
-// numbers. Of two with the same number the whole one counts, whatever its timestamp.
+// numbers. Of two with the same number the whole one counts, regardless of its timestamp.
 func (s *Store) merge(
 	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(*hit) (bool, error),
 ) error {
@@ -311,8 +311,8 @@ func (s *Store) merge(
 	return nil
 }
 
-// newer returns the search at the higher number, and whether the whole snapshot hides the head that
-// it is at.
+// newer returns the search at the higher number. It reports whether the whole snapshot hides the
+// head at the same number.
 func newer(wholes, heads *search) (from *search, hidden bool) {
 	switch {
 	case heads.item == nil:
@@ -334,7 +334,7 @@ func (s *Store) begin(
 ) (wholes, heads *search, err error) {
 	lowest, highest := strconv.FormatInt(max(c.MinSeq, 0), 10), strconv.FormatInt(c.MaxSeq, 10)
 	lowestHead, highestHead := layout.SplitHeadNumber(max(c.MinSeq, 0)), layout.SplitHeadNumber(c.MaxSeq)
-	// Otherwise whole ones are in between, or there are only heads.
+	// Otherwise whole snapshots are in between, or there are only heads.
 	if c.MaxSeq == math.MaxInt64 && !s.Compress {
 		wholes = s.search(m, pid, highestHead, lowest, first)
 		if err := wholes.next(ctx); err != nil || wholes.item == nil || wholes.form != layout.SplitHeadItem {

@@ -111,7 +111,7 @@ func (b *base) store(w *wire, change func(*snapshots.Store)) *snapshots.Store {
 	return s
 }
 
-// items returns all items of the table, those of the highest numbers first.
+// items returns all items of the table, the highest numbers first.
 func (b *base) items() []layout.Attributes {
 	b.Helper()
 	out, err := b.sdk.Query(b.Context(), &dynamodb.QueryInput{
@@ -155,8 +155,7 @@ func (b *base) load(s *snapshots.Store) *layout.Snapshot {
 	return b.highest(s, snapshots.Everything())
 }
 
-// highest returns, of the snapshots that meet criteria, the one with the highest sequence number,
-// or nil.
+// highest returns the snapshot with the highest sequence number that meets the criteria, or nil.
 func (b *base) highest(s *snapshots.Store, c snapshots.Criteria) *layout.Snapshot {
 	b.Helper()
 	var found *layout.Snapshot
@@ -203,7 +202,7 @@ type wire struct {
 	n  int
 }
 
-// fault is what happens to a request.
+// fault is the fate of a request.
 type fault int
 
 const (
@@ -244,8 +243,8 @@ func (w *wire) sent() int {
 	return w.n
 }
 
-// dying returns the wire of a process that is killed at its n-th request, which still arrives or
-// not. Nothing is sent after it.
+// dying returns the wire of a process that is killed at its n-th request. That request still
+// arrives, or it does not. Nothing is sent after it.
 func dying(n int, at fault) *wire {
 	return &wire{judge: func(i int, _ string) fault {
 		switch {

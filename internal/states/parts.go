@@ -44,16 +44,17 @@ func (s *Store) putSplit(ctx context.Context, m *dynamo.Meter, base, next *layou
 	return err
 }
 
-// partsError is the error of a put whose parts could not be stored. It hides that they may be.
+// partsError reports that the parts of a state could not be stored. It hides that some may be
+// stored: no reader finds them.
 type partsError struct{ err error }
 
 func (e *partsError) Error() string { return "store the parts of a state: " + e.err.Error() }
 
-// Is reports whether target is the reason.
+// Is reports whether the reason is target.
 func (e *partsError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// abandon deletes the parts of a state that is not stored and never will be. What it leaves, the
-// next sweep deletes.
+// abandon deletes the parts of a state that is not stored and never will be. The next sweep deletes
+// parts that abandon leaves.
 func (s *Store) abandon(ctx context.Context, m *dynamo.Meter, state *layout.State) {
 	_ = s.Client.BatchDelete(ctx, m, s.Table, s.partKeys(state), nil)
 }
@@ -72,7 +73,7 @@ func (s *Store) putParts(ctx context.Context, m *dynamo.Meter, next *layout.Stat
 	return group.Wait()
 }
 
-// readParts reads the value of a head. damage is how the parts differ from the head.
+// readParts reads the value of a head. damage is the reason if the parts do not match the head.
 func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.State) (damage, err error) {
 	pid := head.PersistenceID
 	if head.Stored > int64(s.MaxBytes) {
@@ -145,8 +146,8 @@ func (s *Store) partKeys(state *layout.State) []layout.Attributes {
 	return keys
 }
 
-// Clean deletes the parts of a state that next has replaced. If sweep is set, it also deletes those
-// of puts that were never finished.
+// Clean deletes the parts of a state that next has replaced. If sweep is set, it also deletes the
+// parts of puts that were never finished.
 func (s *Store) Clean(ctx context.Context, m *dynamo.Meter, replaced, next *layout.State, sweep bool) error {
 	var err error
 	if replaced != nil && replaced.Parts > 0 {
@@ -159,8 +160,8 @@ func (s *Store) Clean(ctx context.Context, m *dynamo.Meter, replaced, next *layo
 }
 
 // sweep deletes the parts of all versions up to the version of a state that is or was stored,
-// except the parts of that state. No put that names them can succeed any more: it would be on a
-// state that is replaced, and versions never begin again.
+// except the parts of that state. No put that names these parts can still succeed: it would replace
+// a state that is already replaced, and versions never start again.
 func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State) error {
 	if stored.Version == 0 {
 		return nil

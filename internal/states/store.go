@@ -1,6 +1,6 @@
 // Package states stores durable states: a value with a version in one item, which is replaced under
-// the condition that it is what was read. A value that does not fit is split over several items.
-// Decision 15 has what must hold.
+// the condition that it has not changed since it was read. A value that does not fit is split over
+// several items. Decision 15 lists the invariants.
 package states
 
 import (
@@ -31,14 +31,14 @@ type Store struct {
 	Clock  *clock.Clock
 	Table  string
 	Keys   layout.Keys
-	// MaxItemSize is the item size above which a value is split, MaxBytes the largest value, both
-	// in bytes.
+	// MaxItemSize is the item size above which a value is split. MaxBytes is the size of the
+	// largest value. Both are in bytes.
 	MaxItemSize, MaxBytes int
 	// Parallelism limits the parallel requests of one put.
 	Parallelism int
 }
 
-// Head reads the head of a state, strongly consistent. It returns nil if there is none.
+// Head reads the head of a state, strongly consistent. It returns nil if the head is missing.
 func (s *Store) Head(ctx context.Context, m *dynamo.Meter, pid string) (*layout.State, error) {
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.StateKey(pid))
 	if err != nil || item == nil {
@@ -47,7 +47,7 @@ func (s *Store) Head(ctx context.Context, m *dynamo.Meter, pid string) (*layout.
 	return s.Keys.DecodeState(pid, item)
 }
 
-// Read reads a state with its value. It returns nil if there is none.
+// Read reads a state with its value. It returns nil if the head is missing.
 func (s *Store) Read(ctx context.Context, m *dynamo.Meter, pid string) (*layout.State, error) {
 	head, err := s.Head(ctx, m, pid)
 	for {
@@ -67,8 +67,9 @@ func (s *Store) Read(ctx context.Context, m *dynamo.Meter, pid string) (*layout.
 	}
 }
 
-// Put replaces base, nil for none, by next. Put sets the writers of next, and what follows from its
-// value. If an error is not ErrConflict, dynamo.MaybeApplied reports whether next may be stored.
+// Put replaces base by next. base is nil if no state is stored. Put sets the writers of next, and
+// the fields that describe its parts. If an error is not ErrConflict, dynamo.MaybeApplied reports
+// whether next may be stored.
 func (s *Store) Put(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
 	if len(next.Bytes) > s.MaxBytes {
 		return fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, len(next.Bytes), s.MaxBytes)
@@ -82,8 +83,9 @@ func (s *Store) Put(ctx context.Context, m *dynamo.Meter, base, next *layout.Sta
 	return s.putHead(ctx, m, base, next)
 }
 
-// Fence replaces the head that has the writers, none if there is no head, by itself under another
-// writer. So no put on it that is under way can succeed. It returns the head that is stored then,
+// Fence replaces a head by the same head under another writer, so that no put on it that is in
+// flight can succeed. writers are the writers of the head, or empty if there is no head. Fence
+// returns ErrConflict if the head has other writers, and otherwise the head that is stored then,
 // with the same version.
 func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, writers []byte) (*layout.State, error) {
 	base, err := s.Head(ctx, m, pid)
@@ -140,11 +142,11 @@ func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout
 	return ErrConflict
 }
 
-// mostPurges is how often a purge is tried while other writers replace the state.
+// mostPurges limits the attempts of a purge while other writers replace the state.
 const mostPurges = 100
 
 // Purge replaces a state by nothing, with the next version, and deletes its parts. The item stays
-// for good, so versions never begin again, and a late request finds that the state was replaced. An
+// for good, so versions never start again, and a late request finds that the state was replaced. An
 // item that expires is replaced in the same way. Purge returns ErrConflict if others have replaced
 // the state at every attempt.
 func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Writer identifies a writer of states. A writer has one put of a state under way.
+// Writer identifies a writer of states. A writer has at most one put of a state in flight.
 type Writer [5]byte
 
 // NewWriter returns a writer that no other process has, unless the processes are copies of one, as
@@ -19,14 +19,14 @@ func NewWriter() Writer {
 	return w
 }
 
-// PutID identifies a put of a state: its writer, and three bytes of the hash of what it stores and
-// of a number drawn for it. So the puts of processes that are copies of one differ, too.
+// PutID identifies a put of a state: its writer, and three bytes of a hash over the stored state
+// and a random number. So the puts of processes that are copies of one process also differ.
 type PutID [len(Writer{}) + 3]byte
 
 func (id PutID) writer() Writer { return Writer(id[:]) }
 
 // identify returns the id of a put of next by a writer, and the token of the parts of next. Both
-// depend on what next stores: its value, its ids, its version and its time.
+// depend on the value, the ids, the version and the time of next.
 func identify(w Writer, next *layout.State) (PutID, int64) {
 	drawn := make([]byte, 8)
 	_, _ = rand.Read(drawn) // it never fails
@@ -45,7 +45,7 @@ func identify(w Writer, next *layout.State) (PutID, int64) {
 	return id, token
 }
 
-// mostWriters is how many writers an item names.
+// mostWriters is the maximum number of writers that an item names.
 const mostWriters = 16
 
 // The attribute `writers` has the last puts of the last writers, the newest first: the id of the
@@ -92,15 +92,15 @@ func next(b []byte) (entry, []byte, bool) {
 	return e, b[len(PutID{})+n:], true
 }
 
-// LastPut returns the last put that is part of a state, and the zero PutID if there is none.
+// LastPut returns the last put that is part of a state, or the zero PutID.
 func LastPut(s *layout.State) PutID {
 	e, _, _ := next(s.Writers)
 	return e.put
 }
 
-// Wrote reports whether a put that leads to a version is part of a state, nil for none. known is
-// false if the state does not show it: too many writers have come since, or a copy of the process
-// has put a later version.
+// Wrote reports whether a put that leads to a version is part of a state. s is nil if no state is
+// stored. known is false if the state does not show it: too many writers have come since, or a copy
+// of the process has put a later version.
 func Wrote(s *layout.State, put PutID, version int64) (stored, known bool) {
 	if s == nil {
 		return false, true
@@ -113,6 +113,7 @@ func Wrote(s *layout.State, put PutID, version int64) (stored, known bool) {
 		}
 		n, oldest = n+1, e.version
 	}
-	// The writers that are left out have put versions up to that of the oldest one that is not.
+	// The writers that are left out have put versions up to the version of the oldest writer in the
+	// item.
 	return false, n < mostWriters || oldest < version
 }

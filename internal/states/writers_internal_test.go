@@ -6,8 +6,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// An item shows of each of its last writers which put is stored, and of earlier ones nothing.
-func TestItemShowsWhatItsLastWritersHaveStored(t *testing.T) {
+// An item shows which put of each of its last writers is stored. It shows nothing about earlier
+// writers.
+func TestWrote_LastWriters(t *testing.T) {
 	t.Parallel()
 	put := func(w Writer, n int64) PutID {
 		id, _ := identify(w, &layout.State{Version: n})
@@ -21,7 +22,7 @@ func TestItemShowsWhatItsLastWritersHaveStored(t *testing.T) {
 		writers = add(writers, puts[i], int64(i+1)*1000)
 	}
 	last := put(all[5], 100_000)
-	writers = add(writers, last, 100_000) // again: nobody is left out
+	writers = add(writers, last, 100_000) // again: no writer is left out
 	s := &layout.State{Writers: writers}
 	for _, c := range []struct {
 		what          string
@@ -57,8 +58,8 @@ func TestItemShowsWhatItsLastWritersHaveStored(t *testing.T) {
 	}
 }
 
-// Bytes that are cut name fewer writers, and are no endless loop.
-func TestWritersThatAreCutAreLeftOut(t *testing.T) {
+// Truncated bytes name fewer writers, and do not cause an endless loop.
+func TestWrote_TruncatedWriters(t *testing.T) {
 	t.Parallel()
 	put, _ := identify(NewWriter(), &layout.State{})
 	whole := add(nil, put, 1<<40)

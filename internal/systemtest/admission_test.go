@@ -21,20 +21,20 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// narrow is a journal with few connections, whose requests the test can hold.
+// narrow is a journal with few connections, whose requests the test can block.
 type narrow struct {
 	*dynajournal.Journal
 
 	mu sync.Mutex
-	// held is closed when requests continue; nil while none is held.
+	// held is closed when requests may continue. It is nil while requests are not blocked.
 	held chan struct{}
-	// fails makes requests fail for good.
+	// fails makes all requests fail.
 	fails bool
-	// asked are the persistence ids of the requests, in order, repetitions left out.
+	// asked has the persistence ids of the requests, in order and without repetitions.
 	asked []string
 }
 
-// openNarrow opens it, with five events of each of the ids a, b and c.
+// openNarrow opens a narrow journal, with five events of each of the ids a, b and c.
 func openNarrow(t *testing.T, connections int) *narrow {
 	t.Helper()
 	aside := openEngine(t, embedded.WithSweepInterval(0)).AWSConfig()
@@ -80,7 +80,7 @@ func (n *narrow) send(r *http.Request, send sender) (*http.Response, error) {
 	return send(r)
 }
 
-// hold makes requests hang until release is called, whatever becomes of their contexts.
+// hold blocks requests until release is called, even if their contexts end.
 func (n *narrow) hold() (release func()) {
 	held := make(chan struct{})
 	n.mu.Lock()
@@ -94,8 +94,8 @@ func (n *narrow) hold() (release func()) {
 	}
 }
 
-// patient ends a test in the bubble whose calls wait for each other for ever: an hour passes at
-// once there.
+// patient returns a context that ends after an hour. In the bubble the hour passes at once if all
+// calls wait for each other.
 func patient(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -103,10 +103,10 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-// next is the entity that the handler of another one recovers.
+// next maps an entity to the entity that its handler recovers.
 var next = map[string]string{"a": "b", "b": "c"}
 
-// nested recovers an entity whose handler, at each event, recovers the next one, and reads of it in
+// nested recovers an entity whose handler, at each event, recovers the next entity and reads it in
 // every way.
 func (n *narrow) nested(ctx context.Context, pid string) error {
 	_, err := n.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
@@ -135,9 +135,9 @@ func (n *narrow) nested(ctx context.Context, pid string) error {
 	return err
 }
 
-// A handler may recover other entities, however many recoveries there are at once, and however few
-// can begin: nobody holds what the others wait for while it waits for them.
-func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
+// A handler may recover other entities, for any number of concurrent recoveries and any limit: a
+// recovery that waits for others does not occupy an admission that they wait for.
+func TestAdmission_HandlersThatRecoverOthers(t *testing.T) {
 	for _, connections := range []int{1, 2} {
 		t.Run(fmt.Sprint(connections), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -154,9 +154,9 @@ func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
 	}
 }
 
-// Consumers of iterators hold nothing either: all of them are in the middle of their events, and
-// one more reads all of its.
-func TestConsumersHoldNoAdmission(t *testing.T) {
+// Consumers of iterators do not occupy admissions either: while all of them are in the middle of
+// their events, another one reads all its events.
+func TestAdmission_ReleasedWhileConsumersRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, ctx := openNarrow(t, 1), patient(t)
 		for range 3 {
@@ -172,15 +172,15 @@ func TestConsumersHoldNoAdmission(t *testing.T) {
 	})
 }
 
-// Recoveries begin in the order in which they came.
-func TestRecoveriesBeginInTheirOrder(t *testing.T) {
+// Recoveries start in the order in which they were called.
+func TestAdmission_FirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := openNarrow(t, 1)
 		release := n.hold()
 		var all sync.WaitGroup
 		for _, pid := range []string{"c", "a", "b"} {
 			all.Go(func() { recovered(t, n.Journal, pid) })
-			synctest.Wait() // it waits in its place
+			synctest.Wait() // it waits in the queue
 		}
 		if !slices.Equal(n.asked, []string{"c"}) {
 			t.Errorf("requests for %q, want only those of the one that there is room for", n.asked)
@@ -193,7 +193,7 @@ func TestRecoveriesBeginInTheirOrder(t *testing.T) {
 	})
 }
 
-// readers are all that waits for room to begin.
+// readers are all calls that wait for an admission.
 var readers = map[string]func(ctx context.Context, j *dynajournal.Journal) error{
 	"Recover": func(ctx context.Context, j *dynajournal.Journal) error {
 		_, err := j.Recover(ctx, "b", dynajournal.RecoverOptions{}, noHandler)
@@ -220,9 +220,10 @@ var readers = map[string]func(ctx context.Context, j *dynajournal.Journal) error
 	},
 }
 
-// Waiting for room is bounded by the context and the journal alone: no time of an operation runs.
-// Who is ended there has sent nothing, returns the reason, and takes no admission.
-func TestEndedWaitingToBegin(t *testing.T) {
+// Only the context and the closing of the journal end the wait for an admission: operation timeouts
+// do not run. A call that ends there has sent nothing, returns the reason, and does not take an
+// admission.
+func TestAdmission_EndedWhileWaiting(t *testing.T) {
 	reason := errors.New("the reason")
 	for name, read := range readers {
 		for ending, want := range map[string]error{"cancelled": reason, "late": context.DeadlineExceeded, "closed": dynajournal.ErrClosed, "not": nil} {
@@ -265,8 +266,9 @@ func TestEndedWaitingToBegin(t *testing.T) {
 	}
 }
 
-// What fails gives its room back: at its first request, in the caller's code, and in the middle.
-func TestFailedReadingsReturnTheirAdmission(t *testing.T) {
+// A call that fails returns its admission: at its first request, in the caller's code, and in the
+// middle.
+func TestAdmission_ReturnedAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, ctx := openNarrow(t, 1), patient(t)
 		for range 2 {

@@ -22,7 +22,7 @@ var (
 	arrangementSeed  = flag.Uint64("verify.seed", 1, "the seed of the arrangements")
 )
 
-// arrangement is what is stored for persistence id "a" by any history and any damage.
+// arrangement is a random set of stored items of a persistence id, from any history and any damage.
 type arrangement struct {
 	*rand.Rand
 
@@ -40,7 +40,7 @@ func (a *arrangement) note(format string, args ...any) {
 	a.text = append(a.text, fmt.Sprintf(format, args...))
 }
 
-// put puts an item of the journal over what is there.
+// put stores an item of the journal, and replaces an existing one.
 func (a *arrangement) put(par string, num int, attributes map[string]any) {
 	item := eventKey(par, num)
 	addAttributes(item, attributes)
@@ -72,7 +72,7 @@ func (a *arrangement) lose(seq int) {
 	delete(a.items, fmt.Sprint(par, " ", num))
 }
 
-// draw draws what writers, deletions and damages leave, one over the other.
+// draw draws the items that writers, deletions and damage leave, one over the other.
 func (a *arrangement) draw() {
 	first := []int{1, 1, 1, 92, 97, 99, 100, 101, 197}[a.IntN(9)]
 	next := a.history(first)
@@ -86,8 +86,8 @@ func (a *arrangement) draw() {
 	a.snapshots(next)
 }
 
-// history draws single events and atomic writes of several writers, one after the other, with holes
-// and seals.
+// history draws consecutive single events and atomic writes of several writers, with holes and
+// seals.
 func (a *arrangement) history(next int) int {
 	for range 1 + a.IntN(7) {
 		writer, size := string(rune('A'+a.IntN(3))), 1+a.IntN(6)
@@ -119,7 +119,7 @@ func (a *arrangement) history(next int) int {
 	return next
 }
 
-// overwrite draws what a second JVM writer does.
+// overwrite draws the writes of a second JVM writer.
 func (a *arrangement) overwrite(first, next int) {
 	start := first + a.IntN(next-first)
 	end, writer := start+a.IntN(4), string(rune('A'+a.IntN(4)))
@@ -133,7 +133,7 @@ func (a *arrangement) overwrite(first, next int) {
 	a.note("%s wrote over %d-%d", writer, start, end)
 }
 
-// damage draws a loss, or something that belongs to no protocol.
+// damage draws a loss, or an item that no protocol writes.
 func (a *arrangement) damage(first, next int) {
 	seq := first + a.IntN(next-first)
 	par, num := a.number(seq)
@@ -173,7 +173,7 @@ func (a *arrangement) damage(first, next int) {
 	}
 }
 
-// marks draws low marks of Go and JVM, right and wrong, and high marks.
+// marks draws correct and wrong low marks of Go and a JVM, and high marks.
 func (a *arrangement) marks(first, next int) {
 	shards := a.shards
 	if a.one(15) {
@@ -197,13 +197,13 @@ func (a *arrangement) marks(first, next int) {
 			}
 			attributes["cut_start"], attributes["cut_cnt"], attributes["cut_writer"] = start, seq-start+a.IntN(3), writer
 		}
-		// In a native journal a low mark that expires was put by a purge of an earlier version. It
-		// cuts no atomic write.
+		// In a native journal, a low mark that expires was written by a purge of an earlier
+		// version. It does not cut an atomic write.
 		if a.one(20) && (a.shared || how == 1) {
 			attributes["expires"] = []int{1, 4000000000}[a.IntN(2)]
 		}
 		shard := seq / 100 % shards
-		if how != 0 && a.shared && !a.one(3) { // what a JVM reads is less
+		if how != 0 && a.shared && !a.one(3) { // a JVM reads a lower number
 			attributes["low"], attributes["seq"] = seq, seq/100*100
 			shard = (seq/100 + shards - 1) % shards
 		}
@@ -247,7 +247,7 @@ func (a *arrangement) marks(first, next int) {
 	}
 }
 
-// snapshots draws whole ones, and heads without their parts.
+// snapshots draws complete snapshots, and snapshot heads without their parts.
 func (a *arrangement) snapshots(next int) {
 	for range a.IntN(3) {
 		seq := max(next-4+a.IntN(6), 1)
@@ -275,7 +275,8 @@ func (a *arrangement) snapshots(next int) {
 	}
 }
 
-// readAll is what a reader is given that continues past missing events, and the error it ends with.
+// readAll returns the events that a reader gets that continues past missing events, and its final
+// error.
 func readAll(t *testing.T, j *dynajournal.Journal, pid string) (events []string, failed string) {
 	t.Helper()
 	for e, err := range j.Events(t.Context(), pid, dynajournal.Range{SkipMissing: true}) {
@@ -287,7 +288,7 @@ func readAll(t *testing.T, j *dynajournal.Journal, pid string) (events []string,
 	return events, ""
 }
 
-// findingsOf returns what was found, and names what is found twice or makes no sense.
+// findingsOf returns the findings, and complains about findings that are repeated or make no sense.
 func findingsOf(t *testing.T, all func(func(dynajournal.Finding, error) bool), complain func(string, ...any)) []dynajournal.Finding {
 	t.Helper()
 	var found []dynajournal.Finding
@@ -310,7 +311,7 @@ func findingsOf(t *testing.T, all func(func(dynajournal.Finding, error) bool), c
 	return found
 }
 
-// eachKind names each kind that is found once.
+// eachKind returns each kind of finding once, with a prefix.
 func eachKind(prefix string, found []dynajournal.Finding) []string {
 	kinds := map[string]bool{}
 	for _, f := range found {
@@ -319,9 +320,9 @@ func eachKind(prefix string, found []dynajournal.Finding) []string {
 	return slices.Collect(maps.Keys(kinds))
 }
 
-// Whatever is stored: a repair changes nothing that readers see, one run of it is enough, what is
-// left is named with the reason, and a recovery, and a repair with every option that removes, leave
-// what readers see.
+// For any stored items: a repair does not change the events that readers see, one run of it is
+// enough, and it reports the remaining findings with the reason. A recovery, and a repair with
+// every option that removes items, do not change the events either.
 func TestRepairOfAnything(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -334,7 +335,7 @@ func TestRepairOfAnything(t *testing.T) {
 
 func repairArrangements(t *testing.T, kind string, options dynajournal.TableOptions) {
 	t.Helper()
-	const round = 2000 // of an engine, which holds all in memory
+	const round = 2000 // of one engine, which has all items in memory
 	count := *arrangementCount / len(kinds)
 	endings := map[string]int{}
 	for from := 0; from < count; from += round {
@@ -363,7 +364,8 @@ func repairArrangements(t *testing.T, kind string, options dynajournal.TableOpti
 	}
 }
 
-// repairAndRead returns how the arrangement ended, and what was left.
+// repairAndRead repairs and reads an arrangement. It returns the results and the remaining
+// findings, for statistics.
 func repairAndRead(t *testing.T, j *dynajournal.Journal, a *arrangement, kind string, i int) (endings []string) {
 	t.Helper()
 	complain := func(format string, args ...any) {
@@ -428,21 +430,21 @@ func repairAndRead(t *testing.T, j *dynajournal.Journal, a *arrangement, kind st
 	return append(endings, recoverAndRead(t, j, a, events, left, complain)...)
 }
 
-// sealed reports whether a repair has sealed missing numbers. What follows them may have been
-// hidden, if no high mark leads there.
+// sealed reports whether a repair has sealed missing numbers. Events after them may have been
+// hidden before, if no high mark leads there.
 func sealed(mended []dynajournal.Finding) bool {
 	return slices.ContainsFunc(mended, func(f dynajournal.Finding) bool {
 		return f.Kind == dynajournal.FindingHole && f.Repaired
 	})
 }
 
-// unreadableLeft reports whether an item is left that a recovery can fail with.
+// unreadableLeft reports whether an unreadable item remains, with which a recovery can fail.
 func unreadableLeft(left []dynajournal.Finding) bool {
 	return slices.ContainsFunc(left, func(f dynajournal.Finding) bool { return f.Kind == dynajournal.FindingUndecodable })
 }
 
-// recoverAndRead reads after a recovery. It may have raised the low mark over a tombstone or fence,
-// which a finding has named.
+// recoverAndRead reads after a recovery. The recovery may have raised the low mark over a tombstone
+// or fence that a finding has reported.
 func recoverAndRead(
 	t *testing.T, j *dynajournal.Journal, a *arrangement, events []string, left []dynajournal.Finding, complain func(string, ...any),
 ) []string {

@@ -44,7 +44,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"a huge buffer":                               func(c *dynajournal.Config) { c.HTTP.WriteBuffer = 1 << 31 },
 		"a negative write buffer":                     func(c *dynajournal.Config) { c.HTTP.WriteBuffer = -1 },
 		"a negative read buffer":                      func(c *dynajournal.Config) { c.HTTP.ReadBuffer = -1 },
-		"a time of hand-over shorter than a look":     func(c *dynajournal.Config) { c.HandoverTime = time.Second },
+		"a handover time below the minimum":           func(c *dynajournal.Config) { c.HandoverTime = time.Second },
 		"a negative fence window":                     func(c *dynajournal.Config) { c.FenceWindow = -1 },
 		"no connections":                              func(c *dynajournal.Config) { c.MaxConnections = -1 },
 		"no parallelism":                              func(c *dynajournal.Config) { c.ReplayParallelism = -1 },
@@ -73,7 +73,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// tableOf makes a table with keys of one's own.
+// tableOf creates a table with the given keys.
 func tableOf(t *testing.T, client *dynamodb.Client, keys ...types.AttributeDefinition) {
 	t.Helper()
 	in := &dynamodb.CreateTableInput{
@@ -143,7 +143,7 @@ func TestTablesAreChecked(t *testing.T) {
 			j, err := dynajournal.Open(t.Context(), config)
 			wantError(t, "Open", err, c.want)
 			if j != nil {
-				t.Error("Open returned a journal beside the error")
+				t.Error("Open returned a journal and an error")
 			}
 			if !errors.Is(c.want, dynajournal.ErrTableNotFound) {
 				wantError(t, "CreateTables", dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{SharedWithJVM: true}), c.want)
@@ -159,7 +159,7 @@ func TestTablesOfAnotherKindAreRefused(t *testing.T) {
 			t.Parallel()
 			config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
 			createTables(t, config, options)
-			createTables(t, config, options) // the same again is right
+			createTables(t, config, options) // creating the same tables again succeeds
 			other := dynajournal.TableOptions{SharedWithJVM: !options.SharedWithJVM}
 			wantError(t, "CreateTables", dynajournal.CreateTables(t.Context(), config, other), dynajournal.ErrHeaderMismatch)
 			config.SequenceShards = 7
@@ -200,8 +200,8 @@ func TestPersistenceIDsAreChecked(t *testing.T) {
 	}
 }
 
-// TestPersistenceIDsFitTheIndex has the table of a JVM whose index of ids has par as its range key:
-// that halves the limit.
+// TestPersistenceIDsFitTheIndex uses the table of a JVM whose ids index has par as its range key,
+// which halves the limit.
 func TestPersistenceIDsFitTheIndex(t *testing.T) {
 	t.Parallel()
 	const longest = 1024 - len("journal-SH--") - 17
@@ -280,8 +280,8 @@ func TestEventsAreChecked(t *testing.T) {
 	}
 }
 
-// TestStoredItemsAreChecked has items that no writer makes: reading reports which, and returns
-// nothing behind them.
+// TestStoredItemsAreChecked stores items that no writer writes. Readers must report the item, and
+// return no events after it.
 func TestStoredItemsAreChecked(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -291,7 +291,7 @@ func TestStoredItemsAreChecked(t *testing.T) {
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	for i, c := range []struct {
 		attribute string
-		value     types.AttributeValue // nil takes it away
+		value     types.AttributeValue // nil removes it
 	}{
 		{"event", text("a text")},
 		{"persistence_id", nil},
@@ -417,7 +417,7 @@ func TestClosedWhileReading(t *testing.T) {
 	var closing atomic.Bool
 	config.AWS.HTTPClient = through(aside.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
 		if closing.Load() && operation(r) == "Query" {
-			// else the pages that are left could come before the end does
+			// otherwise the remaining pages could arrive before the journal is closed
 			<-r.Context().Done()
 		}
 		return send(r)
@@ -430,7 +430,7 @@ func TestClosedWhileReading(t *testing.T) {
 		if e.SequenceNumber == 3 {
 			closing.Store(true)
 			go func() { closed <- j.Close() }()
-			for { // until the journal refuses what is new
+			for { // until the journal refuses new calls
 				if _, err := j.Bounds(t.Context(), "a"); errors.Is(err, dynajournal.ErrClosed) {
 					break
 				}

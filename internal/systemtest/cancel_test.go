@@ -14,17 +14,17 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// canceller ends a context at one request of an operation.
+// canceller cancels a context at one request of an operation.
 type canceller struct {
 	inner aws.HTTPClient
-	// left counts down to the request; cancel ends the context.
+	// left counts down to the request. cancel cancels the context.
 	left   atomic.Int64
 	cancel context.CancelFunc
-	// late ends it after the answer, not before sending.
+	// late cancels it after the response instead of before sending.
 	late bool
 }
 
-// RoundTrip ends the context if it is its turn.
+// RoundTrip sends a request, and cancels the context at the chosen request.
 func (c *canceller) RoundTrip(r *http.Request) (*http.Response, error) {
 	now := c.left.Add(-1) == 0
 	if now && !c.late {
@@ -37,7 +37,7 @@ func (c *canceller) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// arm makes the canceller end a new context at the n-th request from now on.
+// arm returns a new context, which the canceller cancels at the n-th request from now on.
 func (c *canceller) arm(parent context.Context, n int64, late bool) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	c.cancel, c.late = cancel, late
@@ -45,10 +45,11 @@ func (c *canceller) arm(parent context.Context, n int64, late bool) context.Cont
 	return ctx
 }
 
-// fired reports whether the request came.
+// fired reports whether the request was reached.
 func (c *canceller) fired() bool { return c.left.Load() <= 0 }
 
-// cancelled is where an operation is cancelled: its own journal, and another that reads.
+// cancelled is the environment of a cancelled operation: its own journal, and another one that
+// reads.
 type cancelled struct {
 	*testing.T
 
@@ -58,8 +59,8 @@ type cancelled struct {
 	pid         string
 }
 
-// operations that are cancelled, each with what must hold afterwards. They begin with an entity of
-// 98 events, of which 3 are deleted.
+// cancelledOperations are cancelled operations, each with checks afterwards. They start with an
+// entity of 98 events, of which 3 are deleted.
 var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Context){
 	"Open": func(c *cancelled, ctx func() context.Context) {
 		config := dynajournal.Config{AWS: openEngine(c).AWSConfig()}
@@ -71,7 +72,7 @@ var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Conte
 		if err == nil {
 			_ = j.Close()
 		} else if j != nil {
-			c.Error("Open returned a journal beside the error")
+			c.Error("Open returned a journal and an error")
 		}
 	},
 	"CreateTables": func(c *cancelled, ctx func() context.Context) {
@@ -81,14 +82,14 @@ var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Conte
 		config.AWS.HTTPClient = &http.Client{Transport: c.at}
 		c.wantCancelled(dynajournal.CreateTables(ctx(), config, kinds["native"]))
 		config.AWS = aside
-		createTables(c, config, kinds["native"]) // finishes what was begun
+		createTables(c, config, kinds["native"]) // finishes the creation
 		written(c, openJournal(c, config), "a", 1)
 	},
 	"Recover": func(c *cancelled, ctx func() context.Context) {
 		w, err := c.journal.Recover(ctx(), c.pid, dynajournal.RecoverOptions{}, noHandler)
 		c.wantCancelled(err)
 		if err != nil && w != nil {
-			c.Error("Recover returned a writer beside the error")
+			c.Error("Recover returned a writer and an error")
 		}
 		c.wantAfter("4-98", 98)
 	},
@@ -154,7 +155,7 @@ var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Conte
 			c.Errorf("Purge again, by a new writer: %v", err)
 		}
 		b := readBounds(c, c.undisturbed, c.pid)
-		if b.Highest < 98 { // each purge may take a number itself
+		if b.Highest < 98 { // each purge may use a number itself
 			c.Errorf("after the purge the highest number is %d, which was 98", b.Highest)
 		}
 		c.wantAfter("", b.Highest)
@@ -169,8 +170,8 @@ var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Conte
 	},
 }
 
-// TestCancelledAtEveryRequest ends the context of each operation at each of its requests, before it
-// is sent and after its answer.
+// TestCancelledAtEveryRequest cancels the context of each operation at each of its requests, before
+// it is sent and after its response.
 func TestCancelledAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	for name, operation := range cancelledOperations {
@@ -218,7 +219,8 @@ func cancelEach(t *testing.T, operation func(*cancelled, func() context.Context)
 	t.Errorf("the operation sends more than %d requests", most)
 }
 
-// wantCancelled checks the error: the context's, if it ended in time to be noticed.
+// wantCancelled checks that the error is the context's, or nil if the operation did not notice the
+// end of the context.
 func (c *cancelled) wantCancelled(err error) {
 	c.Helper()
 	switch {
@@ -231,7 +233,7 @@ func (c *cancelled) wantCancelled(err error) {
 	}
 }
 
-// settled waits for what was sent.
+// settled waits for the requests in flight.
 func (c *cancelled) settled() {
 	c.Helper()
 	if err := c.journal.Close(); err != nil {
@@ -239,8 +241,8 @@ func (c *cancelled) settled() {
 	}
 }
 
-// wantWritten checks an append that was cancelled: it is reported as such, or acknowledged; and
-// what it wrote is there wholly or not at all.
+// wantWritten checks a cancelled append. It must report the cancellation or be acknowledged, and
+// its events must be stored completely or not at all.
 func (c *cancelled) wantWritten(w *dynajournal.Writer, err error, n int64) {
 	c.Helper()
 	c.wantCancelled(err)
@@ -266,7 +268,7 @@ func numbersFrom(first, last int64) []int64 {
 	return numbers
 }
 
-// wantAfter checks what is stored in the journal, and that it can be written.
+// wantAfter checks the stored events, and that the next append succeeds.
 func (c *cancelled) wantAfter(want string, highest int64) {
 	c.Helper()
 	c.settled()
@@ -279,8 +281,8 @@ func (c *cancelled) wantAfter(want string, highest int64) {
 	}
 }
 
-// TestCancelledBefore gives each operation a context that has ended: nothing is sent, and a writer
-// lives on.
+// TestCancelledBefore gives each operation a context that has ended. Nothing must be sent, and a
+// writer must stay usable.
 func TestCancelledBefore(t *testing.T) {
 	t.Parallel()
 	s := setup(t, kinds["native"])
@@ -314,7 +316,7 @@ func TestCancelledBefore(t *testing.T) {
 	}
 }
 
-// TestCancelledInTheQueue ends the context of an append that waits for another one.
+// TestCancelledInTheQueue cancels the context of an append that waits for another append.
 func TestCancelledInTheQueue(t *testing.T) {
 	t.Parallel()
 	aside := openEngine(t).AWSConfig()
@@ -350,7 +352,7 @@ func TestCancelledInTheQueue(t *testing.T) {
 	}
 }
 
-// drained empties a channel of signals from now on.
+// drained discards a pending signal of a channel. It returns a closed channel.
 func drained(signals <-chan struct{}) <-chan struct{} {
 	begun := make(chan struct{})
 	close(begun)
@@ -361,7 +363,7 @@ func drained(signals <-chan struct{}) <-chan struct{} {
 	return begun
 }
 
-// watched is a context that ends when it is waited for.
+// watched is a context that ends as soon as a caller waits for it.
 type watched struct {
 	context.Context
 
@@ -374,9 +376,9 @@ func (w *watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// TestCancelledWaitingForAConnection ends the context of an append that has its turn, but no
-// connection yet: nothing was sent, so nothing is written, and the writer lives on. The turn is
-// free, so the append waits for its connection alone.
+// TestCancelledWaitingForAConnection cancels the context of an append that has its turn, but no
+// connection yet. Nothing was sent, so nothing is written, and the writer stays usable. No other
+// append has the turn, so the append waits only for its connection.
 func TestCancelledWaitingForAConnection(t *testing.T) {
 	t.Parallel()
 	aside := openEngine(t).AWSConfig()

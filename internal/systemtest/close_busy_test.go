@@ -21,7 +21,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// consume runs a loop over all that a sequence gives, with the caller's code in its body.
+// consume iterates over a sequence, with the caller's code in the loop body.
 func consume[T any](all iter.Seq2[T, error], code func()) error {
 	for _, err := range all {
 		if err != nil {
@@ -32,8 +32,7 @@ func consume[T any](all iter.Seq2[T, error], code func()) error {
 	return nil
 }
 
-// consumers are all calls that run the caller's code while they read or write; code is what runs
-// there.
+// consumers are all calls that run the caller's code, code, while they read or write.
 var consumers = map[string]func(ctx context.Context, j *dynajournal.Journal, code func()) error{
 	"Events": func(ctx context.Context, j *dynajournal.Journal, code func()) error {
 		return consume(j.Events(ctx, "long", dynajournal.Range{}), code)
@@ -105,7 +104,7 @@ func paceBy(code func()) func(context.Context, dynajournal.Cost) error {
 	}
 }
 
-// recordsAround are three events, with the caller's code after the second.
+// recordsAround returns three events, with the caller's code after the second.
 func recordsAround(code func()) iter.Seq2[dynajournal.Record, error] {
 	return func(yield func(dynajournal.Record, error) bool) {
 		for seq := range int64(3) {
@@ -119,7 +118,7 @@ func recordsAround(code func()) iter.Seq2[dynajournal.Record, error] {
 	}
 }
 
-// busyJournal makes a journal with much of everything to read, and damage to find.
+// busyJournal creates a journal with many items of all kinds, and damage to find.
 func busyJournal(t *testing.T, options dynajournal.TableOptions) dynajournal.Config {
 	t.Helper()
 	config := dynajournal.Config{AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig(), ReplayParallelism: 3}
@@ -144,8 +143,8 @@ func busyJournal(t *testing.T, options dynajournal.TableOptions) dynajournal.Con
 	return config
 }
 
-// Close returns while a consumer is busy, and leaves no goroutine of the journal; the consumer's
-// next step gets ErrClosed. Were it to wait for the consumer, the bubble would end with a deadlock.
+// Close returns while a consumer is busy, and leaves no goroutine of the journal. The consumer's
+// next step gets ErrClosed. If Close waited for the consumer, the bubble would end with a deadlock.
 func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	for kind, options := range kinds {
 		config := busyJournal(t, options)
@@ -166,11 +165,11 @@ func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 						})
 					})
 					<-busy
-					synctest.Wait() // until what is read ahead is there
+					synctest.Wait() // until the journal has read ahead
 					if err := j.Close(); err != nil {
 						t.Errorf("Close: %v", err)
 					}
-					synctest.Wait() // what has just ended is gone
+					synctest.Wait() // until goroutines that have just ended are gone
 					if n := goroutinesOf("github.com/dynajournal/dynajournal/internal/"); n > 0 {
 						t.Errorf("%d goroutines of the journal are left after Close", n)
 					}
@@ -185,8 +184,8 @@ func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	}
 }
 
-// Close may be called where the journal has called: it returns there, and the call ends with
-// ErrClosed.
+// Close may be called in code that the journal has called. It returns there, and the journal's call
+// ends with ErrClosed.
 func TestCloseInsideOfAConsumer(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -209,7 +208,7 @@ func TestCloseInsideOfAConsumer(t *testing.T) {
 	}
 }
 
-// Whoever comes back to a closed journal, and writes there, gets ErrClosed.
+// A consumer that writes to the closed journal gets ErrClosed.
 func TestWriteInAConsumerOfAClosedJournal(t *testing.T) {
 	t.Parallel()
 	j := openJournal(t, busyJournal(t, dynajournal.TableOptions{}))
@@ -230,7 +229,7 @@ func TestWriteInAConsumerOfAClosedJournal(t *testing.T) {
 	}
 }
 
-// A loop that is left after Close takes nothing more.
+// A loop that is left after Close receives no more elements.
 func TestLoopThatIsLeftAfterClose(t *testing.T) {
 	t.Parallel()
 	config := busyJournal(t, dynajournal.TableOptions{})
@@ -258,8 +257,8 @@ func TestLoopThatIsLeftAfterClose(t *testing.T) {
 	}
 }
 
-// A Close among many consumers, of which some are busy, some read and some wait for connections,
-// returns and ends them all.
+// Close among many consumers, some busy, some reading and some waiting for connections, returns and
+// ends them all.
 func TestCloseAmongManyConsumers(t *testing.T) {
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -275,7 +274,7 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 			var all sync.WaitGroup
 			for name, run := range consumers {
 				if name == "PutRecords" || name == "Pace of PutRecords" {
-					continue // several at once would find each other's
+					continue // several concurrent calls would find each other's events
 				}
 				for n := range each {
 					all.Go(func() {
@@ -313,8 +312,8 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 	}
 }
 
-// goroutinesOf counts the goroutines that run code of packages whose path begins so, but for those
-// that run the caller's code, which is this package.
+// goroutinesOf counts the goroutines that run code of packages whose path begins with packages,
+// except goroutines that run the caller's code, which is in this package.
 func goroutinesOf(packages string) int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -327,9 +326,9 @@ func goroutinesOf(packages string) int {
 	return n
 }
 
-// Close waits for what reads ahead of a busy consumer, also where a request does not end with its
+// Close waits for the read-ahead of a busy consumer, even if a request does not end with its
 // context.
-func TestCloseWaitsForWhatReadsAhead(t *testing.T) {
+func TestClose_WaitsForReadAhead(t *testing.T) {
 	config := busyJournal(t, dynajournal.TableOptions{})
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
@@ -357,7 +356,7 @@ func TestCloseWaitsForWhatReadsAhead(t *testing.T) {
 			})
 		})
 		<-busy
-		synctest.Wait() // until a page is asked for ahead
+		synctest.Wait() // until a page is requested ahead
 		closed := make(chan error, 1)
 		go func() { closed <- j.Close() }()
 		synctest.Wait()

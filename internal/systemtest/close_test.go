@@ -13,9 +13,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// While many writers, readers and deletions are in flight the journal is closed. Every call ends,
-// with what it was to do or with an error; what was acknowledged is there, what
-// was called undone is not; and no goroutine is left.
+// The journal is closed while many writers, readers and deletions are in flight. Every call ends
+// with success or an error. Acknowledged events are stored, events reported as not written are not,
+// and no goroutine is left.
 func TestCloseUnderLoad(t *testing.T) {
 	for name, options := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -57,14 +57,14 @@ func TestCloseUnderLoad(t *testing.T) {
 	}
 }
 
-// outcome is what the calls of a writer returned until the journal was closed.
+// outcome has the results of a writer's calls until the journal was closed.
 type outcome struct {
 	acknowledged []string
 	// unknown is the event whose outcome was unknown.
 	unknown string
 }
 
-// run recovers, and writes and reads until the journal is closed.
+// run recovers, then writes and reads until the journal is closed.
 func (o *outcome) run(t *testing.T, j *dynajournal.Journal, pid string, called func()) {
 	w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	for n := 0; err == nil; n++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// counted serves an engine, and counts the connections that were made to it.
+// counted serves an engine, and counts the connections to it.
 func counted(t *testing.T, engine http.Handler) (url string, made *atomic.Int64) {
 	t.Helper()
 	made = &atomic.Int64{}
@@ -30,13 +30,14 @@ func counted(t *testing.T, engine http.Handler) (url string, made *atomic.Int64)
 	return server.URL, made
 }
 
-// Open makes connections ahead, with a request on each, and what follows needs no further one.
+// Open opens connections ahead, with a request on each, and later requests need no further
+// connection.
 func TestOpenConnectsAhead(t *testing.T) {
 	t.Parallel()
 	const ahead = 20
 	engine := openEngine(t)
 	createTables(t, dynajournal.Config{AWS: engine.AWSConfig()}, kinds["native"])
-	// Each request waits for the others, as all are on their way to a service that is far away.
+	// Each request waits for the others, as if all were on their way to a distant service.
 	var waiting atomic.Int64
 	all := make(chan struct{})
 	var far atomic.Bool
@@ -69,7 +70,7 @@ func TestOpenConnectsAhead(t *testing.T) {
 	}
 }
 
-// Connections that can't be made are no error, and delay Open by an attempt at most.
+// Connections that cannot be opened are not an error, and delay Open by at most one attempt.
 func TestConnectAheadFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testConnectAheadFails)

@@ -14,13 +14,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// spent is what a piece of work has cost, as the engine counted it.
+// spent is the cost of some work, as the engine counted it.
 type spent struct {
 	requests    int64
 	read, write float64
 }
 
-// meter counts what work on an engine costs.
+// meter measures the cost of work on an engine.
 type meter struct {
 	engine *embedded.Engine
 }
@@ -45,8 +45,8 @@ func (m meter) of(work func()) spent {
 	return spent{after.requests - before.requests, after.read - before.read, after.write - before.write}
 }
 
-// costOf does everything that the cost table of bench/RESULTS.md names, on a journal of its own,
-// and returns what each part of it cost. Events and snapshots have 512 bytes.
+// costOf does all work that the cost table of bench/RESULTS.md names, on its own journal, and
+// returns the cost of each row. Events and snapshots have 512 bytes.
 func costOf(t *testing.T, shards int, opts dynajournal.TableOptions) map[string]spent {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -157,7 +157,7 @@ func costOf(t *testing.T, shards int, opts dynajournal.TableOptions) map[string]
 	})
 	check(states.Close(t.Context()))
 
-	for i := range 995 { // with those above, 1000
+	for i := range 995 { // 1000 with the ids above
 		single(recoverWriter(t, j, fmt.Sprintf("id-%d", i), 0), 1)
 	}
 	ids := 0
@@ -184,7 +184,7 @@ var costColumns = []struct {
 	{"shared, 10 shards", 10, dynajournal.TableOptions{SharedWithJVM: true}},
 }
 
-// costTable has what everything costs in each column: requests, read units, write units.
+// costTable has the cost of each row in each column: requests, read units, write units.
 var costTable = map[string][3]spent{
 	"a view of a durable state":                  {{1, 1, 0}, {1, 1, 0}, {1, 1, 0}},
 	"a write of a durable state":                 {{1, 0, 1}, {1, 0, 1}, {1, 0, 1}},
@@ -211,7 +211,7 @@ func TestCostTable(t *testing.T) {
 	t.Parallel()
 	for i, column := range costColumns {
 		if !testsize.Long && i%2 != 0 {
-			continue // the first and the last have both kinds and both numbers of shards
+			continue // the first and the last column have both kinds and both numbers of shards
 		}
 		t.Run(column.name, func(t *testing.T) {
 			t.Parallel()
@@ -228,7 +228,7 @@ func TestCostTable(t *testing.T) {
 	}
 }
 
-// Its last column, the plug-in's, is tested with the plug-in itself.
+// The last column, the plug-in's, is tested with the plug-in itself.
 func TestCostTableOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "bench", "RESULTS.md"))

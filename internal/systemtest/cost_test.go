@@ -9,9 +9,10 @@ import (
 var bothKinds = []struct {
 	name string
 	opts dynajournal.TableOptions
-	// marks is the number of mark items a recovery reads, near that of the low marks which are read
-	// again of a new entity, index the write units that an index adds to each item. timed is 1 if
-	// the items have the time of their events, so that a full partition is a read unit larger.
+	// marks is the number of mark items that a recovery reads. near is the number of low marks that
+	// the recovery of a new entity reads again. index is the number of write units that an index
+	// adds to each item. timed is 1 if the items have the time of their events, so that a full
+	// partition takes one more read unit.
 	marks, near, index, timed float64
 }{
 	{"native", dynajournal.TableOptions{}, 2, 1, 0, 1},
@@ -23,8 +24,7 @@ func TestCostOfRecovery(t *testing.T) {
 		for _, tt := range []struct {
 			name    string
 			prepare func(t *testing.T, j *dynajournal.Journal) (after int64)
-			// requests and units are what is read besides the marks, whose request and units come
-			// on top.
+			// requests and units do not include the request for the marks and its units.
 			requests int
 			units    float64
 		}{
@@ -49,7 +49,7 @@ func TestCostOfRecovery(t *testing.T) {
 				appendStrings(t, recoverWriter(t, j, "a", 0), 250, false)
 				return 0
 			}, 3, 3 + 3 + 2 + 2*kind.timed},
-			{"250 behind 1000 deleted: the first partition in vain, and three", func(t *testing.T, j *dynajournal.Journal) int64 {
+			{"250 after 1000 deleted: the first partition in vain, and three", func(t *testing.T, j *dynajournal.Journal) int64 {
 				t.Helper()
 				w := recoverWriter(t, j, "a", 0)
 				appendStrings(t, w, 1250, true)
@@ -82,7 +82,8 @@ func TestCostOfAppend(t *testing.T) {
 					name   string
 					events int
 					atomic bool
-					// requests are those with group commit, singly those without.
+					// requests is the number of requests with group commit, singly the number
+					// without.
 					requests, singly int
 					units            float64
 				}{

@@ -17,20 +17,22 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// storedDamage is one kind of damage made by hand, and what verify finds then.
+// storedDamage is one kind of damage made by hand, with the expected findings.
 type storedDamage struct {
 	name string
-	// only is the kind of journal in which it can be made: "native", "shared", or both where it is
-	// empty.
+	// only is the kind of journal in which the damage can be made: "native" or "shared". Empty
+	// means both.
 	only string
 	make func(d *damaged)
 	want []foundAt
-	// left are the findings that a repair with all options leaves, or where there is no option one
-	// without; nil are all that are not repairable, or none.
+	// left has the findings that a repair with all options leaves or, if option is empty, a repair
+	// without options. Nil means none with an option, and otherwise all findings that are not
+	// repairable.
 	left []foundAt
-	// option is what the findings that are not repaired unasked can be repaired with.
+	// option is the option with which the findings are repaired that a repair without options
+	// leaves.
 	option dynajournal.RepairOption
-	// archived is how many items are archived by a repair with all options.
+	// archived is the number of items that a repair with all options archives.
 	archived int
 }
 
@@ -161,7 +163,7 @@ func damages() []storedDamage {
 			d.event(5, "w", 2, 3)
 			loseJournal(d.t, d.Journal, "a", 50)
 		}, want: []foundAt{{orphan, 4, false}, {orphan, 5, false}}, option: dynajournal.OptionRemoveOrphans, archived: 2},
-		{name: "a writer that goes on after another", make: func(d *damaged) {
+		{name: "a writer that continues after another with a single event", make: func(d *damaged) {
 			d.write(1, false)
 			d.event(2, "A")
 			d.event(3, "B")
@@ -259,11 +261,11 @@ func damages() []storedDamage {
 	}
 }
 
-// behaviour is what was seen of the findings of one kind.
+// behaviour is the observed behavior of one kind of finding.
 type behaviour struct {
 	unasked, archived, readerFails bool
 	options                        map[string]bool
-	severities                     string // the least first
+	severities                     string // the lowest first
 }
 
 type behaviours map[dynajournal.FindingKind]*behaviour
@@ -275,7 +277,7 @@ func (b behaviours) of(kind dynajournal.FindingKind) *behaviour {
 	return b[kind]
 }
 
-// add notes a severity, each once.
+// add records a severity, each once.
 func (b *behaviour) add(seen dynajournal.Severity) {
 	var all []string
 	for _, s := range dynajournal.Severities() {
@@ -286,9 +288,9 @@ func (b *behaviour) add(seen dynajournal.Severity) {
 	b.severities = strings.Join(all, ", ")
 }
 
-// Each kind of damage is made by hand, in native and shared journals, with events of today's form
-// and of that of Akka 1.1. What verify, a repair unasked and one with all options do is what the
-// table of docs/operations.md says.
+// Each kind of damage is made by hand, in native and shared journals, with events of the current
+// form and of Akka 1.1's form. The behavior of verify, of a repair without options and of a repair
+// with all options must match the table of docs/operations.md.
 func TestDamageIsFoundAndRepairedAsInTheTable(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")
@@ -300,7 +302,7 @@ func TestDamageIsFoundAndRepairedAsInTheTable(t *testing.T) {
 					continue
 				}
 				if !testsize.Long && (enveloped != options.SharedWithJVM || tt.only == "" && enveloped == (i%2 == 0)) {
-					continue // each damage is made in one kind of journal, in one form
+					continue // the short test makes each damage in one kind of journal, in one form
 				}
 				t.Run(kind+", "+form+": "+tt.name, func(t *testing.T) { checkDamage(t, openDamaged(t, options, enveloped), &tt, seen) })
 			}
@@ -425,7 +427,7 @@ func checkRepairByOptions(t *testing.T, d *damaged, tt *storedDamage, seen behav
 			t.Errorf("repair by options: %+v, %v", f, err)
 		}
 		if f.Repaired {
-			if f.Option == "" { // uncovered by what an option mended
+			if f.Option == "" { // uncovered by a repair with an option
 				continue
 			}
 			if f.Option != tt.option {
@@ -456,7 +458,7 @@ func reflectEqual(a, b map[string]map[string]types.AttributeValue) bool {
 	return fmt.Sprint(describeItems(a)) == fmt.Sprint(describeItems(b))
 }
 
-// describeItems shows items in the order of their keys.
+// describeItems returns items as text, in the order of their keys.
 func describeItems(items map[string]map[string]types.AttributeValue) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(items)) {
@@ -481,9 +483,9 @@ func attributeText(v types.AttributeValue) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// A JVM has used a native journal, and deleted the beginning of an atomic write: its low mark has
-// nothing of the rest, which counts as its last member is there. A repair enters the id into the
-// index by that mark, and leaves all else that it says.
+// A JVM has used a native journal, and deleted the first events of an atomic write. Its low mark
+// does not mention the rest, which counts because the last member is stored. A repair uses that
+// mark to add the id to the index, and leaves the mark's other content unchanged.
 func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -512,8 +514,8 @@ func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {
 	}
 }
 
-// What a repair uncovers is found by the same run: the first number is sealed to enter the id into
-// the index, and the atomic write that began there can no longer become whole.
+// Damage that a repair uncovers is found by the same run: the first number is sealed to add the id
+// to the index, so the atomic write that began there can no longer become complete.
 func TestOneRunOfRepairIsEnough(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -551,7 +553,7 @@ func TestRepairThatRemovesNeedsAnArchive(t *testing.T) {
 	if !errors.Is(got, full) || !reflectEqual(stored, d.items()) {
 		t.Errorf("where the archive fails: %v, want that and nothing changed", got)
 	}
-	// What has changed since it was judged stays.
+	// An item that has changed since the check is not removed.
 	for _, err := range d.Repair(t.Context(), "a", dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error {
 		d.event(2, "another")
 		return nil

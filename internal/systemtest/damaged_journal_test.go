@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// damaged is a journal whose table the test can touch behind its back.
+// damaged is a journal whose table the test can change directly.
 type damaged struct {
 	*dynajournal.Journal
 	t      *testing.T
@@ -60,7 +60,7 @@ func (d *damaged) remove(par string, num int) {
 	removeItem(d.t, d.table, par, num)
 }
 
-// put puts an item of strings and numbers beside its key.
+// put stores an item with a key and attributes.
 func (d *damaged) put(par string, num int, attributes map[string]any) {
 	d.t.Helper()
 	item := eventKey(par, num)
@@ -70,7 +70,7 @@ func (d *damaged) put(par string, num int, attributes map[string]any) {
 	}
 }
 
-// addAttributes gives an item strings, numbers and bytes.
+// addAttributes adds attributes to an item: strings, numbers and bytes.
 func addAttributes(item map[string]types.AttributeValue, attributes map[string]any) {
 	for name, v := range attributes {
 		switch v := v.(type) {
@@ -84,7 +84,7 @@ func addAttributes(item map[string]types.AttributeValue, attributes map[string]a
 	}
 }
 
-// event puts an event of "a" as another writer would.
+// event stores an event of "a", as another writer would.
 func (d *damaged) event(seq int, writer string, batch ...int) {
 	d.t.Helper()
 	attributes := map[string]any{"persistence_id": "a", "seq": seq, "event": []byte("x"), "writer_uuid": writer, "ev_ser_id": 20}
@@ -106,7 +106,7 @@ func (d *damaged) deleteTo(seq int64) {
 	}
 }
 
-// deleteCovered deletes events whose state a snapshot has.
+// deleteCovered deletes events that a snapshot covers.
 func (d *damaged) deleteCovered(seq int64) {
 	d.t.Helper()
 	if _, err := recoverWriter(d.t, d.Journal, "a", 0).DeleteCovered(d.t.Context(), seq); err != nil {
@@ -114,7 +114,7 @@ func (d *damaged) deleteCovered(seq int64) {
 	}
 }
 
-// highMark and lowMark put marks in their shards.
+// highMark stores a high mark in its shard.
 func (d *damaged) highMark(seq int) {
 	d.t.Helper()
 	d.put(fmt.Sprintf("journal-SH-a-%d", seq/100%d.SequenceShards()), 0, map[string]any{"seq": seq})
@@ -127,7 +127,7 @@ func (d *damaged) lowMark(seq int, more map[string]any) {
 	d.put(fmt.Sprintf("journal-SL-a-%d", seq/100%d.SequenceShards()), 0, attributes)
 }
 
-// payload puts an event of another serializer.
+// payload stores an event of another serializer.
 func (d *damaged) payload(seq, serializer int, manifest string, bytes []byte) {
 	d.t.Helper()
 	d.put("journal-P-a-0", seq, map[string]any{
@@ -135,7 +135,7 @@ func (d *damaged) payload(seq, serializer int, manifest string, bytes []byte) {
 	})
 }
 
-// saveSnapshot saves a snapshot of several parts, and returns the keys of its items, the head's
+// saveSnapshot saves a snapshot of several parts, and returns the keys of its items, the head
 // first.
 func (d *damaged) saveSnapshot(seq int64, size int) []string {
 	d.t.Helper()
@@ -172,7 +172,7 @@ func (d *damaged) removeSnapshotItem(number string) {
 	}
 }
 
-// putSnapshot puts an item of the snapshot table.
+// putSnapshot stores an item in the snapshot table.
 func (d *damaged) putSnapshot(seq int, attributes map[string]any) {
 	d.t.Helper()
 	item := map[string]types.AttributeValue{
@@ -184,7 +184,7 @@ func (d *damaged) putSnapshot(seq int, attributes map[string]any) {
 	}
 }
 
-// fraction puts an item between 2 and 3.
+// fraction stores an item between 2 and 3.
 func (d *damaged) fraction() {
 	d.t.Helper()
 	item := eventKey("journal-P-a-0", 2)
@@ -207,7 +207,7 @@ func gzipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// noTTL switches the expiry of the journal table off.
+// noTTL disables TTL on the journal table.
 func (d *damaged) noTTL() {
 	d.t.Helper()
 	if _, err := d.table.UpdateTimeToLive(d.t.Context(), &dynamodb.UpdateTimeToLiveInput{
@@ -218,7 +218,7 @@ func (d *damaged) noTTL() {
 	}
 }
 
-// seen is what a reader is given: its events, and the error that ends it.
+// seen returns the result of a reader as text: its events and its final error.
 func (d *damaged) seen() string {
 	d.t.Helper()
 	var all []string
@@ -232,7 +232,7 @@ func (d *damaged) seen() string {
 	return strings.Join(all, "\n")
 }
 
-// items are all items of the journal table.
+// items returns all items of the journal table.
 func (d *damaged) items() map[string]map[string]types.AttributeValue {
 	d.t.Helper()
 	out, err := d.table.Scan(d.t.Context(), &dynamodb.ScanInput{TableName: new(dynajournal.DefaultJournalTable)})

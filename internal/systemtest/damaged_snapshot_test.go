@@ -10,9 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The newest snapshot has lost a part. An older one is not loaded in its place: the events between
-// them are deleted.
-func TestNoOlderSnapshotIsLoadedInThePlaceOfADamagedOne(t *testing.T) {
+// The newest snapshot has lost a part. An older snapshot must not be loaded in its place, because
+// the events between them are deleted.
+func TestLoadSnapshot_DamagedIsNotReplacedByOlder(t *testing.T) {
 	t.Parallel()
 	for _, byTime := range []bool{false, true} {
 		d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -29,7 +29,7 @@ func TestNoOlderSnapshotIsLoadedInThePlaceOfADamagedOne(t *testing.T) {
 		if found || !errors.As(err, &damaged) || damaged.SequenceNumber != 8 || !errors.Is(err, dynajournal.ErrCorruptItem) || !strings.Contains(err.Error(), "part 2 of 3") {
 			t.Errorf("by time %t: found %t, error %v, want that part 2 of the snapshot at 8 is missing", byTime, found, err)
 		}
-		// A caller that knows better continues below it.
+		// A caller may decide to continue with an older snapshot.
 		older, found, err := j.LoadSnapshot(t.Context(), "a", dynajournal.SnapshotCriteria{MaxSequenceNumber: 7})
 		if !found || err != nil || older.SequenceNumber != 2 {
 			t.Errorf("by time %t: below it: %v, %t, %v, want that at 2", byTime, older.SequenceNumber, found, err)

@@ -77,9 +77,9 @@ func TestTablesAreDescribed(t *testing.T) {
 	}
 }
 
-// TestDescriptionHasTheStreamAndHowExpiryChanges has answers that the engine never gives, as it has
-// no streams and turns expiry on and off at once.
-func TestDescriptionHasTheStreamAndHowExpiryChanges(t *testing.T) {
+// TestDescribeTables_StreamAndTTLStatus uses responses that the engine never gives,
+// because it switches TTL on and off at once.
+func TestDescribeTables_StreamAndTTLStatus(t *testing.T) {
 	t.Parallel()
 	for status, ttl := range map[string]string{"ENABLING": "expires", "DISABLING": "", "DISABLED": ""} {
 		t.Run(status, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestDescriptionHasTheStreamAndHowExpiryChanges(t *testing.T) {
 	}
 }
 
-// TestTablesOfOthersAreDescribed describes a table without the key of a journal, which can have no
-// header, and one whose header is of a later release.
+// TestTablesOfOthersAreDescribed describes a table without the key of a journal, which cannot have
+// a header, and a table with the header of a later release.
 func TestTablesOfOthersAreDescribed(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}

@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynoxide"
 )
 
-// TestConformsOnDynoxide runs the suites on an engine that others have made.
+// TestConformsOnDynoxide runs the suites on dynoxide, an engine of another project.
 func TestConformsOnDynoxide(t *testing.T) {
 	t.Parallel()
 	endpoint := dynoxide.Serve(t, dynoxide.Find(t))

@@ -21,14 +21,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// answers are what an endpoint can do that is not DynamoDB, or not well. reads is the error of what
-// only reads; written is that of an append.
+// answers are responses of an endpoint that is not DynamoDB, or that is broken. reads is the
+// expected error of reads, written the expected error of an append.
 var answers = map[string]struct {
 	answer         func(http.ResponseWriter, *http.Request)
 	reads, written error
 }{
 	"hangs": {func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server misses a closed connection
 		<-r.Context().Done()
 	}, dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
 	"closes the connection": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
@@ -69,7 +69,7 @@ var answers = map[string]struct {
 		dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
 }
 
-// dynamoAnswer answers as DynamoDB does, with a checksum.
+// dynamoAnswer responds like DynamoDB, with a checksum.
 func dynamoAnswer(status int, body string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10))
@@ -85,8 +85,8 @@ func answer(status int, contentType, body string) func(http.ResponseWriter, *htt
 	}
 }
 
-// TestEndpointFails has an endpoint that fails, first of all and in the middle: each operation says
-// so, and nothing is half done when it works again.
+// TestEndpointFails uses an endpoint that fails, at the start and in the middle. Each operation
+// must report it, and nothing may be half done when the endpoint works again.
 func TestEndpointFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range answers {
@@ -104,7 +104,7 @@ func TestEndpointFails(t *testing.T) {
 			t.Cleanup(server.Close)
 			config := overHTTP(engine, server.URL)
 			quick(&config)
-			switch name { // the only ones that need time
+			switch name { // the only cases that need time
 			case "hangs":
 				config.Retries, config.AttemptTimeout = -1, time.Second
 			case "throttles":
@@ -115,7 +115,7 @@ func TestEndpointFails(t *testing.T) {
 			w := written(t, j, "a", 2)
 
 			fails.Store(true)
-			var asking sync.WaitGroup // all at once, as some wait
+			var asking sync.WaitGroup // concurrently, because some of them wait
 			asking.Go(func() { wantError(t, "Open", openAndClose(t, config), c.reads) })
 			asking.Go(func() {
 				_, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler)
@@ -152,7 +152,7 @@ func TestEndpointFails(t *testing.T) {
 	}
 }
 
-// openAndClose gives the error of Open; a panic is one, too.
+// openAndClose returns the error of Open. It converts a panic to an error.
 func openAndClose(t *testing.T, config dynajournal.Config) (err error) {
 	t.Helper()
 	defer func() {
@@ -173,8 +173,8 @@ func overHTTP(engine *embedded.Engine, url string) dynajournal.Config {
 	return config
 }
 
-// TestEndpointAnswersNothing has an endpoint that answers each request with an empty object: Open
-// must not take that for a table.
+// TestEndpointAnswersNothing uses an endpoint that responds to each request with an empty object.
+// Open must not accept that as a table.
 func TestEndpointAnswersNothing(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(answer(http.StatusOK, "application/x-amz-json-1.0", "{}")))
@@ -186,7 +186,7 @@ func TestEndpointAnswersNothing(t *testing.T) {
 	}
 }
 
-// TestEndpointRefuses has an endpoint where nobody listens.
+// TestEndpointRefuses uses an endpoint without a listener.
 func TestEndpointRefuses(t *testing.T) {
 	t.Parallel()
 	var listening net.ListenConfig
@@ -208,8 +208,8 @@ func TestEndpointRefuses(t *testing.T) {
 	wantError(t, "CreateTables", dynajournal.CreateTables(t.Context(), config, kinds["native"]), dynajournal.ErrUnavailable)
 }
 
-// TestConnectionRefusedInTheMiddle refuses the connections of an append: as nothing was sent, the
-// writer lives on.
+// TestConnectionRefusedInTheMiddle refuses the connections of an append. Nothing was sent, so the
+// writer stays usable.
 func TestConnectionRefusedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, events := range [][]any{{"one"}, {"one", "two", "three"}} {
@@ -241,8 +241,8 @@ func TestConnectionRefusedInTheMiddle(t *testing.T) {
 	}
 }
 
-// triesOfEach counts the tries of each request on its own: with a common count one of several at
-// the same time can fail again and again.
+// triesOfEach counts the attempts of each request separately. With a common counter, one of several
+// concurrent requests could fail again and again.
 func triesOfEach(tb testing.TB) func(*http.Request) int {
 	tb.Helper()
 	var mu sync.Mutex
@@ -253,7 +253,7 @@ func triesOfEach(tb testing.TB) func(*http.Request) int {
 			tb.Errorf("read a request: %v", err)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		// the SDK writes attributes in another order each time
+		// the SDK writes attributes in a different order each time
 		same := string(slices.Sorted(slices.Values(body)))
 		mu.Lock()
 		defer mu.Unlock()
@@ -262,7 +262,8 @@ func triesOfEach(tb testing.TB) func(*http.Request) int {
 	}
 }
 
-// TestAnswerLost loses answers after the request was done: the writer's own event is no conflict.
+// TestAnswerLost loses responses after the request was done. The writer's own event must not count
+// as a conflict.
 func TestAnswerLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*http.Response) (*http.Response, error){
@@ -282,7 +283,7 @@ func TestAnswerLost(t *testing.T) {
 			createTables(t, config, kinds["native"])
 			tries := triesOfEach(t)
 			config.AWS.HTTPClient = through(aside.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
-				lost := tries(r)%2 == 1 // each second try gets through
+				lost := tries(r)%2 == 1 // every second attempt succeeds
 				response, err := send(r)
 				if err == nil && lost {
 					return lose(response)
@@ -306,8 +307,8 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// TestHighMarkFails loses the high mark of what is written at a boundary: it is not acknowledged,
-// and the recovery that follows finds it, and puts the mark.
+// TestHighMarkFails loses the high mark of a write at a boundary. The write must not be
+// acknowledged. The next recovery finds it and writes the mark.
 func TestHighMarkFails(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string][]any{"a single event": {"one"}, "an atomic write": {"one", "two", "three"}} {
@@ -338,7 +339,7 @@ func TestHighMarkFails(t *testing.T) {
 			w = recovered(t, j, "a")
 			last := int64(99 + len(events))
 			if next, err := w.NextSequenceNumber(t.Context()); err != nil || next != last+1 {
-				t.Errorf("the next writer goes on at %d (%v), want %d", next, err, last+1)
+				t.Errorf("the next writer continues at %d (%v), want %d", next, err, last+1)
 			}
 			listing, err := j.List(t.Context(), "a")
 			if err != nil || numbersText(listing.HighMarks) != "100" || numbersText(listing.SequenceNumbers) != fmt.Sprintf("1-%d", last) {

@@ -15,10 +15,10 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// metadataOn stores metadata in any kind of journal.
+// metadataOn makes any kind of journal store metadata.
 func metadataOn(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMetadataOn }
 
-// wall sets a clock that the test moves. It does not affect how long anything takes.
+// wall sets a wall clock that the test moves. It does not affect durations.
 func wall(at *atomic.Int64) func(*dynajournal.Config) {
 	began := time.Now()
 	return func(c *dynajournal.Config) {
@@ -28,7 +28,7 @@ func wall(at *atomic.Int64) func(*dynajournal.Config) {
 	}
 }
 
-// described shows the metadata of events.
+// described returns the metadata of events as text.
 func described(events []dynajournal.Event) []string {
 	var all []string
 	for _, e := range events {
@@ -90,7 +90,7 @@ func TestMetadataIsReadAsItWasAppended(t *testing.T) {
 	}
 }
 
-// Where metadata is off, items have the attributes that a JVM plug-in writes, and no others.
+// If metadata is off, items have only the attributes that a JVM plug-in writes.
 func TestMetadataIsOffInSharedJournals(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*dynajournal.Config){
@@ -170,8 +170,8 @@ func TestMetadataThatCannotBeStoredIsRejected(t *testing.T) {
 	}
 }
 
-// The times of a persistence id's events never fall, although clocks do, whoever writes, and
-// whatever a recovery has read.
+// The times of a persistence id's events never decrease, even if clocks do, for any writers and for
+// any recovery.
 func TestTimesNeverFall(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{1, 98, 99, 100, 101, 199} {
@@ -184,7 +184,7 @@ func TestTimesNeverFall(t *testing.T) {
 				appendStrings(t, recovered(t, s.journal, "a"), before, batch)
 				now.Store(1_000_000)
 				for after := range int64(3) {
-					// The state is that of a snapshot, or of all events.
+					// The recovery is from a snapshot, or from all events.
 					w := loseJournal(t, s.journal, "a", (int64(before)+after)*min(after, 1))
 					appendStrings(t, w, 1, false)
 				}
@@ -210,7 +210,7 @@ func TestTimesNeverFall(t *testing.T) {
 	}
 }
 
-// A copy has the metadata of the original, in every kind of journal that has a place for it.
+// A copy has the metadata of the original, in every kind of journal that can store metadata.
 func TestCopiesKeepMetadata(t *testing.T) {
 	t.Parallel()
 	s := setup(t, dynajournal.TableOptions{})
@@ -224,7 +224,7 @@ func TestCopiesKeepMetadata(t *testing.T) {
 	history := records(t, s.journal, "a", 0)
 	for kind, options := range kinds {
 		target := openFresh(t, options)
-		for range 2 { // the second finds everything equal
+		for range 2 { // the second run finds equal events
 			if _, err := target.PutRecords(t.Context(), "a", each(history), dynajournal.PutRecordsOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestCopiesKeepMetadata(t *testing.T) {
 			}
 		}
 	}
-	// Other programs may have stored more than this one writes.
+	// Other programs may have stored larger metadata than this one writes.
 	large := append([]dynajournal.Record{}, history...)
 	large[0].Metadata, large[0].Tags = map[string]string{"k": strings.Repeat("x", 3000)}, []string{strings.Repeat("t", 3000)}
 	if _, err := openFresh(t, dynajournal.TableOptions{}).PutRecords(t.Context(), "a", each(large), dynajournal.PutRecordsOptions{}); err != nil {
@@ -269,7 +269,8 @@ func TestCopiesKeepMetadata(t *testing.T) {
 	}
 }
 
-// An adapter converts the value of an event, and each event that it returns has its metadata.
+// An adapter converts the value of an event. Each event that it returns has the metadata of the
+// stored event.
 func TestAdaptersLeaveMetadataAlone(t *testing.T) {
 	t.Parallel()
 	j := openFresh(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) { c.Adapter = doubling{} })

@@ -21,7 +21,8 @@ func (d *damaged) lose(seq int) map[string]types.AttributeValue {
 	return removeItem(d.t, d.table, "journal-P-a-0", seq)
 }
 
-// readings are all that reads the events of "a". With skip each continues past missing events.
+// readings returns all calls that read the events of "a". With skip, they continue past missing
+// events.
 func (d *damaged) readings(skip bool) map[string]func() error {
 	ctx := d.t.Context()
 	return map[string]func() error{
@@ -45,7 +46,7 @@ func (d *damaged) readings(skip bool) map[string]func() error {
 	}
 }
 
-// wantMissing checks that whoever reads is told of missing numbers, and that nothing is sealed.
+// wantMissing checks that all readers report the missing numbers, and that nothing is sealed.
 func (d *damaged) wantMissing(first, last, next int64) {
 	d.t.Helper()
 	for name, call := range d.readings(false) {
@@ -63,8 +64,8 @@ func (d *damaged) wantMissing(first, last, next int64) {
 	}
 }
 
-// Thirty events of three writers: one item is lost, whichever it is. It is restored, or its number
-// is sealed.
+// There are thirty events of three writers, and one item is lost. The item is restored, or its
+// number is sealed.
 func TestMissingEventIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, seq := range []int{1, 2, 10, 11, 15, 29} {
@@ -111,9 +112,9 @@ func TestMissingEventIsAnError(t *testing.T) {
 	}
 }
 
-// Each reading continues past a missing event if the caller says so. The hook and the log get each
+// Each reader continues past a missing event if the caller says so. The hook and the log get each
 // loss, and a recovery seals its number.
-func TestMissingEventIsPassedIfTheCallerSaysSo(t *testing.T) {
+func TestMissingEvent_SkipMissing(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -149,8 +150,8 @@ func TestMissingEventIsPassedIfTheCallerSaysSo(t *testing.T) {
 	}
 }
 
-// An atomic write that another write follows was whole. One at the end may be on its way, and the
-// next recovery ends it.
+// An atomic write before another write was complete. An atomic write at the end may still be in
+// flight, and the next recovery closes it.
 func TestMissingMemberIsAnErrorBeforeALaterWrite(t *testing.T) {
 	t.Parallel()
 	for _, member := range []int{3, 5, 7} {
@@ -175,8 +176,8 @@ func TestMissingMemberIsAnErrorBeforeALaterWrite(t *testing.T) {
 	}
 }
 
-// What follows a missing number is a seal, which may have been put before the seals below it. Only
-// an event that follows shows what was lost, also one of the next partition.
+// After the missing number is a seal, which may have been written before the seals below it. So
+// only an event after the seals shows the loss, even if it is in the next partition.
 func TestMissingEventBeforeSeals(t *testing.T) {
 	t.Parallel()
 	for _, seals := range []int{2, 3, 95, 96, 97, 200} {
@@ -204,7 +205,7 @@ func TestMissingEventBeforeSeals(t *testing.T) {
 	}
 }
 
-// The persistence id is erased while it is read. What has vanished was not lost.
+// The persistence id is erased while it is read. Its events must not be reported as lost.
 func TestEventThatIsErasedIsNotMissing(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -226,7 +227,7 @@ func TestEventThatIsErasedIsNotMissing(t *testing.T) {
 	}
 }
 
-// A purge is a way out: it needs none of the events.
+// A purge succeeds, because it does not need the events.
 func TestMissingEventIsPurged(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)

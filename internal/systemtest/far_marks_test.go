@@ -18,11 +18,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// farRequests is how many requests an operation may take, whatever the marks are. In a shared
-// journal a deletion sends one for each number in the last block besides.
+// farRequests bounds the requests of an operation, for any marks. In a shared journal, a deletion
+// also sends one request for each number in the last block.
 const farRequests = 200 + 100
 
-// farJournal is a journal whose marks a test puts by hand.
+// farJournal is a journal whose marks the test writes by hand.
 type farJournal struct {
 	*dynajournal.Journal
 	t      *testing.T
@@ -55,7 +55,8 @@ func (f *farJournal) put(par string, num int64, attributes map[string]types.Attr
 	}
 }
 
-// mark puts a mark; kind is SH, SL as a JVM puts it, or SL-removed with how far removal has come.
+// mark writes a mark. kind is SH, SL as a JVM writes it, or SL-removed with the number up to which
+// events were removed.
 func (f *farJournal) mark(kind, pid string, seq int64) {
 	f.t.Helper()
 	attributes := map[string]types.AttributeValue{"seq": farNumber(seq)}
@@ -81,7 +82,7 @@ func (f *farJournal) event(pid string, seq int64) {
 	})
 }
 
-// written is a new persistence id with events.
+// written returns a new persistence id with events.
 func (f *farJournal) written(events int) string {
 	f.t.Helper()
 	pid := fmt.Sprintf("p%d", f.ids.Add(1))
@@ -91,7 +92,7 @@ func (f *farJournal) written(events int) string {
 	return pid
 }
 
-// within runs an operation and checks how many requests it took.
+// within runs an operation and checks its number of requests.
 func (f *farJournal) within(name string, work func() error) error {
 	f.t.Helper()
 	before := f.count.requests.Load()
@@ -102,8 +103,8 @@ func (f *farJournal) within(name string, work func() error) error {
 	return err
 }
 
-// left counts the items of a persistence id that are left in the partitions of a small journal;
-// events says of events only.
+// left counts the items of a persistence id in the partitions of a small journal. With events set,
+// it counts only events.
 func (f *farJournal) left(pid string, events bool) int {
 	f.t.Helper()
 	n := 0
@@ -125,10 +126,10 @@ func (f *farJournal) left(pid string, events bool) int {
 	return n
 }
 
-// farValues are marks that no small journal has.
+// farValues are values of marks that no small journal has.
 var farValues = []int64{100_000_000, 1_000_000_000_000, math.MaxInt64 - 107, dynajournal.MaxSequenceNumber, math.MaxInt64}
 
-// findings are how many findings of each kind there are.
+// findings returns the number of findings of each kind.
 func (f *farJournal) findings(pid string) (map[dynajournal.FindingKind]int64, error) {
 	found := map[dynajournal.FindingKind]int64{}
 	for finding, err := range f.Verify(f.t.Context(), pid, dynajournal.VerifyOptions{}) {
@@ -140,8 +141,8 @@ func (f *farJournal) findings(pid string) (map[dynajournal.FindingKind]int64, er
 	return found, nil
 }
 
-// farOperations are all operations on a persistence id; each gives back how many events it found or
-// removed, or -1.
+// farOperations are all operations on a persistence id. Each returns the number of events that it
+// found or removed, or -1.
 var farOperations = []struct {
 	name string
 	run  func(f *farJournal, pid string, highest int64) (int64, error)
@@ -187,7 +188,7 @@ var farOperations = []struct {
 		written, err := w.Append(f.t.Context(), "next")
 		if highest >= dynajournal.MaxSequenceNumber {
 			if !errors.Is(err, dynajournal.ErrSequenceExhausted) {
-				f.t.Errorf("an append behind the last number gives %v", err)
+				f.t.Errorf("an append after the last number gives %v", err)
 			}
 			return n, nil
 		}
@@ -249,7 +250,7 @@ func (f *farJournal) purge(pid string, now bool) error {
 	return nil
 }
 
-func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
+func TestFarMarks_RequestsAreBounded(t *testing.T) {
 	testsize.NoRace(t, "it does one thing after the other")
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		t.Run(kind, func(t *testing.T) {
@@ -262,10 +263,10 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 					for _, events := range [][]int{{testsize.Of(101, 250)}, {5}, {0}}[i%3] {
 						for o, op := range farOperations {
 							if !testsize.Long && (i/2+k+o)%4 != 0 {
-								continue // each one has each kind of mark
+								continue // each operation still runs with each kind of mark
 							}
 							if op.name == "a live query" && (mark != "SH" || events == 0) {
-								continue // there is nothing that it would end with
+								continue // it would never end
 							}
 							pid := f.written(events)
 							f.mark(mark, pid, far)
@@ -292,16 +293,16 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 	}
 }
 
-// TestAnItemFarBehindTheOthersIsNamed has what no writer leaves: so many missing numbers that
-// nobody can close them one by one.
-func TestAnItemFarBehindTheOthersIsNamed(t *testing.T) {
-	testsize.NeedsLong(t, "TestNoMarkMakesAnOperationRunOnForEver has the same operations")
+// TestFarMarks_ItemFarAfterTheOthers stores an item far after the other items, which no writer
+// does: there are too many missing numbers to close them one by one.
+func TestFarMarks_ItemFarAfterTheOthers(t *testing.T) {
+	testsize.NeedsLong(t, "TestFarMarks_RequestsAreBounded has the same operations")
 	f := openFar(t, dynajournal.TableOptions{})
 	for _, far := range []int64{100_000_000, 1_000_000_000_003, dynajournal.MaxSequenceNumber - 2} {
 		for _, events := range []int{0, 5, 250} {
 			for _, op := range farOperations {
 				if op.name == "a live query" {
-					continue // it waits for what comes
+					continue // it waits for new events
 				}
 				pid := f.written(events)
 				f.mark("SH", pid, far/100*100)
@@ -330,9 +331,9 @@ func TestAnItemFarBehindTheOthersIsNamed(t *testing.T) {
 	}
 }
 
-// TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds has a persistence id of which nearly all
-// was deleted and has vanished.
-func TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds(t *testing.T) {
+// TestFarMarks_LongDeletedJournal uses a persistence id of which nearly all
+// events were deleted and have expired.
+func TestFarMarks_LongDeletedJournal(t *testing.T) {
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		f := openFar(t, opts)
 		for name, op := range map[string]func(pid string) error{
@@ -350,7 +351,7 @@ func TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds(t *testing.T) {
 			f.mark("SH", pid, 1_000_000)
 			f.mark("SL-1000000", pid, 1_000_000)
 			f.event(pid, 1_000_000)
-			for seq := range int64(150) { // what an interrupted deletion has left
+			for seq := range int64(150) { // left by an interrupted deletion
 				f.event(pid, 130_020+seq)
 			}
 			if err := f.within(kind+": "+name, func() error { return op(pid) }); err != nil {
@@ -374,9 +375,9 @@ func TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds(t *testing.T) {
 	}
 }
 
-// TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed has what a JVM leaves that rejects the events
-// around a hundredth number: the high mark is missing too.
-func TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed(t *testing.T) {
+// TestReplay_AfterHoleAtEndOfPartition simulates a JVM that rejected the events
+// around a hundredth number, so that the high mark is also missing.
+func TestReplay_AfterHoleAtEndOfPartition(t *testing.T) {
 	f := openFar(t, dynajournal.TableOptions{SharedWithJVM: true})
 	for name, missing := range map[string][]int64{
 		"the last number and the next":         {99, 100},
@@ -425,15 +426,15 @@ func TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed(t *testing.T) {
 	}
 }
 
-// TestPurgeCountsNoNumberOfItsOwn has a purge report what it has removed, and not what it has put
-// itself.
-func TestPurgeCountsNoNumberOfItsOwn(t *testing.T) {
+// TestPurge_DoesNotCountItsOwnItems checks that a purge reports the events that it has removed,
+// without the items that it has written itself.
+func TestPurge_DoesNotCountItsOwnItems(t *testing.T) {
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		f := openFar(t, opts)
 		for _, now := range []bool{false, true} {
 			for _, c := range []struct{ events, deleted, want int64 }{{0, 0, 0}, {5, 0, 5}, {5, 3, 2}, {5, 5, 0}, {250, 120, 130}} {
 				pid := f.written(int(c.events))
-				for range 2 { // once more there is nothing
+				for range 2 { // the second purge finds nothing
 					w := recoverWriter(t, f.Journal, pid, 0)
 					if _, err := w.DeleteTo(t.Context(), c.deleted); err != nil {
 						t.Fatal(err)

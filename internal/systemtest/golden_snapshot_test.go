@@ -29,24 +29,24 @@ var goldenSnapshots = map[string]func(*dynajournal.Config){
 	"akka-1.1.1/snapshots":                      func(c *dynajournal.Config) { c.OldSnapshotFormat = true },
 }
 
-// The two ways to select a snapshot.
+// The two orders by which a snapshot is selected.
 const (
 	byNumber = "by the highest number"
 	byTime   = "by the newest timestamp"
 )
 
-// selectionDiffers are the selections where this store must not do what the plug-in did; the value
-// is the number that it selects. All others select what the plug-in selected.
+// selectionDiffers lists the selections in which this store must differ from the plug-in. The value
+// is the number that it selects. All other selections must equal the plug-in's.
 var selectionDiffers = map[string]int64{
-	// The newest by its timestamp has not the highest number.
+	// The newest snapshot by timestamp does not have the highest number.
 	byNumber + ": pekko-1.1.0/snapshot-delete load":               10,
 	byNumber + ": pekko-1.1.0/snapshot-older-seq-newer-time load": 10,
-	// Criteria count together; the plug-in looked for the time only at the highest number.
+	// All criteria count together; the plug-in checked the time only of the highest number.
 	byNumber + ": pekko-1.1.0/snapshots load max 12 until 3": 3,
 	byTime + ": pekko-1.1.0/snapshots load max 12 until 3":   3,
 }
 
-func TestGoldenSnapshotScenariosDoneInGo(t *testing.T) {
+func TestGolden_Snapshots(t *testing.T) {
 	t.Parallel()
 	unused := map[string]bool{}
 	for name := range selectionDiffers {
@@ -86,7 +86,8 @@ func TestGoldenSnapshotScenariosDoneInGo(t *testing.T) {
 	}
 }
 
-// label names a loading: by its bounds, timestamps by the snapshot that has them.
+// label returns a name for a loading step: its bounds, with timestamps replaced by the number of
+// the snapshot that has them.
 func (g *goldenDeeds) label(step int) string {
 	s := g.Steps[step]
 	label := "load"
@@ -113,7 +114,7 @@ func (g *goldenDeeds) label(step int) string {
 	return label
 }
 
-// do does a step that changes snapshots, at the time when the plug-in did it.
+// do runs a step that changes snapshots, at the plug-in's time.
 func (g *goldenDeeds) do(tb testing.TB, j *dynajournal.Journal, client *dynamodb.Client, step goldenDeed) {
 	tb.Helper()
 	var err error
@@ -138,7 +139,7 @@ func (g *goldenDeeds) do(tb testing.TB, j *dynajournal.Journal, client *dynamodb
 	}
 }
 
-// criteria are the step's.
+// criteria returns the step's criteria.
 func (d *goldenDeed) criteria() dynajournal.SnapshotCriteria {
 	c := dynajournal.SnapshotCriteria{MinSequenceNumber: d.MinSeq, MaxSequenceNumber: max(d.MaxSeq, d.ToSeq)}
 	if d.MinTS != nil {
@@ -150,7 +151,7 @@ func (d *goldenDeed) criteria() dynajournal.SnapshotCriteria {
 	return c
 }
 
-// importSnapshots puts the items of another scenario.
+// importSnapshots stores the snapshot items of another scenario.
 func importSnapshots(tb testing.TB, client *dynamodb.Client, name string) {
 	tb.Helper()
 	for _, item := range loadGolden(tb, name).snapshots {
@@ -165,8 +166,8 @@ func importSnapshots(tb testing.TB, client *dynamodb.Client, name string) {
 	}
 }
 
-// checkSelection loads the snapshot that the step asks for, and compares number, time and state
-// with the one that was saved.
+// checkSelection loads the snapshot that the step selects, and compares its number, time and state
+// with the saved snapshot.
 func (g *goldenDeeds) checkSelection(tb testing.TB, j *dynajournal.Journal, label string, step goldenDeed, want int64) {
 	tb.Helper()
 	loaded, found, err := j.LoadSnapshot(tb.Context(), step.Pid, step.criteria())
@@ -190,7 +191,7 @@ func (g *goldenDeeds) checkSelection(tb testing.TB, j *dynajournal.Journal, labe
 	checkGoldenState(tb, label, state, step.Result)
 }
 
-// checkGoldenState compares a decoded state with what the plug-in gave.
+// checkGoldenState compares a decoded state with the plug-in's result.
 func checkGoldenState(tb testing.TB, label string, state any, want goldenResult) {
 	tb.Helper()
 	var shown any
@@ -223,6 +224,6 @@ func checkGoldenState(tb testing.TB, label string, state any, want goldenResult)
 	}
 }
 
-// longestShown is the longest text that the golden results show; of longer ones they show the
-// length.
+// longestShown is the length of the longest text that the golden results show. For longer texts
+// they show only the length.
 const longestShown = 5000

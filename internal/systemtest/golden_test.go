@@ -23,8 +23,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// goldenDiffers are the replays of the golden scenarios where this journal must not do what the
-// plug-in did; want is what it does. All others return what the plug-in returned.
+// goldenDiffers lists the replays of the golden scenarios in which this journal must differ from
+// the plug-in. want is its result. All other replays must equal the plug-in's.
 var goldenDiffers = map[string]struct{ want, why string }{
 	"pekko-1.1.0/batch-120 118..":          {"118-121", partOfBatch},
 	"pekko-1.1.0/batch-120 100..":          {"100-121", partOfBatch},
@@ -58,11 +58,11 @@ var goldenDiffers = map[string]struct{ want, why string }{
 
 const (
 	partOfBatch = "a window that cuts a complete atomic write returns its part of it"
-	hiddenTail  = "a tail behind a missing high mark is found"
+	hiddenTail  = "a tail after a missing high mark is found"
 	everyWriter = "events of every writer are returned; dropping those of an older one is the replay filter's"
 )
 
-// goldenHighest are the highest numbers that the plug-in did not see.
+// goldenHighest has the highest numbers in scenarios in which the plug-in did not see them.
 var goldenHighest = map[string]int64{
 	"pekko-1.1.0/high-mark-missing":    103,
 	"pekko-1.1.0/rejected-at-boundary": 103,
@@ -76,7 +76,7 @@ type goldenFile struct {
 
 type goldenStep struct {
 	Op, Pid string
-	// From is a number, but for a listing of ids.
+	// From is a number, except in a listing of ids.
 	From    json.RawMessage
 	To, Max *int64
 	Result  struct {
@@ -85,7 +85,7 @@ type goldenStep struct {
 	}
 }
 
-// window is the step's; names of replays are made from it.
+// window returns the step's range, and its text, from which the names of replays are made.
 func (s *goldenStep) window(tb testing.TB) (dynajournal.Range, string) {
 	tb.Helper()
 	w := dynajournal.Range{Limit: s.Max}
@@ -154,7 +154,7 @@ func (v goldenValue) text() string {
 	return *v.S
 }
 
-// scenario is one golden file, loaded into a journal of its own.
+// scenario is one golden file, loaded into its own journal.
 type scenario struct {
 	name    string
 	steps   []goldenStep
@@ -231,7 +231,7 @@ func (s *scenario) pids() []string {
 	return pids
 }
 
-// model makes the model of a persistence id from the items.
+// model returns the model of a persistence id, made from the items.
 func (s *scenario) model(tb testing.TB, pid string) *model {
 	tb.Helper()
 	m := &model{items: map[int64]modelItem{}, shared: true}
@@ -249,7 +249,7 @@ func (s *scenario) model(tb testing.TB, pid string) *model {
 	return m
 }
 
-// partitionOf is the number after the prefix and a dash.
+// partitionOf returns the number after the prefix and a dash.
 func partitionOf(par, prefix string) (int64, bool) {
 	tail, ok := strings.CutPrefix(par, prefix+"-")
 	if !ok || strings.Trim(tail, "0123456789") != "" {
@@ -259,7 +259,7 @@ func partitionOf(par, prefix string) (int64, bool) {
 	return p, err == nil
 }
 
-// goldenItem reads an event, in the form of today or that of Akka 1.1.
+// goldenItem decodes an event, in the current form or in Akka 1.1's form.
 func goldenItem(tb testing.TB, it map[string]goldenValue, seq int64) modelItem {
 	tb.Helper()
 	event := modelItem{event: true}
@@ -283,7 +283,7 @@ func goldenItem(tb testing.TB, it map[string]goldenValue, seq int64) modelItem {
 	return event
 }
 
-// checkReplays compares with what the plug-in replayed, where nothing was changed afterwards.
+// checkReplays compares replays with the plug-in's, if nothing was changed after them.
 func (s *scenario) checkReplays(t *testing.T, differs map[string]struct{ want, why string }, highest map[string]int64) {
 	t.Helper()
 	changed := map[string]int{}
@@ -336,13 +336,13 @@ func (s *scenario) checkReplays(t *testing.T, differs map[string]struct{ want, w
 	}
 }
 
-// checkDecoded compares events with those that the plug-in decoded.
+// checkDecoded compares events with the events that the plug-in decoded.
 func checkDecoded(t *testing.T, got []dynajournal.Event, want []goldenEvent) {
 	t.Helper()
 	for _, w := range want {
 		i := slices.IndexFunc(got, func(e dynajournal.Event) bool { return e.SequenceNumber == w.SeqNr })
 		if i < 0 {
-			continue // checked by number before
+			continue // its number was checked before
 		}
 		e := got[i]
 		if e.PersistenceID != w.PersistenceID || e.Manifest != w.Manifest || e.WriterUUID != w.WriterUUID {
@@ -361,7 +361,7 @@ func checkDecoded(t *testing.T, got []dynajournal.Event, want []goldenEvent) {
 func checkPayload[T string | []byte](t *testing.T, e dynajournal.Event, value json.RawMessage) {
 	t.Helper()
 	var want T
-	if value == nil { // a long one, of which the file has the length only
+	if value == nil { // a long value, of which the file has only the length
 		return
 	}
 	if err := json.Unmarshal(value, &want); err != nil {
@@ -373,8 +373,8 @@ func checkPayload[T string | []byte](t *testing.T, e dynajournal.Event, value js
 	}
 }
 
-// checkWindows compares with the model: the windows of the file, each end of each event's
-// neighbourhood, and random ones.
+// checkWindows compares reads with the model: the file's windows, windows that start and end near
+// each event, and random windows.
 func (s *scenario) checkWindows(t *testing.T, pid string, m *model) {
 	t.Helper()
 	var windows []dynajournal.Range
@@ -398,8 +398,8 @@ func (s *scenario) checkWindows(t *testing.T, pid string, m *model) {
 	}
 }
 
-// randomWindow makes a window about the numbers up to highest; n draws a number from 0 up to, not
-// including, its argument.
+// randomWindow returns a window around the numbers up to highest. n draws a number from 0 up to,
+// but not including, its argument.
 func randomWindow(n func(int64) int64, highest int64) dynajournal.Range {
 	var w dynajournal.Range
 	if n(4) > 0 {
@@ -414,7 +414,8 @@ func randomWindow(n func(int64) int64, highest int64) dynajournal.Range {
 	return w
 }
 
-// checkEvents compares what a window returns with the model, every attribute of each event.
+// checkEvents compares the events of a window with the model, including every attribute of each
+// event.
 func checkEvents(tb testing.TB, j *dynajournal.Journal, pid string, m *model, w dynajournal.Range) {
 	tb.Helper()
 	got := readEvents(tb, j, pid, w)
@@ -448,11 +449,12 @@ func (s *scenario) checkGoingOn(t *testing.T, pid string, m *model) {
 	}
 	got := readEvents(t, s.journal, pid, dynajournal.Range{})
 	if got, want := numbersText(numbersOf(got)), numbersText(append(before, next, next+1, next+2, next+3)); got != want {
-		t.Errorf("after going on, Events(%.40q) returned %s, want %s", pid, got, want)
+		t.Errorf("after the append, Events(%.40q) returned %s, want %s", pid, got, want)
 	}
 }
 
-// checkRecovery compares what a recovery replays, closes, and where it continues with the model.
+// checkRecovery compares a recovery with the model: the replayed events, the closed numbers, and
+// the next number.
 func checkRecovery(tb testing.TB, j *dynajournal.Journal, pid string, m *model, o dynajournal.RecoverOptions) *dynajournal.Writer {
 	tb.Helper()
 	var got []int64
@@ -470,7 +472,7 @@ func checkRecovery(tb testing.TB, j *dynajournal.Journal, pid string, m *model, 
 	}
 	next, err := w.NextSequenceNumber(tb.Context())
 	if err != nil || next != m.next() {
-		tb.Errorf("Recover(%.40q): the writer goes on at %d (%v), want %d", pid, next, err, m.next())
+		tb.Errorf("Recover(%.40q): the writer continues at %d (%v), want %d", pid, next, err, m.next())
 	}
 	listing, err := j.List(tb.Context(), pid)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// The classes of the golden data.
+// Classes of the golden data.
 type (
 	jsonOrder struct {
 		ID     string  `json:"id"`
@@ -65,7 +65,8 @@ func (domainAdapter) FromJournal(stored any, manifest string) ([]any, error) {
 	return []any{domainEvent(strings.TrimPrefix(text, domainPrefix))}, nil
 }
 
-// goldenRegistry knows the classes of the golden data, as Akka or Pekko writes them.
+// goldenRegistry returns a registry with the classes of the golden data, as Akka or Pekko writes
+// them.
 func goldenRegistry(tb testing.TB, prefix serialization.ManifestPrefix) *serialization.Registry {
 	tb.Helper()
 	r := serialization.NewRegistry(serialization.WithManifestPrefix(prefix))
@@ -81,14 +82,14 @@ func goldenRegistry(tb testing.TB, prefix serialization.ManifestPrefix) *seriali
 	return r
 }
 
-// goldenInput is a value as the scenarios describe it.
+// goldenInput is a value in the form of the scenarios.
 type goldenInput struct {
 	T string          `json:"t"`
 	V json.RawMessage `json:"v"`
 	N int             `json:"n"`
 }
 
-// value is the Go value for it, nil for one of a kind that only Java serialization writes.
+// value returns the Go value of in, or nil if only Java serialization writes its kind.
 func (in goldenInput) value(tb testing.TB) any {
 	tb.Helper()
 	switch in.T {
@@ -137,7 +138,7 @@ func parsed[T any](tb testing.TB, data []byte) T {
 	return v
 }
 
-// goldenDeed is a step of a scenario that is done again in Go.
+// goldenDeed is a step of a scenario that is repeated in Go.
 type goldenDeed struct {
 	Op, Pid, V, File string
 	N                int
@@ -157,7 +158,7 @@ type goldenResult struct {
 	Errors           []string
 }
 
-// goldenDeeds are the steps of a scenario, and the items that it left in the journal table and the
+// goldenDeeds has the steps of a scenario, and the resulting items of the journal table and the
 // snapshot table.
 type goldenDeeds struct {
 	Steps  []goldenDeed
@@ -186,8 +187,8 @@ func loadGolden(tb testing.TB, name string) *goldenDeeds {
 	return &g
 }
 
-// stored is the item of a golden table with the given number in the attribute seq, or in the
-// envelope; nil if there is none.
+// stored returns the item of a golden table with the given number in the attribute seq or in the
+// envelope, or nil.
 func stored(tb testing.TB, items []map[string]goldenValue, pid string, seq int64) map[string]goldenValue {
 	tb.Helper()
 	for _, item := range items {
@@ -203,7 +204,7 @@ func stored(tb testing.TB, items []map[string]goldenValue, pid string, seq int64
 	return nil
 }
 
-// enveloped is the message of an event in the form of Akka 1.1.
+// enveloped decodes the message of an event in Akka 1.1's form.
 func enveloped(tb testing.TB, pay []byte) *persistentpb.PersistentMessage {
 	tb.Helper()
 	m := new(persistentpb.PersistentMessage)
@@ -213,7 +214,8 @@ func enveloped(tb testing.TB, pay []byte) *persistentpb.PersistentMessage {
 	return m
 }
 
-// javaPayload is what Java serialization wrote in a golden item, nil if something else did.
+// javaPayload returns the payload of a golden item that Java serialization wrote, or nil for any
+// other payload.
 func javaPayload(tb testing.TB, item map[string]goldenValue) any {
 	tb.Helper()
 	var p serialization.Payload
@@ -238,9 +240,9 @@ func javaPayload(tb testing.TB, item map[string]goldenValue) any {
 	return p
 }
 
-// checkGoldenTable compares a table with the golden one, item by item: all attributes but the
-// writer's UUID, to the byte. Of gzip only what it holds is compared, as two compressors need not
-// agree; the journal's header is ours.
+// checkGoldenTable compares a table with the golden table, item by item: all attributes but the
+// writer's UUID must be equal byte for byte. Gzip data is compared after decompression, because two
+// compressors may differ. The journal's header is ignored, because only Go writes it.
 func checkGoldenTable(tb testing.TB, client *dynamodb.Client, table, sortKey string, want []map[string]goldenValue) {
 	tb.Helper()
 	key := func(item map[string]types.AttributeValue) string {
@@ -266,16 +268,17 @@ func checkGoldenTable(tb testing.TB, client *dynamodb.Client, table, sortKey str
 		}
 		k := key(item)
 		if got := found[k]; !reflect.DeepEqual(got, withoutVariance(tb, item)) {
-			tb.Errorf("at %s stands\n%s\nthe plug-in has\n%s", k, showItem(got), showItem(item))
+			tb.Errorf("item %s is\n%s\nthe plug-in has\n%s", k, showItem(got), showItem(item))
 		}
 		delete(found, k)
 	}
 	for k, item := range found {
-		tb.Errorf("at %s stands %s, the plug-in has nothing there", k, showItem(item))
+		tb.Errorf("item %s is %s, the plug-in has no such item", k, showItem(item))
 	}
 }
 
-// withoutVariance is an item without what may differ.
+// withoutVariance removes from an item what may differ: it decompresses gzip data and ignores the
+// writer's UUID.
 func withoutVariance(tb testing.TB, item map[string]types.AttributeValue) map[string]types.AttributeValue {
 	tb.Helper()
 	for name, v := range item {
@@ -321,8 +324,8 @@ func showItem(item map[string]types.AttributeValue) string {
 	return strings.Join(lines, " ")
 }
 
-// openGolden opens a shared journal on an empty engine, configured to write what the golden data's
-// plug-ins wrote.
+// openGolden opens a shared journal on an empty engine, configured to write the same items as the
+// golden data's plug-ins.
 func openGolden(tb testing.TB, change func(*dynajournal.Config)) (*dynajournal.Journal, *dynamodb.Client) {
 	tb.Helper()
 	config := dynajournal.Config{

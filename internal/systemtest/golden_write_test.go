@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// goldenWritten are the scenarios in which nothing is done to the journal but writing.
+// goldenWritten lists the scenarios that only write to the journal.
 var goldenWritten = []string{
 	"akka-1.1.1/batch-30",
 	"akka-1.1.1/batch-cross-100",
@@ -38,7 +38,7 @@ var goldenWritten = []string{
 	"pekko-1.1.0/too-big",
 }
 
-func TestEventsWrittenFromGoAreTheItemsOfThePlugIn(t *testing.T) {
+func TestGolden_WrittenItemsEqualPlugIn(t *testing.T) {
 	t.Parallel()
 	for _, name := range goldenWritten {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestEventsWrittenFromGoAreTheItemsOfThePlugIn(t *testing.T) {
 	}
 }
 
-// write does a step of writing. What the plug-in rejected must be rejected.
+// write runs a step that writes. Events that the plug-in rejected must be rejected.
 func (g *goldenDeeds) write(tb testing.TB, w *dynajournal.Writer, step goldenDeed) {
 	tb.Helper()
 	next, err := w.NextSequenceNumber(tb.Context())

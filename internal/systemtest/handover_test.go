@@ -14,13 +14,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/jvm"
 )
 
-// handover is a writer in Go that has written 3 events, and a JVM that takes over while the machine
-// of that writer is paused.
+// handover has a writer in Go that has written 3 events, and a JVM that takes over while the
+// machine of that writer is paused.
 type handover struct {
 	*sleeper
 	jvm    *jvm.Plugin
 	writer *dynajournal.Writer
-	// puts is how many requests that write the writer's journal has sent.
+	// puts is the number of writing requests that the writer's journal has sent.
 	puts atomic.Int64
 }
 
@@ -40,7 +40,7 @@ func newHandover(t *testing.T) *handover {
 	return h
 }
 
-// takeOver lets two minutes pass, in which the JVM persists 4 and 5 and deletes everything.
+// takeOver lets two minutes pass. Then the JVM persists 4 and 5 and deletes everything.
 func (h *handover) takeOver() {
 	h.Helper()
 	h.sleep(2 * time.Minute)
@@ -56,7 +56,8 @@ func (h *handover) takeOver() {
 	}
 }
 
-// unharmed checks that the JVM continues after 5, and that both see what it persists then.
+// unharmed checks that the JVM continues after 5, and that both sides see the event that it then
+// persists.
 func (h *handover) unharmed() {
 	h.Helper()
 	e, err := h.jvm.Start(h.Context(), "a")
@@ -71,14 +72,14 @@ func (h *handover) unharmed() {
 	}
 }
 
-// A writer that was paused while a JVM took over and deleted never gets the acknowledgement of what
-// it puts below the JVM's low mark, and leaves nothing there.
+// A writer was paused while a JVM took over and deleted. Its events below the JVM's low mark must
+// not be acknowledged, and must not stay there.
 func TestPausedWriterChecksWhetherAJVMHasTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		events []any
-		// operation is where it is paused, at returns how that is answered; none is before the
-		// append.
+		// operation is the operation at which the writer is paused, and at returns its response.
+		// Without an operation, the writer is paused before the append.
 		operation string
 		at        func(*http.Request, sender) (*http.Response, error)
 		want      error
@@ -112,9 +113,10 @@ func TestPausedWriterChecksWhetherAJVMHasTakenOver(t *testing.T) {
 	}
 }
 
-// A writer whose machine sleeps after its atomic write is stored learns late that the low mark of a
-// JVM is above its first event. If another writer in Go has raised it, readers have seen the rest.
-func TestLateCheckKeepsTheRestOfAWriteThatGoHasCut(t *testing.T) {
+// A writer whose machine sleeps after its atomic write is stored notices late that the low mark of
+// a JVM is above its first event. If another writer in Go has raised the low mark, readers have
+// seen the rest.
+func TestHandoverCheck_RestOfAtomicWriteCutByGo(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int{1, 10} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
@@ -144,12 +146,12 @@ func TestLateCheckKeepsTheRestOfAWriteThatGoHasCut(t *testing.T) {
 	}
 }
 
-// An event that a JVM's deletion has left does not show that no JVM has deleted more since.
-func TestHandoverCheckIgnoresWhatADeletionHasLeft(t *testing.T) {
+// An event that a JVM's deletion has left does not prove that no JVM has deleted more since then.
+func TestHandoverCheck_EventLeftByDeletion(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)
 	d := &damaged{Journal: h.journal, t: t, table: dynamodb.NewFromConfig(h.engine.AWSConfig())}
-	d.lowMark(4, nil) // a JVM has deleted to 3, and died before it had removed that
+	d.lowMark(4, nil) // a JVM has deleted to 3, and died before it removed the events
 	h.sleep(2 * time.Minute)
 	e, err := h.jvm.Start(t.Context(), "a")
 	if err != nil {
@@ -165,8 +167,8 @@ func TestHandoverCheckIgnoresWhatADeletionHasLeft(t *testing.T) {
 	wantError(t, "Append", err, dynajournal.ErrWriterConflict)
 }
 
-// The check costs a request and 3 units, of a writer that was idle for longer than it takes to hand
-// over, and nothing else.
+// The check costs a request and 3 units if the writer was idle for longer than Config.HandoverTime,
+// and otherwise nothing.
 func TestCostOfTheHandoverCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -177,7 +179,7 @@ func TestCostOfTheHandoverCheck(t *testing.T) {
 	}{
 		"idle":                   {kinds["shared"], 2 * time.Minute, nil, spent{2, 3, 2}},
 		"busy":                   {kinds["shared"], 30 * time.Second, nil, spent{1, 0, 2}},
-		"idle, no look":          {kinds["shared"], 2 * time.Minute, func(c *dynajournal.Config) { c.HandoverTime = -1 }, spent{1, 0, 2}},
+		"idle, no check":         {kinds["shared"], 2 * time.Minute, func(c *dynajournal.Config) { c.HandoverTime = -1 }, spent{1, 0, 2}},
 		"idle, a native journal": {kinds["native"], 2 * time.Minute, nil, spent{1, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func openJournal(tb testing.TB, config dynajournal.Config) *dynajournal.Journal 
 	return j
 }
 
-// createTables makes the tables of a journal.
+// createTables creates the tables of a journal.
 func createTables(tb testing.TB, config dynajournal.Config, options dynajournal.TableOptions) {
 	tb.Helper()
 	if err := dynajournal.CreateTables(tb.Context(), config, options); err != nil {
@@ -76,17 +76,17 @@ func createTables(tb testing.TB, config dynajournal.Config, options dynajournal.
 	}
 }
 
-// system is an open journal and what it runs on.
+// system is an open journal with its engine and clients.
 type system struct {
 	engine   *embedded.Engine
 	config   dynajournal.Config
 	journal  *dynajournal.Journal
-	table    *dynamodb.Client // past the journal
+	table    *dynamodb.Client // bypasses the journal
 	requests *counter
 }
 
-// setup opens a journal on an engine of its own, in memory. change changes its configuration before
-// the tables are made.
+// setup opens a journal on its own in-memory engine. change changes the configuration before the
+// tables are created.
 func setup(t *testing.T, options dynajournal.TableOptions, change ...func(*dynajournal.Config)) *system {
 	t.Helper()
 	s := &system{engine: openEngine(t), requests: &counter{}}
@@ -100,7 +100,7 @@ func setup(t *testing.T, options dynajournal.TableOptions, change ...func(*dynaj
 	return s
 }
 
-// openFresh opens a journal on an engine of its own.
+// openFresh opens a journal on its own engine.
 func openFresh(t *testing.T, options dynajournal.TableOptions, change ...func(*dynajournal.Config)) *dynajournal.Journal {
 	t.Helper()
 	return setup(t, options, change...).journal
@@ -116,7 +116,8 @@ func recoverWriter(t *testing.T, j *dynajournal.Journal, pid string, after int64
 	return w
 }
 
-// loseJournal recovers an id from a snapshot that the journal may lack events of, and which counts.
+// loseJournal recovers an id from a snapshot with RecoverOptions.JournalLost: the snapshot counts
+// even if the journal lacks its events.
 func loseJournal(tb testing.TB, j *dynajournal.Journal, pid string, snapshot int64) *dynajournal.Writer {
 	tb.Helper()
 	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: true}, nil)
@@ -155,7 +156,7 @@ func recoverAfter(tb testing.TB, j *dynajournal.Journal, pid string, after int64
 	return recoverCounting(tb, j, pid, dynajournal.RecoverOptions{Snapshot: after})
 }
 
-// recoverCounting recovers an id, and counts the events that are replayed.
+// recoverCounting recovers an id, and counts the replayed events.
 func recoverCounting(
 	tb testing.TB, j *dynajournal.Journal, pid string, opts dynajournal.RecoverOptions,
 ) (w *dynajournal.Writer, replayed int) {
@@ -173,14 +174,14 @@ func recoverCounting(
 func wantNext(tb testing.TB, w *dynajournal.Writer, want int64) {
 	tb.Helper()
 	if got, err := w.NextSequenceNumber(tb.Context()); err != nil || got != want {
-		tb.Errorf("the writer goes on at %d, %v; want %d", got, err, want)
+		tb.Errorf("the writer continues at %d, %v; want %d", got, err, want)
 	}
 }
 
 // counter counts requests.
 type counter struct{ requests atomic.Int64 }
 
-// OnRequest counts a try.
+// OnRequest counts an attempt.
 func (c *counter) OnRequest(context.Context, dynajournal.Request) { c.requests.Add(1) }
 
 // recovered recovers an id without replaying.
@@ -254,7 +255,7 @@ func numbersOf(events []dynajournal.Event) []int64 {
 	return numbers
 }
 
-// numbersText shows numbers as ranges.
+// numbersText formats numbers as ranges.
 func numbersText(numbers []int64) string {
 	var parts []string
 	for i := 0; i < len(numbers); {
@@ -280,7 +281,7 @@ func windowText(w dynajournal.Range) string {
 	return text
 }
 
-// putAll puts items into the journal table as they are.
+// putAll puts items into the journal table unchanged.
 func putAll(tb testing.TB, client *dynamodb.Client, items []map[string]types.AttributeValue) {
 	tb.Helper()
 	const most = 25
@@ -298,8 +299,8 @@ func putAll(tb testing.TB, client *dynamodb.Client, items []map[string]types.Att
 	}
 }
 
-// removeItem deletes an item of the journal table past the journal, and returns it, nil if there
-// was none.
+// removeItem deletes an item of the journal table without the journal, and returns it, or nil if it
+// did not exist.
 func removeItem(tb testing.TB, client *dynamodb.Client, par string, num int) map[string]types.AttributeValue {
 	tb.Helper()
 	out, err := client.DeleteItem(tb.Context(), &dynamodb.DeleteItemInput{

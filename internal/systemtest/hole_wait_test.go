@@ -48,7 +48,7 @@ type awaiting struct {
 	*following
 }
 
-// seals puts seals of a recovery.
+// seals stores seals, as a recovery does.
 func (a *awaiting) seals(numbers ...int64) {
 	a.t.Helper()
 	a.put(func(p *planted) {
@@ -58,7 +58,7 @@ func (a *awaiting) seals(numbers ...int64) {
 	})
 }
 
-// give gives what the query has given when so much time has passed.
+// give checks the events that the query has returned after a time.
 func (a *awaiting) give(passed time.Duration, want string) {
 	a.t.Helper()
 	time.Sleep(passed)
@@ -92,18 +92,19 @@ func inASharedBubble(t *testing.T, run func(t *testing.T, a *awaiting), change .
 	}
 }
 
-// A JVM stores a later event before an earlier one: a live query waits for that, and skips nothing.
+// A JVM stores a later event before an earlier one. A live query must wait for the earlier event
+// and not skip it.
 func TestLiveQueryWaitsForTheNumberBefore(t *testing.T) {
 	t.Parallel()
 	const soon = 4 * time.Second // a poll is at most 3 s later
 	batch, before := modelBatch{2, 5, modelWriters[0]}, modelBatch{98, 103, modelWriters[0]}
 	for name, c := range map[string]struct {
-		before func(a *awaiting) // what is stored when the query begins
-		given  string            // what it gives of that
-		later  func(a *awaiting) // what is stored after half a minute
-		then   string            // what it gives then
-		over   string            // what it gives if nothing was stored
-		// hole is what it waits for.
+		before func(a *awaiting) // stores the items at the start of the query
+		given  string            // the events that the query returns then
+		later  func(a *awaiting) // stores more items after half a minute
+		then   string            // the events that the query has returned after later
+		over   string            // the events that the query has returned if later is not called
+		// hole is the hole that it waits for.
 		hole string
 	}{
 		"one event": {
@@ -184,7 +185,7 @@ func TestLiveQueryWaitsForTheNumberBefore(t *testing.T) {
 	}
 }
 
-// Numbers that are waited for are waited for at the same time, as far as they are seen together.
+// A query waits for several numbers at the same time if it sees them together.
 func TestLiveQueryWaitsForSeveralNumbers(t *testing.T) {
 	t.Parallel()
 	inASharedBubble(t, func(t *testing.T, a *awaiting) {
@@ -209,7 +210,7 @@ func TestLiveQueryWaitsForSeveralNumbers(t *testing.T) {
 	})
 }
 
-// What a query does not wait for.
+// A live query does not wait in these cases.
 func TestLiveQueryDoesNotWait(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{2, 5, modelWriters[0]}
@@ -219,13 +220,13 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 		want   string
 	}{
 		"before the first number wanted": {func(a *awaiting) { a.events(1, 1); a.events(4, 5) }, 4, "4-5"},
-		"for what is sealed":             {func(a *awaiting) { a.events(1, 1); a.seals(2, 3); a.events(4, 5) }, 1, "1,4-5"},
-		"for what is deleted": {func(a *awaiting) {
+		"for sealed numbers":             {func(a *awaiting) { a.events(1, 1); a.seals(2, 3); a.events(4, 5) }, 1, "1,4-5"},
+		"for deleted numbers": {func(a *awaiting) {
 			a.events(1, 5)
 			a.removed(1, 3)
 			a.put(func(p *planted) { p.lows = []modelLow{{seq: 4, jvm: true}} })
 		}, 1, "4-5"},
-		"for what is far behind": {func(a *awaiting) { a.events(1, 1); a.events(3, 1002); a.highMark(1000) }, 1, "1,3-1002"},
+		"for a number that is too far back": {func(a *awaiting) { a.events(1, 1); a.events(3, 1002); a.highMark(1000) }, 1, "1,3-1002"},
 		"for members of an atomic write of which one is sealed": {func(a *awaiting) {
 			a.events(1, 1)
 			a.members(2, 2, batch)
@@ -233,7 +234,7 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 			a.seals(4)
 			a.events(6, 6)
 		}, 1, "1,6"},
-		"for members behind one that is sealed": {func(a *awaiting) {
+		"for members after a sealed one": {func(a *awaiting) {
 			a.events(1, 1)
 			a.members(2, 2, batch)
 			a.members(5, 5, batch)
@@ -262,11 +263,11 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 			a.highMark(1000)
 			a.following = follow(t, a.journal, "a")
 			a.give(59*time.Second, "1")
-			a.events(1002, 1002) // now it is far behind, which the next reading finds
+			a.events(1002, 1002) // the hole is now too far back, as the next poll finds
 			a.give(time.Second, "1,3-1002")
 		})
 	})
-	t.Run("where it is told not to", func(t *testing.T) {
+	t.Run("with a negative HoleWait", func(t *testing.T) {
 		t.Parallel()
 		inASharedBubble(t, func(t *testing.T, a *awaiting) {
 			a.events(1, 1)
@@ -275,7 +276,7 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 			a.give(0, "1,3")
 		}, func(c *dynajournal.Config) { c.HoleWait = -1 })
 	})
-	t.Run("in a native journal, nor where it reads what is there now", func(t *testing.T) {
+	t.Run("in a native journal or a current query", func(t *testing.T) {
 		t.Parallel()
 		inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
 			s.events(1, 1)
@@ -299,13 +300,14 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 				}
 			}
 			if !time.Now().Equal(began) {
-				t.Error("somebody waited")
+				t.Error("a query waited")
 			}
 		})
 	})
 }
 
-// A deletion of what is waited for ends the wait, as soon as a poll reads its mark.
+// A deletion of the number that a query waits for ends the wait as soon as a poll reads the low
+// mark.
 func TestDeletionEndsTheWait(t *testing.T) {
 	t.Parallel()
 	inASharedBubble(t, func(t *testing.T, a *awaiting) {
@@ -315,11 +317,11 @@ func TestDeletionEndsTheWait(t *testing.T) {
 		a.give(time.Second, "1")
 		a.removed(1, 3)
 		a.put(func(p *planted) { p.lows = []modelLow{{seq: 4, jvm: true}} })
-		a.give(6*time.Minute, "1,4-5") // of 10 shards, each mark is read once in 5 minutes
+		a.give(6*time.Minute, "1,4-5") // with 10 shards, each mark is read once in 5 minutes
 	}, func(c *dynajournal.Config) { c.HoleWait = time.Hour })
 }
 
-// The end of the context and of the journal end a wait at once.
+// A wait ends at once if the context ends or the journal is closed.
 func TestWaitForANumberEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(a *awaiting, cancel context.CancelFunc){
@@ -354,7 +356,7 @@ func TestWaitForANumberEndsAtOnce(t *testing.T) {
 	}
 }
 
-// While it waits for a number, a poll costs what an idle poll does.
+// While a query waits for a number, a poll costs as much as an idle poll.
 func TestCostOfWaitingForANumber(t *testing.T) {
 	t.Parallel()
 	looks := &looksHook{looks: map[time.Time]dynajournal.Cost{}}
@@ -369,11 +371,11 @@ func TestCostOfWaitingForANumber(t *testing.T) {
 		a.give(5*time.Minute, "1")
 		for at, cost := range looks.looks {
 			if cost.Requests != 1 || cost.ReadUnits != 1 && cost.ReadUnits != min(3, 2*float64(a.shards)) {
-				t.Errorf("at %v a look cost %+v", at, cost)
+				t.Errorf("at %v a poll cost %+v", at, cost)
 			}
 		}
 		if n := len(looks.looks); n != 100 {
-			t.Errorf("there were %d looks, want 100", n)
+			t.Errorf("there were %d polls, want 100", n)
 		}
 	}, func(c *dynajournal.Config) {
 		c.HoleWait, c.Hooks = time.Hour, append(c.Hooks, dynajournal.Hook{OnRequest: looks.OnRequest})

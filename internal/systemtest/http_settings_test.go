@@ -35,16 +35,16 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// awsHost is the name of AWS's own endpoint that these tests use, without AWS.
+// awsHost is the name of AWS's own endpoint. These tests use it without AWS.
 const awsHost = "dynamodb.eu-central-1.amazonaws.com"
 
-// connections counts the connections of a server, and returns where they came from.
+// connections counts the connections of a server, and records their addresses.
 type connections struct {
 	mu     sync.Mutex
 	opened int
 	open   map[net.Conn]bool
 	from   map[string]bool
-	// changed is closed and made anew with each change.
+	// changed is closed and replaced at each change.
 	changed chan struct{}
 }
 
@@ -52,7 +52,7 @@ func newConnections() *connections {
 	return &connections{open: map[net.Conn]bool{}, from: map[string]bool{}, changed: make(chan struct{})}
 }
 
-// track is an http.Server's ConnState.
+// track is the ConnState function of an http.Server.
 func (c *connections) track(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *connections) hosts() []string {
 	return slices.Sorted(maps.Keys(c.from))
 }
 
-// count returns how many connections were opened.
+// count returns the number of opened connections.
 func (c *connections) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,21 +103,21 @@ func (c *connections) waitUntilNoneIsOpen(t *testing.T) {
 	}
 }
 
-// network is a service behind the endpoint that a loaded configuration names.
+// network is a service at the endpoint of a loaded configuration.
 type network struct {
 	config dynajournal.Config
-	// connections are those that the journal makes: to the service, or to the proxy before it.
+	// connections are the journal's connections: to the service, or to the proxy in front of it.
 	connections *connections
 }
 
-// networks are the ways to a service with a configuration that the SDK's loader has made.
+// networks are the ways to reach a service with a configuration from the SDK's loader.
 var networks = map[string]func(t *testing.T, service http.Handler) network{
 	"an endpoint":                   atEndpoint,
 	"an endpoint, the SDK's client": atEndpointBySDK,
 	"AWS's endpoint name":           atAWS,
 }
 
-// load makes a configuration as a program does, with nothing from this machine.
+// load loads a configuration like a program, but without settings of this machine.
 func load(t *testing.T, options ...func(*config.LoadOptions) error) aws.Config {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -157,7 +157,7 @@ func atEndpoint(t *testing.T, service http.Handler) network {
 	return network{dynajournal.Config{AWS: load(t), Endpoint: server.URL}, made}
 }
 
-// atEndpointBySDK has the client that some versions of the loader set.
+// atEndpointBySDK is atEndpoint with the HTTP client that some versions of the loader set.
 func atEndpointBySDK(t *testing.T, service http.Handler) network {
 	t.Helper()
 	n := atEndpoint(t, service)
@@ -165,8 +165,8 @@ func atEndpointBySDK(t *testing.T, service http.Handler) network {
 	return n
 }
 
-// atAWS has no endpoint: requests go to AWS's name, which only the proxy knows, over TLS whose
-// authority the loader takes from a file.
+// atAWS configures no endpoint. Requests go to AWS's name, which only the proxy knows, over TLS.
+// The loader reads the certificate authority from a file.
 func atAWS(t *testing.T, service http.Handler) network {
 	t.Helper()
 	server := httptest.NewUnstartedServer(service)
@@ -185,8 +185,8 @@ func atAWS(t *testing.T, service http.Handler) network {
 	return network{dynajournal.Config{AWS: loaded, HTTP: dynajournal.HTTPConfig{Proxy: proxy.URL}}, made}
 }
 
-// tunnel connects a proxy's client with an address, if it asks for AWS. The server says nothing
-// more of such a connection, so its end is counted here.
+// tunnel connects a proxy's client with an address, if the client asks for AWS. The server does not
+// report the end of such a connection, so tunnel counts it.
 func tunnel(w http.ResponseWriter, r *http.Request, to string, made *connections) {
 	if r.Method != http.MethodConnect || r.Host != awsHost+":443" {
 		http.Error(w, r.Method+" "+r.Host, http.StatusForbidden)
@@ -218,7 +218,7 @@ func tunnel(w http.ResponseWriter, r *http.Request, to string, made *connections
 	both.Wait()
 }
 
-// newCertificate makes a server's certificate, and the PEM of the authority that signed it.
+// newCertificate returns a server certificate, and the PEM of the authority that signed it.
 func newCertificate(t *testing.T, host string) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -242,7 +242,7 @@ func newCertificate(t *testing.T, host string) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{signed}, PrivateKey: key}, string(authority)
 }
 
-// newService is an embedded engine with a journal's tables.
+// newService returns an embedded engine with a journal's tables.
 func newService(t *testing.T) *embedded.Engine {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -260,9 +260,9 @@ func newService(t *testing.T) *embedded.Engine {
 	return engine
 }
 
-// TestLoadedConfigHasThePoolAndLeavesNothing recovers often over few connections, none of which is
-// open behind Close.
-func TestLoadedConfigHasThePoolAndLeavesNothing(t *testing.T) {
+// TestLoadedConfig_PoolAndClose recovers often over few connections. None of them may
+// be open after Close.
+func TestLoadedConfig_PoolAndClose(t *testing.T) {
 	const pool, goroutines, recoveries = 20, 50, 500
 	for name, at := range networks {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestLoadedConfigHasThePoolAndLeavesNothing(t *testing.T) {
 				t.Error(err)
 			}
 			n.connections.waitUntilNoneIsOpen(t)
-			if most := 2 * pool; n.connections.count() > most { // net/http closes the odd one
+			if most := 2 * pool; n.connections.count() > most { // net/http closes a few connections
 				t.Errorf("%d connections, want %d at most", n.connections.count(), most)
 			}
 		})
@@ -343,7 +343,7 @@ func TestLoadedConfigBoundsTheWaitForAnAnswer(t *testing.T) {
 				first.Do(func() { <-hang })
 				engine.ServeHTTP(w, r)
 			}))
-			defer close(hang) // before the server's end, which waits for its handlers
+			defer close(hang) // before the server closes, because that waits for its handlers
 			n.config.HTTP.ResponseTimeout = 50 * time.Millisecond
 			n.config.AttemptTimeout, n.config.OperationTimeout = time.Minute, time.Minute
 			n.config.Retries = -1
@@ -355,7 +355,7 @@ func TestLoadedConfigBoundsTheWaitForAnAnswer(t *testing.T) {
 	}
 }
 
-// TestLoadedConfigBoundsTheTimeToConnect has a DNS that never answers for AWS's name.
+// TestLoadedConfigBoundsTheTimeToConnect uses a DNS that never answers for AWS's name.
 func TestLoadedConfigBoundsTheTimeToConnect(t *testing.T) {
 	usual := net.DefaultResolver
 	defer func() { net.DefaultResolver = usual }()
@@ -376,7 +376,8 @@ func TestLoadedConfigBoundsTheTimeToConnect(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTheSDKsClientStay has settings of a BuildableClient that the configuration leaves.
+// TestSettingsOfTheSDKsClientStay uses settings of a BuildableClient that the configuration must
+// not replace.
 func TestSettingsOfTheSDKsClientStay(t *testing.T) {
 	server, made := servedWithCount(t, newService(t))
 	var dialed sync.Once
@@ -397,13 +398,13 @@ func TestSettingsOfTheSDKsClientStay(t *testing.T) {
 	} {
 		c.HTTP = h
 		if _, err := dynajournal.Open(t.Context(), c); !errors.Is(err, dynajournal.ErrInvalidArgument) {
-			t.Errorf("%s beside the client's own function: %v", name, err)
+			t.Errorf("%s together with the client's own function: %v", name, err)
 		}
 	}
 }
 
-// TestAnHTTPClientOfOnesOwnIsUsedAsItIs has one with a proxy that Config does not name.
-func TestAnHTTPClientOfOnesOwnIsUsedAsItIs(t *testing.T) {
+// TestHTTPClient_CallersIsUsedUnchanged uses an HTTP client with a proxy that Config does not name.
+func TestHTTPClient_CallersIsUsedUnchanged(t *testing.T) {
 	server, made := servedWithCount(t, newService(t))
 	own := server.Client()
 	defer own.CloseIdleConnections()
@@ -419,7 +420,7 @@ func TestAnHTTPClientOfOnesOwnIsUsedAsItIs(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfTheEnvironmentCount names the authority as a program's environment does.
+// TestCertificatesOfTheEnvironmentCount names the certificate authority in the environment.
 func TestCertificatesOfTheEnvironmentCount(t *testing.T) {
 	certificate, authority := newCertificate(t, "127.0.0.1")
 	server := httptest.NewUnstartedServer(newService(t))

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A service closes connections that nobody uses. If that crosses a request, an attempt fails, and
-// the next one has another connection: every event is written once.
+// A service closes idle connections. If this happens while a request is sent, the attempt fails,
+// and the next attempt uses another connection. Every event must be written once.
 func TestConnectionsClosedByTheServiceLoseNothing(t *testing.T) {
 	t.Parallel()
 	const rounds, writers = 50, 8

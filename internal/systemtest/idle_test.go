@@ -12,13 +12,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// hands are clocks that the test moves: those of the machine, and that of the engine.
+// hands are clocks that the test moves: the machine's two clocks and the engine's.
 type hands struct {
 	wall, service time.Time
 	elapsed       time.Duration
 }
 
-// pass lets time pass on all of them.
+// pass advances all clocks.
 func (h *hands) pass(d time.Duration) {
 	h.wall, h.service, h.elapsed = h.wall.Add(d), h.service.Add(d), h.elapsed+d
 }
@@ -52,9 +52,9 @@ func openIdle(t *testing.T) (*dynajournal.Journal, *embedded.Engine, *hands) {
 	return j, engine, h
 }
 
-// A stale writer whose events were written by another, deleted, and whose tombstones have expired
-// must not write below the low mark. Nothing is stored at its key any more, so only the check after
-// the pause stops it.
+// A stale writer must not write below the low mark. Another writer has written at its numbers and
+// deleted the events, and the tombstones have expired. Nothing is stored at the stale writer's key
+// any more, so only the check after the pause stops it.
 func TestWriterReadsAgainAfterHalfTheFenceWindow(t *testing.T) {
 	for name, pass := range map[string]func(h *hands){
 		"both clocks moved":                  func(h *hands) { h.pass(3 * time.Hour) },
@@ -102,7 +102,7 @@ func TestWriterReadsAgainAfterHalfTheFenceWindow(t *testing.T) {
 	}
 }
 
-func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
+func TestIdleWriter_StillTheLast(t *testing.T) {
 	j, _, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 	if err != nil {
@@ -118,8 +118,8 @@ func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
-// The numbers of a purged id continue after the purge, also when its tombstones have expired.
-func TestNextLifeOfAPurgedIDGoesOn(t *testing.T) {
+// The numbers of a purged id continue after the purge, even when its tombstones have expired.
+func TestPurge_NumbersContinueAfterTombstonesExpire(t *testing.T) {
 	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 	if err != nil {
@@ -164,7 +164,7 @@ func TestNextLifeOfAPurgedIDGoesOn(t *testing.T) {
 	}
 }
 
-// Of a purged id the low mark stays, and nothing else.
+// Only the low mark of a purged id remains.
 func TestLowMarkOfAPurgedIDStays(t *testing.T) {
 	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)

@@ -18,10 +18,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// A writer died while it put an atomic write, and some members are stored. A JVM shows every event
-// that either side writes after a recovery in Go, also an atomic write that ends at the number at
-// which the incomplete one would have ended.
-func TestJVMShowsWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
+// A writer died during an atomic write, and some members are stored. A JVM must show every event
+// that either side writes after a recovery in Go, including an atomic write that ends at the number
+// at which the incomplete one would have ended.
+func TestIncompleteAtomicWrite_JVMShowsLaterEvents(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")
 	s := newTurns(t, 10)
@@ -61,8 +61,8 @@ func TestJVMShowsWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 	}
 }
 
-// Whatever several writers have left, a JVM shows what Go appends after a recovery.
-func TestJVMShowsWhatGoAppendsAfterAnyHistory(t *testing.T) {
+// For any history of several writers, a JVM must show the events that Go appends after a recovery.
+func TestJVM_ShowsGosEventsAfterAnyHistory(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
 	for i := range *arrangementCount {
@@ -91,8 +91,8 @@ func TestJVMShowsWhatGoAppendsAfterAnyHistory(t *testing.T) {
 	}
 }
 
-// In a shared journal the first recovery after an incomplete atomic write puts a seal, and reads
-// the low mark once more than others. No later recovery writes.
+// In a shared journal, the first recovery after an incomplete atomic write writes a seal, and reads
+// the low mark once more than other recoveries. Later recoveries do not write.
 func TestCostOfClosingAnIncompleteAtomicWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -117,7 +117,7 @@ func TestCostOfClosingAnIncompleteAtomicWrite(t *testing.T) {
 }
 
 // The last member of an atomic write arrives while a recovery is about to close its number. The
-// write is complete then, and the recovery returns it.
+// atomic write is then complete, and the recovery returns it.
 func TestMemberThatArrivesBeforeItsNumberIsClosed(t *testing.T) {
 	t.Parallel()
 	s := setup(t, dynajournal.TableOptions{SharedWithJVM: true})
@@ -137,8 +137,8 @@ func TestMemberThatArrivesBeforeItsNumberIsClosed(t *testing.T) {
 	wantNext(t, w, 5)
 }
 
-// appendIncomplete appends an atomic write, and removes all members but some. It returns what it
-// has removed.
+// appendIncomplete appends an atomic write, and removes all members except stored. It returns the
+// removed items.
 func appendIncomplete(
 	t *testing.T, engine *embedded.Engine, j *dynajournal.Journal, pid string, members int, stored []int64,
 ) (lost []map[string]types.AttributeValue) {

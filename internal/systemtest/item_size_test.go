@@ -13,7 +13,7 @@ import (
 )
 
 // The plug-in estimates an item by its characters, so it stores items that DynamoDB counts as more
-// than 400,000 bytes. What DynamoDB's limit allows is read, written and copied.
+// than 400,000 bytes. Items up to DynamoDB's own limit must be read, written and copied.
 func TestItemsUpToTheLimitOfTheService(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")
@@ -25,7 +25,7 @@ func TestItemsUpToTheLimitOfTheService(t *testing.T) {
 			createTables(t, config, kinds["shared"])
 			j, client := openJournal(t, config), dynamodb.NewFromConfig(config.AWS)
 			fits := largestEvent(pid, 1, false) + limit - dynajournal.DefaultMaxItemSize
-			put := func(size int) error { // as the plug-in does
+			put := func(size int) error { // like the plug-in
 				p := &planted{model: model{items: map[int64]modelItem{}}}
 				p.plantEvent(1, modelBatch{}, strings.Repeat("w", 36))
 				item := p.attributes(pid, dynajournal.DefaultSequenceShards)[0]

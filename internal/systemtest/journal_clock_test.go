@@ -10,10 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// A journal takes its time from the clock that is set.
+// A journal uses the clock that is set.
 func TestJournalTakesItsTimeFromTheClockThatIsSet(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64 // requests in flight ask at the same time
+	var asked atomic.Int64 // requests in flight read the clock concurrently
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
 	wall := func() time.Time {
 		asked.Add(1)

@@ -12,10 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// skipVariant skips a variant of a suite by default, and under the race detector, which takes ten
-// times as long. By default one variant of each kind of journal is not skipped, and under the race
-// detector one of each suite. With the build tag long and without the race detector, none is
-// skipped.
+// skipVariant skips most variants of a suite: by default, all but one of each kind of journal, and
+// under the race detector, which takes ten times as long, all but one of each suite. With the build
+// tag long and without the race detector, it skips none.
 func skipVariant(t *testing.T, variant string) {
 	t.Helper()
 	kept := []string{"native in process", "shared in process"}
@@ -43,8 +42,8 @@ func TestJournalConforms(t *testing.T) {
 	}
 }
 
-// journalSuite is the suite of a kind of journal. Function configure returns its
-// configuration; it has no tables yet.
+// journalSuite returns the suite of a kind of journal. configure returns a configuration whose
+// tables do not exist yet.
 func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) dynajournal.Config) journaltest.Suite {
 	return journaltest.Suite{
 		Open: func(tb testing.TB) journaltest.Store {
@@ -57,8 +56,8 @@ func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) d
 	}
 }
 
-// slowCases are the cases of the suite that are skipped without the build tag long. Each of them
-// starts its atomic writes at another place of a partition than those that are not skipped.
+// slowCases returns the cases of the suite that are skipped without the build tag long. They start
+// their atomic writes at other positions of a partition than the remaining cases.
 func slowCases() map[string]string {
 	skipped := map[string]string{}
 	for _, start := range testsize.Of([]int{50, 99, 101, 198}, nil) {
@@ -67,8 +66,8 @@ func slowCases() map[string]string {
 	return skipped
 }
 
-// TestEnvelopedJournalConforms runs the suite for events in the form of Akka 1.1. What the suite
-// plants is in today's form, so a journal has both.
+// TestEnvelopedJournalConforms runs the suite for events in Akka 1.1's form. The suite itself
+// stores events in the current form, so the journal has both.
 func TestEnvelopedJournalConforms(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -85,7 +84,7 @@ func TestEnvelopedJournalConforms(t *testing.T) {
 	}
 }
 
-// store makes the tables of a journal, for the suite.
+// store creates the tables of a journal, and returns its store for the suite.
 func store(tb testing.TB, config dynajournal.Config, options dynajournal.TableOptions) journaltest.Store {
 	tb.Helper()
 	createTables(tb, config, options)

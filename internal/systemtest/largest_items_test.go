@@ -7,8 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// largestEvent is how many bytes of an event fit beside the other attributes of its item, by
-// DynamoDB's rule: names and values, a byte for each two digits of a number and one more.
+// largestEvent returns the largest size of an event that fits in an item with the other attributes.
+// By DynamoDB's rule, names and values count, and a number takes a byte for each two digits and one
+// more.
 func largestEvent(pid string, seq int64, native bool) int {
 	const journalName, uuid = len("journal"), 36
 	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
@@ -18,14 +19,14 @@ func largestEvent(pid string, seq int64, native bool) int {
 		taken += len("time") + number(1_795_479_186_000_001)
 	}
 	if native && seq == 1 {
-		// the entry in the index of persistence ids, of which the shard is one digit
+		// the entry in the ids index, with a shard of one digit
 		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)
 	}
 	return dynajournal.DefaultMaxItemSize - taken
 }
 
-// largestEnveloped is how many bytes of an event fit into an envelope, as protobuf counts: a tag
-// for each field, and lengths of one byte for each seven bits. The suite's numbers and ids are
+// largestEnveloped returns the largest size of an event that fits in an envelope. In protobuf, each
+// field has a tag, and a length takes one byte for each seven bits. The suite's numbers and ids are
 // small.
 func largestEnveloped(pid string, seq int64, native bool) int {
 	const journalName, uuid, lengthOfLong = len("journal"), 36, 3
@@ -42,8 +43,8 @@ func largestEnveloped(pid string, seq int64, native bool) int {
 	return dynajournal.DefaultMaxItemSize - taken
 }
 
-// largestState is how many bytes of a state fit beside the other attributes of its item, by
-// DynamoDB's rule: names and values, a byte for each two digits of a number and one more.
+// largestState returns the largest size of a state that fits in an item with the other attributes,
+// by the rule of largestEvent.
 func largestState(pid string, s journaltest.Snapshot, maxItemSize int) int {
 	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
 	taken := len("par") + len("journal-P-") + len(pid) + len("seq") + number(s.SequenceNumber) +

@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// lastEvent is a persistence id, and the last visible event that it has by what its writers
-// returned.
+// lastEvent is a persistence id with its last visible event, according to the results of its
+// writers.
 type lastEvent struct {
 	*rapid.T
 
@@ -27,8 +27,8 @@ type lastEvent struct {
 	writers []*dynajournal.Writer
 }
 
-// The last visible event has the same number whatever is deleted, sealed or left of atomic writes
-// that failed above it, and whatever part of the events a recovery replays.
+// The number of the last visible event does not depend on deletions, on seals and members of failed
+// atomic writes above it, or on the part of the events that a recovery replays.
 func TestLastVisibleEvent(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -51,7 +51,7 @@ func TestLastVisibleEvent(t *testing.T) {
 	}
 }
 
-// begin uses the numbers up to somewhere in the first two partitions.
+// begin uses up the numbers up to a random place in the first two partitions.
 func (e *lastEvent) begin() {
 	e.recoverWith(dynajournal.RecoverOptions{}, "of a new id")
 	base := rapid.SampledFrom([]int64{0, 0, 96, 98, 99, 100, 198}).Draw(e.T, "base")
@@ -62,7 +62,7 @@ func (e *lastEvent) begin() {
 	e.recoverWith(dynajournal.RecoverOptions{Snapshot: base, JournalLost: true}, "after a lost journal")
 }
 
-// recoverWith checks the number of the last event that a new writer returns.
+// recoverWith recovers, and checks the number of the last event that the new writer returns.
 func (e *lastEvent) recoverWith(o dynajournal.RecoverOptions, what string) {
 	w, err := e.system.journal.Recover(e.test.Context(), e.pid, o, func(dynajournal.Event) error { return nil })
 	if err != nil {
@@ -82,8 +82,8 @@ func (e *lastEvent) writer() *dynajournal.Writer {
 	return rapid.SampledFrom(e.writers).Draw(e.T, "writer")
 }
 
-// append writes with any writer, which may be overtaken: of an atomic write some members are stored
-// then.
+// append writes with any writer. The writer may be stale; then only some members of an atomic write
+// are stored.
 func (e *lastEvent) append() {
 	w, n := e.writer(), rapid.IntRange(1, 4).Draw(e.T, "events")
 	events := make([]any, n)
@@ -133,8 +133,8 @@ func (e *lastEvent) delete() {
 	}
 }
 
-// leavePart leaves one member of an atomic write whose writer has crashed, and its high mark. The
-// next recovery seals the numbers below it.
+// leavePart stores one member of an atomic write whose writer has crashed, and its high mark. The
+// next recovery seals the numbers below the member.
 func (e *lastEvent) leavePart() {
 	first := readBounds(e.test, e.system.journal, e.pid).Highest + 1
 	b := modelBatch{first, first + rapid.Int64Range(1, 4).Draw(e.T, "lost"), modelWriters[0]}
@@ -182,7 +182,7 @@ func (e *lastEvent) recoverFromSnapshot() {
 	e.recoverWith(dynajournal.RecoverOptions{Snapshot: snapshot, JournalLost: lost}, fmt.Sprint("from a snapshot at ", snapshot))
 }
 
-// recoverExpecting recovers with an expectation, which holds or does not.
+// recoverExpecting recovers with a correct or a wrong expectation.
 func (e *lastEvent) recoverExpecting() {
 	expected := rapid.OneOf(rapid.Just(e.last), rapid.Int64Range(0, e.last+3)).Draw(e.T, "expected")
 	if expected == e.last {
@@ -193,8 +193,8 @@ func (e *lastEvent) recoverExpecting() {
 	e.wantVersion(err, expected)
 }
 
-// A number that a caller gives hides no history: only a snapshot is evidence that the journal was
-// lost. Nothing is written, so that an earlier writer continues.
+// A number from a caller must not hide history: only a snapshot is evidence that the journal was
+// lost. Nothing is written, so an earlier writer can continue.
 func TestRecoveryAfterANumberThatTheJournalDoesNotReach(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -214,7 +214,7 @@ func TestRecoveryAfterANumberThatTheJournalDoesNotReach(t *testing.T) {
 					}
 				}
 				if after := items(t, s.table); !reflect.DeepEqual(before, after) {
-					t.Errorf("the recovery has changed what is stored")
+					t.Errorf("the recovery has changed stored items")
 				}
 				if _, err := w.AppendAt(t.Context(), int64(events), "next"); err != nil {
 					t.Errorf("AppendAt of the earlier writer: %v", err)
@@ -224,7 +224,8 @@ func TestRecoveryAfterANumberThatTheJournalDoesNotReach(t *testing.T) {
 	}
 }
 
-// Of many calls at the same version, one writes: the writer compares in its turn.
+// Of many calls at the same version, one writes: the writer compares the version when the call has
+// its turn.
 func TestOneOfManyAppendsAtTheSameVersionSucceeds(t *testing.T) {
 	t.Parallel()
 	s := setup(t, dynajournal.TableOptions{})
@@ -252,7 +253,8 @@ func TestOneOfManyAppendsAtTheSameVersionSucceeds(t *testing.T) {
 	wantNumbers(t, s.journal, "a", []int64{1, 2, 3})
 }
 
-// A number that another writer has taken is a conflict, which ends the writer. It is not a version.
+// If another writer has taken the number, the append fails with a conflict, which ends the writer,
+// and not with a version error.
 func TestAppendAtMeetsAnotherWriter(t *testing.T) {
 	t.Parallel()
 	s := setup(t, dynajournal.TableOptions{})
@@ -286,8 +288,8 @@ func TestAppendAtChecksItsArguments(t *testing.T) {
 	}
 }
 
-// While a recovery reads, others delete what it reads and write more. Whatever it finds, the last
-// event is not above the highest number.
+// While a recovery reads, other writers delete the events and write more. The last event must never
+// be above the highest number.
 func TestLastEventOfARecoveryIsOneThatItHasFound(t *testing.T) {
 	t.Parallel()
 	for at := range 8 {

@@ -11,15 +11,16 @@ import (
 
 var latest = dynajournal.RecoverOptions{Latest: true}
 
-// A writer of the latest event costs the same at any length. If the newest number is the last of
-// its partition, the next partition is read, too: it may have events whose high mark is missing.
+// A recovery with RecoverOptions.Latest costs the same at any length. If the newest number is the
+// last of its partition, the next partition is also read: it may have events whose high mark is
+// missing.
 func TestCostOfAWriterOfTheLatestEvent(t *testing.T) {
 	t.Parallel()
 	s := setup(t, dynajournal.TableOptions{})
 	w, last := recovered(t, s.journal, "a"), int64(0)
 	for _, n := range []int64{1, 98, 99, 100, 101, 199, 200, 1000, 10_050} {
 		for last < n {
-			size := int(max(min(n-last-1, 9_000), 1)) // the last one is written alone
+			size := int(max(min(n-last-1, 9_000), 1)) // the last event is written alone
 			result, err := w.Append(t.Context(), slices.Repeat([]any{"event"}, size)...)
 			if err != nil {
 				t.Fatal(err)
@@ -42,8 +43,8 @@ func TestCostOfAWriterOfTheLatestEvent(t *testing.T) {
 	}
 }
 
-// Whatever the newest item is, a writer of the latest event returns what a recovery returns, and
-// closes what it closes.
+// For any newest item, a recovery with RecoverOptions.Latest finds the same last event and closes
+// the same numbers as a complete recovery.
 func TestWriterOfTheLatestEventDecidesAsARecovery(t *testing.T) {
 	t.Parallel()
 	part := func(last int64, b modelBatch, left ...int64) *planted {
@@ -77,12 +78,12 @@ func TestWriterOfTheLatestEventDecidesAsARecovery(t *testing.T) {
 		"its later part":                      {"native", part(97, modelBatch{98, 101, modelWriters[0]}, 100, 101).withHighMarks(), 97, []int64{98, 99}},
 		"a part of an atomic write":           {"native", part(3, modelBatch{4, 5, modelWriters[0]}, 5), 3, []int64{4}},
 		"the beginning of an atomic write":    {"native", part(3, modelBatch{4, 5, modelWriters[0]}, 4), 3, nil},
-		"a seal behind a hole":                {"native", seals(spanning(3), 5), 3, []int64{4}},
+		"a seal after a hole":                 {"native", seals(spanning(3), 5), 3, []int64{4}},
 		"a seal":                              {"native", seals(spanning(3), 4), 3, nil},
 		"an event below the low mark":         {"native", lows(spanning(3), 6), 5, nil},
 		"the last number of a partition":      {"native", spanning(99), 99, nil},
 		"an event without its high mark":      {"native", spanning(100), 100, nil},
-		"an event behind a hole, with a JVM":  {"shared", spanning(5, 4), 5, []int64{4}},
+		"an event after a hole, with a JVM":   {"shared", spanning(5, 4), 5, []int64{4}},
 		"a high mark that leads to no events": {"native", func() *planted { p := spanning(98); p.highs = []int64{100}; return p }(), 98, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +117,7 @@ func TestWriterOfTheLatestEventDecidesAsARecovery(t *testing.T) {
 	}
 }
 
-// Two writers of the latest event that save the same version: one of them writes.
+// If two such writers save the same version, only one of them writes.
 func TestWritersOfTheLatestEventAreFenced(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int64{1, 99, 100} {

@@ -10,8 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A live query ends after the last number wanted, also where no event is stored there, and none can
-// come.
+// A live query ends after its last number, even if no event is stored there and none can come.
 func TestLiveQueryEndsAfterANumberWithoutAnEvent(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{2, 5, modelWriters[0]}
@@ -60,22 +59,22 @@ func TestLiveQueryEndsAfterANumberWithoutAnEvent(t *testing.T) {
 	}
 }
 
-// A number that a live query of a shared journal has waited for in vain does not keep it from
-// ending, and one that came is passed to the hook, also where the query ends with it.
+// A live query of a shared journal also ends if it has waited for a number in vain. A number that
+// arrives is passed to the hook, even if the query ends with it.
 func TestLiveQueryEndsAfterANumberThatItHasWaitedFor(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{2, 5, modelWriters[0]}
 	for name, c := range map[string]struct {
 		to     int64
 		before func(a *awaiting)
-		late   func(a *awaiting) // nil where nothing comes
+		late   func(a *awaiting) // nil if nothing comes
 		want   string
 		hole   string
 	}{
-		"an event that never comes":  {2, func(a *awaiting) { a.events(1, 1); a.events(3, 3) }, nil, "1", "2-2 passed after 1m0s"},
-		"an event that comes":        {2, func(a *awaiting) { a.events(1, 1); a.events(3, 3) }, func(a *awaiting) { a.events(2, 2) }, "1-2", "2-2 came after 3"},
-		"a member that never comes":  {3, func(a *awaiting) { a.events(1, 1); a.members(2, 3, batch); a.members(5, 5, batch) }, nil, "1", "4-4 passed after 1m0s"},
-		"a member that comes behind": {3, func(a *awaiting) { a.events(1, 1); a.members(2, 3, batch); a.members(5, 5, batch) }, func(a *awaiting) { a.members(4, 4, batch) }, "1-3", "4-4 came after 3"},
+		"an event that never comes": {2, func(a *awaiting) { a.events(1, 1); a.events(3, 3) }, nil, "1", "2-2 passed after 1m0s"},
+		"an event that comes":       {2, func(a *awaiting) { a.events(1, 1); a.events(3, 3) }, func(a *awaiting) { a.events(2, 2) }, "1-2", "2-2 came after 3"},
+		"a member that never comes": {3, func(a *awaiting) { a.events(1, 1); a.members(2, 3, batch); a.members(5, 5, batch) }, nil, "1", "4-4 passed after 1m0s"},
+		"a later member that comes": {3, func(a *awaiting) { a.events(1, 1); a.members(2, 3, batch); a.members(5, 5, batch) }, func(a *awaiting) { a.members(4, 4, batch) }, "1-3", "4-4 came after 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

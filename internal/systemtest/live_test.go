@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// looksHook collects what each poll has cost: the requests of one moment of a bubble's time.
+// looksHook collects the cost of each poll: the requests at one moment of a bubble's clock.
 type looksHook struct {
 	mu    sync.Mutex
 	looks map[time.Time]dynajournal.Cost
@@ -38,7 +38,7 @@ type following struct {
 	seen []int64
 }
 
-// follow begins a live query, which ends with the test.
+// follow starts a live query, which ends with the test.
 func follow(t *testing.T, j *dynajournal.Journal, pid string) *following {
 	t.Helper()
 	return followFrom(t, j, pid, 0)
@@ -74,7 +74,7 @@ func followRange(t *testing.T, j *dynajournal.Journal, pid string, from, to int6
 	return f
 }
 
-// after is what it has returned after so many polls.
+// after returns the numbers that the query has returned after a number of polls.
 func (f *following) after(looks int) string {
 	time.Sleep(time.Duration(looks) * dynajournal.DefaultPollLongest)
 	synctest.Wait()
@@ -83,15 +83,14 @@ func (f *following) after(looks int) string {
 	return numbersText(slices.Clone(f.seen))
 }
 
-// planting puts items of one persistence id, as other writers leave them.
+// planting stores items of one persistence id, as other writers leave them.
 type planting struct {
 	t      *testing.T
 	client *dynamodb.Client
 	shards int64
-	// closes reports that a writer closes the free numbers below its write, as those of a native
-	// journal do.
+	// closes is true if writers close the free numbers below a write, as in a native journal.
 	closes bool
-	// taken are the numbers at which something was put.
+	// taken has the numbers at which an item was stored.
 	taken map[int64]bool
 }
 
@@ -109,7 +108,7 @@ func (s *planting) put(change func(p *planted)) {
 	putAll(s.t, s.client, p.attributes("a", s.shards))
 }
 
-// close seals the free numbers below a write, if its writer does.
+// close seals the free numbers below a write, if closes is set.
 func (s *planting) close(below int64) {
 	s.t.Helper()
 	if !s.closes {
@@ -149,7 +148,7 @@ func (s *planting) highMark(mark int64) {
 	s.put(func(p *planted) { p.highs = []int64{mark} })
 }
 
-// removed takes away what a JVM's deletion removes.
+// removed removes the items that a JVM's deletion removes.
 func (s *planting) removed(first, last int64) {
 	s.t.Helper()
 	table := dynajournal.DefaultJournalTable
@@ -181,8 +180,8 @@ func inABubble(t *testing.T, run func(t *testing.T, j *dynajournal.Journal, s *p
 	}
 }
 
-// While nothing is written, a poll of a live query is one request, of one unit in a native journal,
-// and of at most three in a shared one: the tenth poll, which reads marks.
+// While nothing is written, a poll of a live query is one request. It takes one unit in a native
+// journal. In a shared journal, every tenth poll reads marks and takes up to three units.
 func TestCostOfIdleChecks(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{6, 9, modelWriters[1]}
@@ -201,13 +200,13 @@ func TestCostOfIdleChecks(t *testing.T) {
 				putAll(s.t, s.client, []map[string]types.AttributeValue{item})
 			}
 		},
-		"a low mark behind its event": func(s *planting) { s.put(func(p *planted) { p.lows = []modelLow{{seq: 205}} }) },
+		"a low mark after its event": func(s *planting) { s.put(func(p *planted) { p.lows = []modelLow{{seq: 205}} }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, hook *looksHook) {
 				prepare(s)
-				follow(t, j, "a").after(25) // no number is waited for any more
+				follow(t, j, "a").after(25) // the query waits for no number any more
 				hook.mu.Lock()
 				clear(hook.looks)
 				hook.mu.Unlock()
@@ -221,31 +220,31 @@ func TestCostOfIdleChecks(t *testing.T) {
 				dear := 0
 				for at, cost := range hook.looks {
 					if cost.Requests != 1 || cost.ReadUnits != 1 && cost.ReadUnits != most {
-						t.Errorf("at %v a look cost %+v, want one request of 1 or %g units", at, cost, most)
+						t.Errorf("at %v a poll cost %+v, want one request of 1 or %g units", at, cost, most)
 					}
 					if cost.ReadUnits > 1 {
 						dear++
 					}
 				}
 				if n := len(hook.looks); n != looks {
-					t.Errorf("there were %d looks, want %d", n, looks)
+					t.Errorf("there were %d polls, want %d", n, looks)
 				}
 				if most > 1 && dear != looks/10 {
-					t.Errorf("%d of %d looks read marks, want every tenth", dear, looks)
+					t.Errorf("%d of %d polls read marks, want every tenth", dear, looks)
 				}
 			})
 		})
 	}
 }
 
-// Whatever comes while a live query is idle it gives, in order and once.
-func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
+// Events that are written while a live query is idle are returned in order and once.
+func TestLiveQuery_EventsWhileIdle(t *testing.T) {
 	t.Parallel()
 	over := modelBatch{98, 103, modelWriters[1]}
 	first, second := modelBatch{3, 5, modelWriters[0]}, modelBatch{6, 8, modelWriters[1]}
 	for name, c := range map[string]struct {
 		before func(s *planting)
-		// steps come one after the other, each while the query is idle again.
+		// steps run one after the other, each when the query is idle again.
 		steps []func(s *planting, j *dynajournal.Journal)
 		want  string
 	}{
@@ -256,14 +255,14 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 			func(s *planting, _ *dynajournal.Journal) { s.events(99, 99) },
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100) },
 		}, "1-100"},
-		"an event behind a hole at the end of a partition": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
+		"an event after a hole at the end of a partition": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100); s.highMark(100) },
 		}, "1-98,100"},
-		"an event behind such a hole, later than its high mark": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
+		"an event after such a hole, later than its high mark": {func(s *planting) { s.events(1, 98) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.highMark(100) },
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100) },
 		}, "1-98,100"},
-		"an event without a high mark, where readers look behind a partition": {func(s *planting) {
+		"an event without a high mark, where readers look after a partition": {func(s *planting) {
 			s.events(1, 99)
 			s.put(func(p *planted) { p.items[100] = modelItem{} })
 		}, []func(*planting, *dynajournal.Journal){
@@ -275,7 +274,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 			func(s *planting, _ *dynajournal.Journal) { s.members(99, 99, over) },
 			func(s *planting, _ *dynajournal.Journal) { s.members(98, 98, over) },
 		}, "1-103"},
-		"an atomic write behind the parts of another": {func(s *planting) { s.events(1, 2); s.members(4, 4, first); s.members(7, 7, second) }, []func(*planting, *dynajournal.Journal){
+		"an atomic write after the parts of another": {func(s *planting) { s.events(1, 2); s.members(4, 4, first); s.members(7, 7, second) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.members(8, 8, second) },
 			func(s *planting, _ *dynajournal.Journal) { s.members(6, 6, second) },
 		}, "1-2,6-8"},
@@ -286,7 +285,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 				s.events(151, 152)
 			},
 		}, "1-49,151-152"},
-		"what is behind a deletion": {func(s *planting) { s.events(1, 49) }, []func(*planting, *dynajournal.Journal){
+		"events after a deletion": {func(s *planting) { s.events(1, 49) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, j *dynajournal.Journal) {
 				w := recoverWriter(s.t, j, "a", 0)
 				appendStrings(s.t, w, 101, true)
@@ -296,7 +295,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 				appendStrings(s.t, w, 1, false)
 			},
 		}, "1-49,151"},
-		"events behind a snapshot that is newer than the journal": {func(s *planting) { s.events(1, 99) }, []func(*planting, *dynajournal.Journal){
+		"events after a snapshot that is newer than the journal": {func(s *planting) { s.events(1, 99) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, j *dynajournal.Journal) {
 				appendStrings(s.t, loseJournal(s.t, j, "a", 5500), 2, false)
 			},
@@ -305,7 +304,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
-				// looks; the marks of all shards are read meanwhile, also one by one
+				// polls; the marks of all shards are read meanwhile, even one by one
 				const idle = 220
 				c.before(s)
 				f := follow(t, j, "a")
@@ -322,7 +321,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 	}
 }
 
-// A persistence id that is purged while it is followed, and used again, is followed on.
+// A live query continues if its persistence id is purged and then used again.
 func TestLiveQueryFollowsAnIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, events := range []int{5, 98, 99, 100} {
@@ -338,8 +337,8 @@ func TestLiveQueryFollowsAnIDThatIsUsedAgain(t *testing.T) {
 				f.after(20)
 				want := fmt.Sprintf("1-%d,%d-%d", events, events+2, events+4)
 				if !j.Native() {
-					// nothing is left, and numbers begin again: those that were given are passed
-					// over
+					// nothing is left, and numbers start again: the query skips the numbers that it
+					// has already returned
 					appendStrings(t, recoverWriter(t, j, "a", 0), events, true)
 					want = fmt.Sprintf("1-%d", events+3)
 				}

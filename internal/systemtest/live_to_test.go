@@ -6,20 +6,20 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A live query that ends within an atomic write gives its members up to there as soon as the write
-// is whole, whichever members were stored last.
+// A live query that ends within an atomic write returns the members up to its end as soon as the
+// write is complete, whichever members were stored last.
 func TestLiveQueryThatEndsWithinAnAtomicWrite(t *testing.T) {
 	t.Parallel()
 	within, over := modelBatch{2, 5, modelWriters[0]}, modelBatch{98, 103, modelWriters[0]}
 	for name, c := range map[string]struct {
 		batch           modelBatch
-		to, first, last int64 // where the query ends, and the members that come late
+		to, first, last int64 // the end of the query, and the members that are stored late
 		before, then    string
 	}{
 		"the member before":               {within, 3, 2, 2, "1", "1-3"},
 		"the last number wanted":          {within, 3, 3, 3, "1", "1-3"},
-		"the member behind":               {within, 3, 4, 4, "1", "1-3"},
-		"the members behind":              {within, 3, 4, 5, "1", "1-3"},
+		"the member after":                {within, 3, 4, 4, "1", "1-3"},
+		"the members after":               {within, 3, 4, 5, "1", "1-3"},
 		"the last member":                 {within, 3, 5, 5, "1", "1-3"},
 		"all members":                     {within, 3, 2, 5, "1", "1-3"},
 		"a member in the next partition":  {over, 99, 101, 101, "1-97", "1-99"},

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// asAJVM puts events of a persistence id as the plug-in does, with the high marks whose keys fit.
+// asAJVM stores events of a persistence id like the plug-in, with the high marks whose keys fit.
 func asAJVM(t *testing.T, client *dynamodb.Client, pid string, events int) {
 	t.Helper()
 	p := &planted{model: model{items: map[int64]modelItem{}}}
@@ -27,14 +27,14 @@ func asAJVM(t *testing.T, client *dynamodb.Client, pid string, events int) {
 	putAll(t, client, p.attributes(pid, dynajournal.DefaultSequenceShards))
 }
 
-// longID is an id that other ids of other lengths do not begin with.
+// longID returns an id that is not a prefix of longer ids.
 func longID(size int) string {
 	name := fmt.Sprintf("%d-", size)
 	return name + strings.Repeat("x", size-len(name))
 }
 
-// Whatever of a persistence id a JVM can have written is read, also where no writer of this package
-// takes it: its later keys would be over the limit.
+// All events that a JVM can write are read, even if this package's writers refuse the persistence
+// id because its later keys would exceed the limit.
 func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "its ids are long")
@@ -42,7 +42,7 @@ func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit  int
 		create func(t *testing.T, config dynajournal.Config)
-		events map[int]int // how many, by the length of the id
+		events map[int]int // number of events, by the length of the id
 	}{
 		"an index with par": {1024, func(t *testing.T, config dynajournal.Config) {
 			t.Helper()
@@ -67,14 +67,14 @@ func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 				want := 0
 				for size := range c.events {
 					if opts.Scan || size <= c.limit-len("journal-P--0") {
-						// the index leaves out what does not fit
+						// the index leaves out keys that do not fit
 						want++
 					}
 				}
 				checkLongIDsListed(t, j, opts, want)
 			}
 			for f, err := range j.VerifyAll(t.Context(), dynajournal.VerifyOptions{}) {
-				// The mark of 100 did not fit beside the event of 100, which is as with a JVM's
+				// The high mark at 100 did not fit although event 100 did, as after a JVM's
 				// rejection.
 				if err != nil || f.Kind != dynajournal.FindingMissingHighMark {
 					t.Errorf("VerifyAll: %.40s: %s %s, %v", f.PersistenceID, f.Kind, f.Detail, err)

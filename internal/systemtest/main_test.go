@@ -10,12 +10,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// TestMain checks that no goroutine outlives what it belongs to.
+// TestMain checks that no goroutine outlives the tests.
 func TestMain(m *testing.M) {
 	testsize.RelaxCollector()
 	testseed.FixRapid()
 	if !testsize.Long {
-		if err := flag.Set("rapid.checks", "20"); err != nil { // the command line may set it again
+		if err := flag.Set("rapid.checks", "20"); err != nil { // the command line may override it
 			panic(err)
 		}
 	}

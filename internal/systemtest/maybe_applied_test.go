@@ -23,7 +23,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// writeFault answers the nth request that writes. forward sends it.
+// writeFault responds to the nth request that writes. forward sends the request.
 type writeFault func(n int64, request *http.Request, forward func() (*http.Response, error)) (*http.Response, error)
 
 // faultyWire is an HTTP client with a fault for the requests that write.
@@ -33,7 +33,7 @@ type faultyWire struct {
 	writes atomic.Int64
 }
 
-// writing are the operations that change what is stored.
+// writing lists the operations that change stored data.
 var writing = []string{
 	"BatchExecuteStatement", "BatchWriteItem", "CreateTable", "DeleteItem", "DeleteTable", "PutItem", "UpdateItem", "UpdateTable",
 	"UpdateTimeToLive",
@@ -50,7 +50,7 @@ func (w *faultyWire) Do(request *http.Request) (*http.Response, error) {
 	return (*fault)(w.writes.Add(1), request, forward)
 }
 
-// refusal is a response of DynamoDB with an error code.
+// refusal returns a response of DynamoDB with an error code.
 func refusal(request *http.Request, code string) *http.Response {
 	body := fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"no"}`, code)
 	return &http.Response{
@@ -73,7 +73,7 @@ func refuse(code string) writeFault {
 
 var errLost = errors.New("the response is lost")
 
-// lose does the first write if done is true, and loses its response.
+// lose loses the response of the first write. If done is true, the write is done.
 func lose(done bool) writeFault {
 	return func(_ int64, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 		if done {
@@ -87,7 +87,7 @@ func lose(done bool) writeFault {
 	}
 }
 
-// secondThrottled does the first write, and throttles all others.
+// secondThrottled lets the first write succeed, and throttles all others.
 func secondThrottled(n int64, request *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 	if n == 1 {
 		return forward()
@@ -95,7 +95,7 @@ func secondThrottled(n int64, request *http.Request, forward func() (*http.Respo
 	return refusal(request, "ProvisionedThroughputExceededException"), nil
 }
 
-// scene is a journal behind a faulty wire.
+// scene is a journal with a faulty HTTP client.
 type scene struct {
 	*testing.T
 
@@ -113,14 +113,14 @@ func newScene(t *testing.T) *scene {
 	return &scene{t, engine, wire, config}
 }
 
-// journal makes the tables and opens the journal.
+// journal creates the tables and opens the journal.
 func (s *scene) journal() *dynajournal.Journal {
 	s.Helper()
 	createTables(s, s.config, dynajournal.TableOptions{})
 	return openJournal(s, s.config)
 }
 
-// writer returns a writer of an id with so many events.
+// writer returns a writer of an id with the given number of events.
 func (s *scene) writer(j *dynajournal.Journal, pid string, events int) *dynajournal.Writer {
 	s.Helper()
 	w := recoverWriter(s.T, j, pid, 0)
@@ -132,7 +132,7 @@ func (s *scene) writer(j *dynajournal.Journal, pid string, events int) *dynajour
 	return w
 }
 
-// removeItem deletes an item of the journal table behind the journal's back.
+// removeItem deletes an item of the journal table without the journal.
 func (s *scene) removeItem(par string, num int) {
 	s.Helper()
 	_, err := dynamodb.NewFromConfig(s.engine.AWSConfig()).DeleteItem(s.Context(), &dynamodb.DeleteItemInput{
@@ -157,7 +157,7 @@ func errorOf[T any](all iter.Seq2[T, error]) error {
 	return nil
 }
 
-// change is a call that changes what is stored.
+// change is a call that changes stored data.
 type change struct {
 	// prepare returns the call.
 	prepare func(s *scene) func(context.Context) error
@@ -165,8 +165,8 @@ type change struct {
 	several bool
 }
 
-// sendAtOnce are the changes that send several writes at the same time. When one is refused, the
-// others in flight are cancelled, and it is not known whether they were refused, too.
+// sendAtOnce lists the changes that send several writes at the same time. When one is refused, the
+// others in flight are cancelled, and it is unknown whether they were also refused.
 var sendAtOnce = []string{"PutRecords", "SaveSnapshot in parts"}
 
 var changes = map[string]change{
@@ -388,7 +388,7 @@ func TestMaybeAppliedReportsTrueIfTheContextEndsAfterAWriteIsSent(t *testing.T) 
 	}
 }
 
-func TestMaybeAppliedReportsFalseOfErrorsAfterWhichNothingIsWritten(t *testing.T) {
+func TestMaybeApplied_NothingWritten(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	j := s.journal()

@@ -20,28 +20,28 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// What a process with little memory does, and how much it may take.
+// The work of a process with little memory, and its memory limits.
 const (
 	crowd = 10_000
-	// Each of crowdJournals is read by more than one of the crowd, a large one by fewer; together
-	// they read many times the limit.
+	// Each of crowdJournals is read by several entities of the crowd, a large one by fewer.
+	// Together they read many times the limit.
 	crowdJournals, readersOfLarge = 100, 20
-	// fewConnections bound the answers that are there at the same time, of which the largest take
-	// some megabytes.
+	// fewConnections bounds the responses in memory at the same time. The largest take some
+	// megabytes.
 	fewConnections = 16
 	memoryLimit    = 64 << 20
-	// memoryPeak is the most resident memory that is allowed: the limit is a soft one of what Go
-	// itself manages, beside which there are the program, some 30 MB, and what the collector, on a
-	// busy machine, has not come to yet. Without the entry it is 246 MiB and more.
+	// memoryPeak is the allowed peak of resident memory. memoryLimit is a soft limit on the memory
+	// that Go manages. The program itself takes another 30 MB, and on a busy machine there is
+	// garbage that is not collected yet. Without admission the peak is 246 MiB or more.
 	memoryPeak = memoryLimit * 5 / 2
-	// endpointOfCrowd names the environment variable that makes TestCrowd be the process with
-	// little memory, with what it is to do.
+	// endpointOfCrowd is the environment variable that makes TestCrowd the process with little
+	// memory. Its value is the endpoint and the task.
 	endpointOfCrowd = "DYNAJOURNAL_TEST_CROWD"
 )
 
-// crowdJournal returns how many events a journal has, and their size: most have 40 KB, every fifth
-// more than a megabyte, of which half in a few large events (two pages of one partition), and half
-// in many of usual size (a page of each of six partitions).
+// crowdJournal returns the number of events of a journal, and their size. Most journals have 40 KB.
+// Every fifth has more than a megabyte: half of these in a few large events (two pages of one
+// partition), and half in many events of the usual size (a page of each of six partitions).
 func crowdJournal(journal int) (events, eventBytes int) {
 	switch {
 	case journal%10 == 0:
@@ -52,7 +52,7 @@ func crowdJournal(journal int) (events, eventBytes int) {
 	return 5, 8 << 10
 }
 
-// journalOf is the journal that one of the crowd reads.
+// journalOf returns the journal that an entity of the crowd reads.
 func journalOf(entity int) int {
 	const every = crowd / crowdJournals / readersOfLarge
 	journal := entity % crowdJournals
@@ -62,7 +62,7 @@ func journalOf(entity int) int {
 	return journal
 }
 
-// crowdTasks are what the entities of a crowd do.
+// crowdTasks are the tasks of the entities of a crowd.
 var crowdTasks = map[string]func(t *testing.T, j *dynajournal.Journal){
 	"recoveries of large journals": func(t *testing.T, j *dynajournal.Journal) {
 		t.Helper()
@@ -93,7 +93,7 @@ var crowdTasks = map[string]func(t *testing.T, j *dynajournal.Journal){
 	},
 }
 
-// forEach does something for all entities of the crowd at once.
+// forEach calls do for all entities of the crowd concurrently.
 func forEach(t *testing.T, do func(i int) error) {
 	t.Helper()
 	var all errgroup.Group
@@ -114,7 +114,7 @@ func TestCrowd(t *testing.T) {
 	j, err := dynajournal.Open(t.Context(), dynajournal.Config{
 		Endpoint: endpoint, AccessKeyID: "a", SecretAccessKey: "a",
 		MaxConnections: fewConnections,
-		// all wait for their turn, however long it takes
+		// all entities must be able to wait for their turn
 		OperationTimeout: 10 * time.Minute, AttemptTimeout: 10 * time.Minute,
 	})
 	if err != nil {

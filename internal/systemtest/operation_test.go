@@ -12,7 +12,7 @@ import (
 )
 
 // TestArgumentsAreCheckedBeforeAnythingElse calls operations on a closed journal. With wrong
-// arguments they name these, with right ones they report that it is closed.
+// arguments they must name the argument, with correct arguments report that the journal is closed.
 func TestArgumentsAreCheckedBeforeAnythingElse(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig()}
@@ -30,7 +30,7 @@ func TestArgumentsAreCheckedBeforeAnythingElse(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const none = "" // is no persistence id
+	const none = "" // not a persistence id
 	operations := map[string]func(ctx context.Context, pid string) error{
 		"Recover": func(ctx context.Context, pid string) error {
 			_, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{}, nil)

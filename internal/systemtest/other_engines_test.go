@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// TestConformsWithoutPartiQLAndTransactions runs the suites on an engine that has neither, as
+// TestConformsWithoutPartiQLAndTransactions runs the suites on an engine that has neither, like
 // ScyllaDB Alternator.
 func TestConformsWithoutPartiQLAndTransactions(t *testing.T) {
 	t.Parallel()
@@ -19,8 +19,8 @@ func TestConformsWithoutPartiQLAndTransactions(t *testing.T) {
 	})
 }
 
-// conforms runs the suites of native and shared journals and of their snapshots; configure says
-// where one without tables is.
+// conforms runs the suites of native and shared journals and of their snapshots. configure returns
+// the configuration of a journal without tables.
 func conforms(t *testing.T, configure func(testing.TB) dynajournal.Config) {
 	t.Helper()
 	for kind, options := range kinds {

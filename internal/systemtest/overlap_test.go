@@ -17,8 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// wantUntouched copies records, which must be refused because of other content, and checks that
-// nothing has changed.
+// wantUntouched copies records, which must be refused because of different content, and checks that
+// the target has not changed.
 func wantUntouched(t *testing.T, to *damaged, all []dynajournal.Record, at int64) {
 	t.Helper()
 	before := items(t, to.table)
@@ -32,7 +32,7 @@ func wantUntouched(t *testing.T, to *damaged, all []dynajournal.Record, at int64
 	}
 }
 
-func TestACopyRemovesNothingThatItHasNotComparedEqual(t *testing.T) {
+func TestPutRecords_RemovesOnlyEqualEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -74,10 +74,10 @@ func TestACopyRemovesNothingThatItHasNotComparedEqual(t *testing.T) {
 	}
 }
 
-// A purge, or a recovery after a snapshot, was cut short in the target: the next recovery raises
-// the low mark over what it has put. A copy whose source has nothing at that number must not
-// continue after it, or its events would be hidden.
-func TestACopyDoesNotGoOnBehindADeletionThatWasCutShort(t *testing.T) {
+// A purge, or a recovery after a snapshot, was interrupted in the target: the next recovery raises
+// the low mark over the item that it has written. A copy whose source has nothing at that number
+// must not continue after it, or its events would be hidden.
+func TestPutRecords_InterruptedDeletionInTarget(t *testing.T) {
 	t.Parallel()
 	const seal, expires = 1000000000, 4000000000
 	closed := map[string]any{"idx": seal, "cnt": seal}
@@ -105,9 +105,9 @@ func TestACopyDoesNotGoOnBehindADeletionThatWasCutShort(t *testing.T) {
 	}
 }
 
-// Numbers that the target lacks before others are written when all of these are known to be the
-// same.
-func TestACopyFillsNothingBeforeAllIsComparedEqual(t *testing.T) {
+// Numbers that the target lacks before other numbers are written only when all of the others have
+// been compared equal.
+func TestPutRecords_FillsGapsAfterComparison(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(2, false)
@@ -129,7 +129,7 @@ func TestACopyFillsNothingBeforeAllIsComparedEqual(t *testing.T) {
 	}
 }
 
-func TestACopyFollowsADeletionOfWhatItHasComparedEqual(t *testing.T) {
+func TestPutRecords_FollowsDeletionOfEqualEvents(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]int64{"of some": 4, "into an atomic write": 6, "up to the last": 10} {
 		t.Run(name, func(t *testing.T) {
@@ -153,9 +153,9 @@ func TestACopyFollowsADeletionOfWhatItHasComparedEqual(t *testing.T) {
 	}
 }
 
-// A history that is deleted as a whole can be compared with nothing, unless what the target holds
-// is deleted as well.
-func TestACopyOfADeletedHistoryNeedsATargetWithoutEvents(t *testing.T) {
+// A completely deleted history cannot be compared with the target, unless the target's events are
+// also deleted.
+func TestPutRecords_CompletelyDeletedHistory(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(4, false)
@@ -171,9 +171,9 @@ func TestACopyOfADeletedHistoryNeedsATargetWithoutEvents(t *testing.T) {
 	}
 }
 
-// While records are read the low mark of their source may move: then what this very copy has
-// written may go.
-func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
+// The low mark of the source may move while records are read. Then events that this copy has
+// written may be removed.
+func TestPutRecords_LowMarkMovesMeanwhile(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(6, false)
@@ -196,13 +196,13 @@ func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
 		t.Errorf("the compared copy is %s, want %s", got, want)
 	}
 
-	// Event 4 of the target was never compared: it may be one that the source has never had.
+	// Event 4 of the target was never compared: the source may never have had it.
 	forked := openDamaged(t, dynajournal.TableOptions{}, false)
 	putRecords(t, forked.Journal, "a", all[:3])
 	forked.write(1, false)
 	wantUntouched(t, forked, moved, 4)
 
-	// Somebody writes to the target meanwhile, below the low mark that comes then.
+	// Meanwhile another writer writes to the target, below the low mark of a later record.
 	disturbed := openDamaged(t, dynajournal.TableOptions{}, false)
 	_, err := disturbed.PutRecords(t.Context(), "a", func(yield func(dynajournal.Record, error) bool) {
 		for i, r := range moved {
@@ -216,13 +216,13 @@ func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
 	}, dynajournal.PutRecordsOptions{})
 	wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
 	if got := told(records(t, disturbed.Journal, "a", 0)); got != "1, 2, 3, 4" {
-		t.Errorf("the target is %s, want what was copied and what was written", got)
+		t.Errorf("the target is %s, want the copied and the written events", got)
 	}
 }
 
-// What others write to the target while a copy is made was not compared, and is neither removed nor
-// replaced.
-func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
+// Events that others write to the target during a copy were not compared, and must be neither
+// removed nor replaced.
+func TestPutRecords_OthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(98, false)
@@ -234,7 +234,7 @@ func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
 		before, after []dynajournal.Record
 		seq           int
 	}{
-		"behind what was copied":               {begun, deleted, 99},
+		"after the copied events":              {begun, deleted, 99},
 		"at a number that is to be kept taken": {deleted[:1], deleted[1:], 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,14 +253,14 @@ func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
 			wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
 			list, err := to.List(t.Context(), "a")
 			if err != nil || !slices.Contains(list.SequenceNumbers, int64(c.seq)) {
-				t.Errorf("what was written meanwhile is gone: %+v, %v", list, err)
+				t.Errorf("the events written meanwhile are gone: %+v, %v", list, err)
 			}
 		})
 	}
 }
 
-// The rest of an atomic write that the low mark does not name as cut would never be read.
-func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
+// The rest of an atomic write would never be read if the low mark did not name the write as cut.
+func TestPutRecords_CutAtomicWriteNeedsLowMark(t *testing.T) {
 	t.Parallel()
 	to := openDamaged(t, dynajournal.TableOptions{}, false)
 	all := []dynajournal.Record{
@@ -273,9 +273,9 @@ func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
 	putRecords(t, to.Journal, "a", all)
 }
 
-// Events that a JVM has left behind a hole, and to which no mark leads, are found in the partition
+// Events that a JVM has stored after a hole, and to which no mark leads, are found in the partition
 // of the low mark.
-func TestACopyReadsThePartitionOfItsLowMark(t *testing.T) {
+func TestPutRecords_ReadsPartitionOfLowMark(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(160, true)
@@ -284,8 +284,8 @@ func TestACopyReadsThePartitionOfItsLowMark(t *testing.T) {
 	wantUntouched(t, to, records(t, d.Journal, "a", 0), 150)
 }
 
-// A copy may continue after the low mark that both have, and need not begin at it.
-func TestACopyGoesOnBehindALowMarkThatIsTheSame(t *testing.T) {
+// A copy may continue after a low mark that both sides have. It need not start at the mark.
+func TestPutRecords_StartsAfterEqualLowMark(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(9, false)
@@ -301,10 +301,11 @@ func TestACopyGoesOnBehindALowMarkThatIsTheSame(t *testing.T) {
 	wantUntouched(t, to, records(t, d.Journal, "a", 0)[:4], 7)
 }
 
-// TestACopyOfAnythingOverAnything copies histories drawn at random into ids that hold others: of
-// the same past, of a past that parted, or of another. The copy is the history, or it is refused
-// and nothing has changed; interrupted at any request it ends so when it is called again.
-func TestACopyOfAnythingOverAnything(t *testing.T) {
+// TestPutRecords_RandomHistories copies random histories into ids with other histories: with the
+// same past, a forked past, or a different one. The result must be the history, or the copy is
+// refused and nothing has changed. A copy that is interrupted at any request must end in the same
+// way when it is called again.
+func TestPutRecords_RandomHistories(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -312,7 +313,7 @@ func TestACopyOfAnythingOverAnything(t *testing.T) {
 			config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Retries: -1}
 			createTables(t, config, options)
 			p := &copies{t: t, config: config, journal: openJournal(t, config), client: dynamodb.NewFromConfig(config.AWS)}
-			// The few histories of a short run can lack an outcome, so others are drawn then.
+			// The few histories of a short run can lack an outcome, so the test then draws more.
 			const most = 5
 			tried := false
 			for i := 0; i < most && !tried; i++ {
@@ -321,7 +322,7 @@ func TestACopyOfAnythingOverAnything(t *testing.T) {
 			}
 			t.Logf("%d copied, %d refused, %d interruptions", p.copied, p.refused, p.kills)
 			if !tried {
-				t.Error("not everything was tried")
+				t.Error("some outcomes did not occur")
 			}
 		})
 	}
@@ -373,14 +374,15 @@ func (p *copies) check(r *rapid.T) {
 	}
 	visible, before := p.visible(to), p.items(to)
 	interrupted := rapid.Bool().Draw(r, "interrupted")
-	// A call that is interrupted before it has written begins anew, so each call may send more.
+	// A call that is interrupted before it has written starts again, so each call may send more
+	// requests.
 	for further := int64(0); interrupted; further += 10 {
 		requests := rapid.Int64Range(1, 60).Draw(r, "requests") + further
 		done, err := p.killed(to, all, requests)
 		if interrupted = !done && err == nil; interrupted {
 			p.kills++
 		}
-		if err == nil { // who calls it again reads what is to be copied again
+		if err == nil { // a caller that retries reads the source again
 			p.keeps(r, visible, p.visible(to), written)
 			all, before = records(p.t, p.journal, from, 0), p.items(to)
 			want, events = told(all), p.visible(from)
@@ -408,7 +410,7 @@ func (p *copies) check(r *rapid.T) {
 	}
 }
 
-// keeps checks that every event is visible as before, or is one that the source has had.
+// keeps checks that every event is still visible, or is an event that the source has had.
 func (p *copies) keeps(r *rapid.T, before, after, written map[int64]dynajournal.Record) {
 	for seq, e := range before {
 		if got, ok := after[seq]; ok && reflect.DeepEqual(got, e) {
@@ -420,7 +422,7 @@ func (p *copies) keeps(r *rapid.T, before, after, written map[int64]dynajournal.
 	}
 }
 
-// live lets an entity live for a while. written remembers its events, if it is set.
+// live runs random steps of an entity. written, if set, records its events.
 func (p *copies) live(r *rapid.T, pid string, written map[int64]dynajournal.Record) {
 	for range rapid.IntRange(0, 5).Draw(r, "steps") {
 		w, err := p.journal.Recover(p.t.Context(), pid, dynajournal.RecoverOptions{}, nil)
@@ -441,11 +443,11 @@ func (p *copies) live(r *rapid.T, pid string, written map[int64]dynajournal.Reco
 			if _, err := w.DeleteTo(p.t.Context(), to); err != nil {
 				r.Fatal(err)
 			}
-		case "hole": // an event after a number that nobody has written
+		case "hole": // an event after a number that was never written
 			if !p.journal.Native() {
 				p.plant(pid, next, "single", 0, 0)
 			}
-		case "part": // a member of an atomic write of which the others have not landed
+		case "part": // a member of an atomic write whose other members are not stored
 			p.plant(pid, next, "part", 1, 2)
 		}
 	}
@@ -456,12 +458,12 @@ func (p *copies) live(r *rapid.T, pid string, written map[int64]dynajournal.Reco
 	}
 }
 
-// plant stores an event as writers of a JVM do, behind next, at which nothing is stored.
+// plant stores an event as a JVM's writer does, after next, where nothing is stored.
 func (p *copies) plant(pid string, next int64, writer string, idx, cnt int) {
 	p.t.Helper()
 	seq := next + 1
 	if p.journal.Native() && seq%100 == 0 {
-		return // no mark leads to it, so a writer finds it only when it writes there
+		return // no mark leads there, so a writer would find the event only when it writes there
 	}
 	item := map[string]types.AttributeValue{
 		"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-P-%s-%d", pid, seq/100)}, "num": &types.AttributeValueMemberN{Value: fmt.Sprint(seq % 100)},
@@ -487,7 +489,7 @@ func (p *copies) visible(pid string) map[int64]dynajournal.Record {
 	return all
 }
 
-// items are all items of an id, by their keys.
+// items returns all items of an id, by their keys.
 func (p *copies) items(pid string) map[string]map[string]types.AttributeValue {
 	all := map[string]map[string]types.AttributeValue{}
 	for _, kind := range []string{"P", "SH", "SL"} {
@@ -514,8 +516,8 @@ func (p *copies) put(r *rapid.T, pid string, all []dynajournal.Record) {
 	}
 }
 
-// killed copies until requests are used up. It reports whether the copy came to its end, and the
-// error if that was one.
+// killed copies until the requests are used up. It reports whether the copy has ended, and its
+// error.
 func (p *copies) killed(pid string, all []dynajournal.Record, requests int64) (bool, error) {
 	config := p.config
 	mortal := &killed{inner: config.AWS.HTTPClient, late: requests%2 == 0}
@@ -534,9 +536,9 @@ func (p *copies) killed(pid string, all []dynajournal.Record, requests int64) (b
 	return err == nil, err
 }
 
-// While a copy compares what the target holds, somebody writes there. The low mark of the copy must
-// not remove anything then.
-func TestACopyEndsWhereSomebodyWritesWhileItCompares(t *testing.T) {
+// Another writer writes to the target while a copy compares its events. The low mark of the copy
+// must then not remove anything.
+func TestPutRecords_OthersWriteDuringComparison(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(8, false)
@@ -563,9 +565,9 @@ func TestACopyEndsWhereSomebodyWritesWhileItCompares(t *testing.T) {
 	}
 }
 
-// The target is read when a copy begins. Where its events are deleted afterwards and new ones are
-// written, there is nothing left to compare, and the new ones must stay.
-func TestACopyEndsWhereAllIsReplacedWhileItBegins(t *testing.T) {
+// A copy reads the target when it starts. If the target's events are then deleted and new ones are
+// written, nothing is left to compare, and the new events must stay.
+func TestPutRecords_TargetReplacedAtStart(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(16, false)
@@ -590,15 +592,15 @@ func TestACopyEndsWhereAllIsReplacedWhileItBegins(t *testing.T) {
 				t.Fatalf("Pace was called %d times", calls)
 			}
 			if got := told(records(t, to.Journal, "a", 0)); !strings.HasSuffix(got, "4, 5, 6, 7, 8") {
-				t.Errorf("the target is %s, want what was written meanwhile", got)
+				t.Errorf("the target is %s, want the events written meanwhile", got)
 			}
 		})
 	}
 }
 
-// A copy of a history that is deleted up to a far number dies at any request. The next one must not
-// go through all numbers below.
-func TestCopyOfAFarLowMarkKilledAtEachRequest(t *testing.T) {
+// A copy of a history that is deleted up to a far number dies at any request. The next copy must
+// not visit all numbers below.
+func TestPutRecords_FarLowMarkKilledAtEachRequest(t *testing.T) {
 	t.Parallel()
 	const low, enough = 1 << 40, 1000
 	all := []dynajournal.Record{

@@ -26,8 +26,8 @@ func (h *queriesHook) OnRequest(_ context.Context, r dynajournal.Request) {
 	}
 }
 
-// However slow a consumer is, no more than Config.ReplayParallelism partitions are read ahead of
-// it: the memory of a replay does not grow with the journal.
+// A replay reads at most Config.ReplayParallelism partitions ahead of its consumer, however slow
+// the consumer is: the memory of a replay does not grow with the journal.
 func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 	const partitions, eventsOfPartition = 30, 100
 	for _, parallelism := range []int{1, 3, 10} {
@@ -46,7 +46,7 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := recoverWriter(t, j, "a", 0)
-			for range partitions { // batches of their own, as one has to be read as a whole
+			for range partitions { // separate atomic writes, because each must be read as a whole
 				appendStrings(t, w, eventsOfPartition, true)
 			}
 			before := queries.ended.Load()
@@ -58,9 +58,9 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 				if e.SequenceNumber%10 != 0 {
 					continue
 				}
-				synctest.Wait() // until nothing more is read ahead
-				// The partition of the event is not ahead, nor the next one, which may have the end
-				// of its last batch.
+				synctest.Wait() // until the journal stops reading ahead
+				// The partition of the event does not count, and neither does the next one, which
+				// may have the end of its last atomic write.
 				ahead := queries.ended.Load() - before - e.SequenceNumber/eventsOfPartition - 1
 				furthest = max(furthest, ahead)
 			}
@@ -74,7 +74,7 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 	}
 }
 
-// goroutinesHook collects which goroutines send requests.
+// goroutinesHook collects the goroutines that send requests.
 type goroutinesHook struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -89,10 +89,10 @@ func (h *goroutinesHook) OnRequest(context.Context, dynajournal.Request) {
 	h.seen[string(name)] = true
 }
 
-// A replay reads its pages by as many goroutines as it reads partitions ahead, and its own, however
-// many pages there are: each grows its stack once. A small entity takes two, for its marks and for
-// its page.
-func TestReplayKeepsItsReaders(t *testing.T) {
+// A replay reads its pages with one goroutine for each partition that it may read ahead, and its
+// own goroutine, for any number of pages: each stack grows once. A small entity takes two
+// goroutines, for its marks and its page.
+func TestReplay_ReusesReaders(t *testing.T) {
 	const partitions, eventsOfPartition, parallelism = 20, 100, 3
 	hook := &goroutinesHook{seen: map[string]bool{}}
 	j := openFresh(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) {
@@ -112,10 +112,11 @@ func TestReplayKeepsItsReaders(t *testing.T) {
 	}
 }
 
-// Where requests wait for connections, nothing is read ahead: many replays at once, whose consumers
-// are all at their first event, hold the page of that event, and at most what there was a free
-// connection for as it came. Afterwards they read on, each partition once.
-func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
+// If requests wait for connections, nothing is read ahead. Many concurrent replays, whose consumers
+// are all at their first event, have the page of that event in memory, and at most the pages for
+// which a connection was free when it arrived. After that they continue, and read each partition
+// once.
+func TestReplay_NoReadAheadWithoutFreeConnections(t *testing.T) {
 	const replays, partitions, connections = 20, 8, 2
 	synctest.Test(t, func(t *testing.T) {
 		engine := openEngine(t, embedded.WithSweepInterval(0))
@@ -147,7 +148,7 @@ func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // every consumer has its first event, and what is read ahead is there
+		synctest.Wait() // every consumer has its first event, and the read-ahead has ended
 		if held := queries.ended.Load() - before; held > replays*(1+connections) {
 			t.Errorf("%d replays hold %d pages, want at most %d", replays, held, replays*(1+connections))
 		}
@@ -159,8 +160,7 @@ func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
 	})
 }
 
-// A consumer that panics, or ends its goroutine in the middle of its events, leaves no reader
-// behind.
+// A consumer that panics, or ends its goroutine in the middle of its events, must not leak readers.
 func TestReadersEndWithAConsumerThatPanics(t *testing.T) {
 	j := openFresh(t, dynajournal.TableOptions{})
 	w := recoverWriter(t, j, "a", 0)

@@ -27,10 +27,10 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// fastPoll keeps tests of live queries fast.
+// fastPoll makes tests of live queries fast.
 var fastPoll = dynajournal.Poll{Shortest: time.Millisecond, Longest: 5 * time.Millisecond}
 
-// waysOfListing are the ways to list the ids of any journal.
+// waysOfListing returns the ways to list the ids of any journal.
 func waysOfListing(j *dynajournal.Journal) []journaltest.Way {
 	return []journaltest.Way{
 		{Name: "by index", Read: journaltest.AdaptReadJournal(j, dynajournal.IDsOptions{}, fastPoll)},
@@ -39,7 +39,7 @@ func waysOfListing(j *dynajournal.Journal) []journaltest.Way {
 	}
 }
 
-// pluginIndex is the ids index of a JVM's table; rng is its range key, empty for none.
+// pluginIndex returns the ids index of a JVM's table. rng is its range key, or empty.
 func pluginIndex(rng string) types.GlobalSecondaryIndex {
 	return types.GlobalSecondaryIndex{
 		IndexName:  aws.String(dynajournal.DefaultIDsIndexName),
@@ -56,7 +56,8 @@ func keysOf(hash, rng string) []types.KeySchemaElement {
 	return schema
 }
 
-// createPlainTable makes a journal table as a JVM's administrator does, without a header.
+// createPlainTable creates a journal table without a header, like the administrator of a JVM
+// service.
 func createPlainTable(tb testing.TB, config dynajournal.Config, indexes ...types.GlobalSecondaryIndex) {
 	tb.Helper()
 	definitions := []types.AttributeDefinition{
@@ -188,7 +189,7 @@ func deleteTo(tb testing.TB, j *dynajournal.Journal, pid string, seq int64) {
 	}
 }
 
-// listError is how a listing ends, and how many ids it gave before.
+// listError lists ids, and returns their number and the final error.
 func listError(ctx context.Context, j *dynajournal.Journal, opts dynajournal.IDsOptions) (int, error) {
 	n := 0
 	for _, err := range j.CurrentPersistenceIDs(ctx, opts) {
@@ -200,7 +201,7 @@ func listError(ctx context.Context, j *dynajournal.Journal, opts dynajournal.IDs
 	return n, nil
 }
 
-// An index that can't be used is an error, and not a listing without some ids.
+// If the index cannot be used, the listing must fail, and not leave out ids.
 func TestIndexThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	plain := func(indexes ...types.GlobalSecondaryIndex) func(*testing.T, dynajournal.Config) {
@@ -220,7 +221,7 @@ func TestIndexThatCannotBeUsed(t *testing.T) {
 		i.IndexName, i.KeySchema = &name, keysOf(hash, rng)
 		return i
 	}
-	// described changes what DescribeTable answers.
+	// described changes the response of DescribeTable.
 	described := func(old, new string) func(dynajournal.Config) dynajournal.Config {
 		return func(config dynajournal.Config) dynajournal.Config {
 			return relayed(config, func(operation string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
@@ -279,7 +280,7 @@ func TestIndexThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// An index that is removed while the journal is open, and made again, is missed by no listing.
+// Every listing handles an index that is removed and created again while the journal is open.
 func TestIndexThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -336,7 +337,7 @@ func TestIndexThatComesAndGoes(t *testing.T) {
 	}
 }
 
-// An index of the configured name is used; where the default's is not there, a scan lists.
+// A listing uses an index with the configured name. Without an index of the default name, it scans.
 func TestIndexOfAnotherName(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -362,8 +363,8 @@ func TestIndexOfAnotherName(t *testing.T) {
 	}
 }
 
-// UpdateTables adds index and expiry to a table that has neither, filled from what is there, and
-// nothing the second time.
+// UpdateTables adds the index and TTL to a table without them, and fills the index from the stored
+// items. A second call changes nothing.
 func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
@@ -383,7 +384,7 @@ func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 			appendStrings(t, recoverWriter(t, j, "deleted", 0), 3, false)
 			deleteTo(t, j, "deleted", 2)
 			deleteTo(t, j, "all", 9)
-			if kind == "native" { // its index and expiry are lost
+			if kind == "native" { // its index and TTL are lost
 				if _, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
 					TableName: aws.String(dynajournal.DefaultJournalTable),
 					GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{
@@ -410,7 +411,7 @@ func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 			}
 			for _, c := range changes {
 				if c.Table != dynajournal.DefaultJournalTable || c.Added == "" || c.Costs == "" {
-					t.Errorf("the change %+v does not say what was added, and what it costs", c)
+					t.Errorf("the change %+v does not name the addition and its cost", c)
 				}
 			}
 			if changes, err = dynajournal.UpdateTables(t.Context(), config, dynajournal.UpdateOptions{}); err != nil || len(changes) != 0 {
@@ -436,14 +437,14 @@ func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Ids are listed by every way when the tombstones of their first events have expired. A purged one
-// is not: in a native journal only its low mark is left, and in a shared one nothing.
+// Every way lists ids after the tombstones of their first events have expired. A purged id is not
+// listed: only its low mark is left in a native journal, and nothing in a shared one.
 func TestIDsWhenTombstonesHaveExpired(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		for _, shards := range []int{0, 3} {
 			if shards > 1 && !options.SharedWithJVM {
-				continue // a native journal has one
+				continue // a native journal has one shard
 			}
 			t.Run(fmt.Sprintf("%s, %d shards", kind, shards), func(t *testing.T) {
 				t.Parallel()
@@ -511,7 +512,7 @@ func TestIDsWhenTombstonesHaveExpired(t *testing.T) {
 	}
 }
 
-// The plug-in's own listing of its data, with the ids that it misses.
+// The listing of the plug-in's data, including ids that the plug-in itself misses.
 func TestGoldenIDs(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
@@ -534,7 +535,7 @@ func TestGoldenIDs(t *testing.T) {
 	}
 }
 
-// A journal's name is part of the sparse index's keys, and ends there with a NUL.
+// In the keys of the sparse index, the journal's name ends with a NUL.
 func TestJournalNameWithNULIsRefused(t *testing.T) {
 	t.Parallel()
 	err := dynajournal.CreateTables(t.Context(), dynajournal.Config{AWS: openEngine(t).AWSConfig(), JournalName: "a\x00b"}, dynajournal.TableOptions{})
@@ -543,8 +544,8 @@ func TestJournalNameWithNULIsRefused(t *testing.T) {
 	}
 }
 
-// A loop over ids runs on the goroutine of the loop: a panic in its body is the caller's to
-// recover.
+// The body of a loop over ids runs on the caller's goroutine, so the caller can recover from a
+// panic in it.
 func TestLoopOverIDsRunsOnTheCallersGoroutine(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -561,7 +562,7 @@ func TestLoopOverIDsRunsOnTheCallersGoroutine(t *testing.T) {
 	}
 }
 
-// The segments of a scan are goroutines and requests at the same time: there is a bound.
+// Each segment of a scan is a goroutine with a request in flight, so their number is bounded.
 func TestListingInTooManySegmentsIsRefused(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -574,7 +575,7 @@ func TestListingInTooManySegmentsIsRefused(t *testing.T) {
 	}
 }
 
-// troubles are what a live query must outlive.
+// troubles are failures that a live query must survive.
 var troubles = map[string]func(r *http.Request) (*http.Response, error){
 	"throttling": func(r *http.Request) (*http.Response, error) {
 		return failure(r, "ProvisionedThroughputExceededException"), nil
@@ -592,7 +593,7 @@ var troubles = map[string]func(r *http.Request) (*http.Response, error){
 	},
 }
 
-// Live queries give everything once, in whatever trouble requests are at random, without retries.
+// Live queries return everything once, even if requests fail at random and are not retried.
 func TestLiveQueriesContinueAfterFailures(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range troubles {
@@ -650,11 +651,11 @@ func TestLiveQueriesContinueAfterFailures(t *testing.T) {
 	}
 }
 
-// polled runs a live query of events whose first event comes after so many polls, in a bubble whose
-// clock only continues when everything waits. It returns the pauses between the polls.
+// polled runs a live query whose first event arrives after a number of polls, in a bubble. It
+// returns the pauses between the polls.
 func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, looks int, trouble func(look int, r *http.Request) (*http.Response, error)) []time.Duration {
 	t.Helper()
-	// The bubble only reads: before and after are the table at two times.
+	// The bubble only reads. before and after have the table at two times.
 	before, after := openEngine(t), openEngine(t)
 	for _, engine := range []*embedded.Engine{before, after} {
 		createTables(t, dynajournal.Config{AWS: engine.AWSConfig()}, dynajournal.TableOptions{})
@@ -694,7 +695,7 @@ func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, look
 	return pauses
 }
 
-// While nothing comes the pauses of a live query grow to their limit.
+// While no events arrive, the pauses of a live query grow to their limit.
 func TestPausesOfALiveQueryGrowToTheirLimit(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -702,9 +703,9 @@ func TestPausesOfALiveQueryGrowToTheirLimit(t *testing.T) {
 		poll dynajournal.Poll
 		want []time.Duration
 	}{
-		"by default":  {dynajournal.Poll{}, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3000 * ms, 3000 * ms}},
-		"as told":     {dynajournal.Poll{Shortest: 10 * ms, Longest: 25 * ms}, []time.Duration{10 * ms, 20 * ms, 25 * ms, 25 * ms}},
-		"all as long": {dynajournal.Poll{Shortest: 7 * ms, Longest: 7 * ms}, []time.Duration{7 * ms, 7 * ms, 7 * ms}},
+		"by default":    {dynajournal.Poll{}, []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3000 * ms, 3000 * ms}},
+		"as configured": {dynajournal.Poll{Shortest: 10 * ms, Longest: 25 * ms}, []time.Duration{10 * ms, 20 * ms, 25 * ms, 25 * ms}},
+		"all as long":   {dynajournal.Poll{Shortest: 7 * ms, Longest: 7 * ms}, []time.Duration{7 * ms, 7 * ms, 7 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -715,7 +716,7 @@ func TestPausesOfALiveQueryGrowToTheirLimit(t *testing.T) {
 	}
 }
 
-// An outage in which requests hang until their time is up, and that of the operation, only delays a
+// An outage in which requests hang until their timeout and the operation's timeout only delays a
 // live query.
 func TestLiveQueryContinuesAfterHangingRequests(t *testing.T) {
 	t.Parallel()
@@ -729,7 +730,7 @@ func TestLiveQueryContinuesAfterHangingRequests(t *testing.T) {
 	})
 }
 
-// A query that has found something polls again at once, and only pauses when it found nothing.
+// A query that has found events polls again at once. It pauses only after a poll without events.
 func TestLiveQueryDoesNotPauseWhileBehind(t *testing.T) {
 	t.Parallel()
 	engine := openEngine(t)
@@ -751,7 +752,7 @@ func TestLiveQueryDoesNotPauseWhileBehind(t *testing.T) {
 	})
 }
 
-// A live query ends when its journal is closed, and when its context ends, in a pause and in a
+// A live query ends when its journal is closed or its context ends, both in a pause and in a
 // request.
 func TestLiveQueriesEnd(t *testing.T) {
 	t.Parallel()
@@ -807,7 +808,7 @@ func TestLiveQueriesEnd(t *testing.T) {
 	}
 }
 
-// A pause that is negative is no pause, and must not become a loop that asks without end.
+// A negative pause is refused, because it would make a loop of requests without pauses.
 func TestNegativePauseIsRefused(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -848,7 +849,7 @@ func TestNegativePauseIsRefused(t *testing.T) {
 	}
 }
 
-// Throttled pages of a listing are asked for again: no id is lost.
+// Throttled pages of a listing are requested again. No id may be lost.
 func TestListingContinuesAfterThrottling(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -883,7 +884,8 @@ func TestListingContinuesAfterThrottling(t *testing.T) {
 	}
 }
 
-// An error in the middle of a listing ends it, and is returned: the listing must not look complete.
+// An error in the middle of a listing ends the listing and is returned, so the listing does not
+// look complete.
 func TestListingThatFailsReturnsAnError(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

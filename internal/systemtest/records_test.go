@@ -34,7 +34,7 @@ func records(tb testing.TB, j *dynajournal.Journal, pid string, from int64) []dy
 	return all
 }
 
-// told shows records in short, without what events hold.
+// told formats records briefly, without the payloads of events.
 func told(all []dynajournal.Record) string {
 	var parts []string
 	for _, r := range all {
@@ -73,8 +73,8 @@ func putRecords(tb testing.TB, j *dynajournal.Journal, pid string, all []dynajou
 	return result
 }
 
-// items are all items of the tables, by table and key; expiries, which depend on the time, are only
-// said to be there.
+// items returns all items of the tables, by table and key. Expiry times, which depend on the clock,
+// are replaced by a constant.
 func items(tb testing.TB, client *dynamodb.Client) map[string]map[string]any {
 	tb.Helper()
 	all := map[string]map[string]any{}
@@ -113,9 +113,9 @@ func items(tb testing.TB, client *dynamodb.Client) map[string]map[string]any {
 	return all
 }
 
-// damage writes what journals in the wild hold, as id "a" of a shared journal: single events,
-// atomic writes over a block's end, a hole, a dead atomic write, a seal, another writer's event,
-// and parts of an atomic write at the end that is in flight.
+// damage stores id "a" of a shared journal with items as in real journals: single events, atomic
+// writes over the end of a block, a hole, an incomplete atomic write of a dead writer, a seal,
+// another writer's event, and at the end members of an atomic write in flight.
 func damage(t *testing.T, d *damaged) {
 	t.Helper()
 	for seq := 1; seq <= 95; seq++ {
@@ -149,7 +149,7 @@ func TestRecordsAreTheCommittedHistory(t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(text, "closed 111-111") {
-		t.Errorf("the history ends with %s, want it to end with the seal: what stands behind may become whole", text[len(text)-40:])
+		t.Errorf("the history ends with %s, want it to end with the seal: the atomic write after it may become complete", text[len(text)-40:])
 	}
 	if got := told(records(t, d.Journal, "a", 100)); !strings.HasPrefix(got, "100 of 96-104, ") {
 		t.Errorf("from 100 on it is %s", got)
@@ -162,7 +162,7 @@ func TestRecordsAreTheCommittedHistory(t *testing.T) {
 	}
 }
 
-func TestACopyIsTheSameHistory(t *testing.T) {
+func TestPutRecords_SameHistory(t *testing.T) {
 	t.Parallel()
 	for name, shared := range map[string]bool{"native": false, "shared": true} {
 		t.Run(name, func(t *testing.T) {
@@ -200,9 +200,9 @@ func TestACopyIsTheSameHistory(t *testing.T) {
 	}
 }
 
-// A deletion that cuts an atomic write leaves its rest, by what the low mark has; a JVM's has
-// nothing, so the copy has to.
-func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
+// If a deletion cuts an atomic write, the low mark names the write, and its rest stays. A JVM's low
+// mark does not name it, so the copy must.
+func TestPutRecords_DeletedPrefixes(t *testing.T) {
 	t.Parallel()
 	for name, jvm := range map[string]bool{"of this project": false, "of a JVM": true} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
 			if bounds, err := to.Bounds(t.Context(), "a"); err != nil || bounds != (dynajournal.Bounds{Lowest: 6, Highest: 10}) {
 				t.Errorf("bounds %+v, %v", bounds, err)
 			}
-			d.deleteTo(10) // all of it, after the first copy
+			d.deleteTo(10) // the whole atomic write, after the first copy
 			to.deleteTo(10)
 			all = records(t, d.Journal, "a", 0)
 			if got := told(all); got != "low 11" {
@@ -244,7 +244,7 @@ func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
 	}
 }
 
-func TestACopyGoesOnWithWhatIsNew(t *testing.T) {
+func TestPutRecords_ContinuesWithNewEvents(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	to := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -260,7 +260,7 @@ func TestACopyGoesOnWithWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenOverOtherContent(t *testing.T) {
+func TestPutRecords_ContentConflict(t *testing.T) {
 	t.Parallel()
 	event := func(seq int64, text string) dynajournal.Record {
 		return dynajournal.Record{Kind: dynajournal.RecordEvent, SequenceNumber: seq, WriterUUID: "w", SerializerID: 20, Bytes: []byte(text)}
@@ -279,30 +279,30 @@ func TestNothingIsWrittenOverOtherContent(t *testing.T) {
 	stands := []dynajournal.Record{event(1, "a"), event(2, "b"), closed(3, 3), event(4, "d")}
 	for name, c := range map[string]struct {
 		records []dynajournal.Record
-		at      int64 // of the conflict, 0 if the records themselves are wrong
+		at      int64 // the number of the conflict, 0 if the records themselves are invalid
 		kind    error
 	}{
-		"another payload":             {[]dynajournal.Record{event(1, "a"), event(2, "B"), closed(3, 3), event(4, "d")}, 2, nil},
-		"an event at a seal":          {[]dynajournal.Record{event(1, "a"), event(2, "b"), event(3, "c"), event(4, "d")}, 3, nil},
-		"a seal at an event":          {[]dynajournal.Record{event(1, "a"), closed(2, 3), event(4, "d")}, 2, nil},
-		"an atomic write at a single": {[]dynajournal.Record{event(1, "a"), event(2, "b"), closed(3, 3), member(4, 4, 5), member(5, 4, 5)}, 4, nil},
-		"a history that ends before":  {[]dynajournal.Record{event(1, "a"), event(2, "b")}, 3, nil},
-		"no history":                  {nil, 1, nil},
-		"a gap":                       {[]dynajournal.Record{event(1, "a"), closed(3, 3)}, 0, dynajournal.ErrInvalidArgument},
-		"going back":                  {[]dynajournal.Record{event(1, "a"), event(1, "a")}, 0, dynajournal.ErrInvalidArgument},
-		"a beginning far behind":      {[]dynajournal.Record{event(9, "z")}, 0, dynajournal.ErrInvalidArgument},
-		"number 0":                    {[]dynajournal.Record{event(0, "a")}, 0, dynajournal.ErrInvalidArgument},
-		"a span for ever":             {[]dynajournal.Record{closed(1, 1<<62)}, 0, dynajournal.ErrInvalidArgument},
-		"a span backwards":            {[]dynajournal.Record{closed(4, 1)}, 0, dynajournal.ErrInvalidArgument},
-		"no kind":                     {[]dynajournal.Record{{SequenceNumber: 1}}, 0, dynajournal.ErrInvalidArgument},
-		"half an atomic write":        {[]dynajournal.Record{event(1, "a"), event(2, "b"), closed(3, 3), event(4, "d"), member(5, 5, 6)}, 0, dynajournal.ErrInvalidArgument},
-		"the rest of an atomic write": {[]dynajournal.Record{member(5, 4, 5)}, 0, dynajournal.ErrInvalidArgument},
-		"a member outside":            {[]dynajournal.Record{member(1, 2, 3)}, 0, dynajournal.ErrInvalidArgument},
-		"a low mark without a cut":    {[]dynajournal.Record{{Kind: dynajournal.RecordLowMark, SequenceNumber: 3, BatchFirst: 3, BatchLast: 4}}, 0, dynajournal.ErrInvalidArgument},
-		"a writer that is no text":    {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, WriterUUID: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
-		"a manifest that is no text":  {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, Manifest: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
-		"a serializer's manifest":     {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, SerializerManifest: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
-		"deleted above the low mark":  {[]dynajournal.Record{low(1), {Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 1}}, 0, dynajournal.ErrInvalidArgument},
+		"another payload":                 {[]dynajournal.Record{event(1, "a"), event(2, "B"), closed(3, 3), event(4, "d")}, 2, nil},
+		"an event at a seal":              {[]dynajournal.Record{event(1, "a"), event(2, "b"), event(3, "c"), event(4, "d")}, 3, nil},
+		"a seal at an event":              {[]dynajournal.Record{event(1, "a"), closed(2, 3), event(4, "d")}, 2, nil},
+		"an atomic write at a single":     {[]dynajournal.Record{event(1, "a"), event(2, "b"), closed(3, 3), member(4, 4, 5), member(5, 4, 5)}, 4, nil},
+		"a history that ends before":      {[]dynajournal.Record{event(1, "a"), event(2, "b")}, 3, nil},
+		"no history":                      {nil, 1, nil},
+		"a gap":                           {[]dynajournal.Record{event(1, "a"), closed(3, 3)}, 0, dynajournal.ErrInvalidArgument},
+		"going back":                      {[]dynajournal.Record{event(1, "a"), event(1, "a")}, 0, dynajournal.ErrInvalidArgument},
+		"a first number that is too high": {[]dynajournal.Record{event(9, "z")}, 0, dynajournal.ErrInvalidArgument},
+		"number 0":                        {[]dynajournal.Record{event(0, "a")}, 0, dynajournal.ErrInvalidArgument},
+		"a span for ever":                 {[]dynajournal.Record{closed(1, 1<<62)}, 0, dynajournal.ErrInvalidArgument},
+		"a span backwards":                {[]dynajournal.Record{closed(4, 1)}, 0, dynajournal.ErrInvalidArgument},
+		"no kind":                         {[]dynajournal.Record{{SequenceNumber: 1}}, 0, dynajournal.ErrInvalidArgument},
+		"half an atomic write":            {[]dynajournal.Record{event(1, "a"), event(2, "b"), closed(3, 3), event(4, "d"), member(5, 5, 6)}, 0, dynajournal.ErrInvalidArgument},
+		"the rest of an atomic write":     {[]dynajournal.Record{member(5, 4, 5)}, 0, dynajournal.ErrInvalidArgument},
+		"a member outside":                {[]dynajournal.Record{member(1, 2, 3)}, 0, dynajournal.ErrInvalidArgument},
+		"a low mark without a cut":        {[]dynajournal.Record{{Kind: dynajournal.RecordLowMark, SequenceNumber: 3, BatchFirst: 3, BatchLast: 4}}, 0, dynajournal.ErrInvalidArgument},
+		"a writer that is no text":        {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, WriterUUID: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
+		"a manifest that is no text":      {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, Manifest: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
+		"a serializer's manifest":         {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, SerializerManifest: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
+		"deleted above the low mark":      {[]dynajournal.Record{low(1), {Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 1}}, 0, dynajournal.ErrInvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -310,7 +310,7 @@ func TestNothingIsWrittenOverOtherContent(t *testing.T) {
 			putRecords(t, to.Journal, "a", stands)
 			before := items(t, to.table)
 			if name == "deleted above the low mark" {
-				before = nil // the low mark itself is right
+				before = nil // the low mark itself is valid
 			}
 			_, err := to.PutRecords(t.Context(), "a", each(c.records), dynajournal.PutRecordsOptions{})
 			var conflict *dynajournal.ContentConflictError
@@ -329,7 +329,7 @@ func TestNothingIsWrittenOverOtherContent(t *testing.T) {
 	}
 }
 
-func TestACopyStaysBelowALowMarkOfTheTarget(t *testing.T) {
+func TestPutRecords_LowMarkOfTarget(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	to := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -341,9 +341,8 @@ func TestACopyStaysBelowALowMarkOfTheTarget(t *testing.T) {
 	wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
 }
 
-// killed lets requests through until a number is used up, and then none: as for a process that is
-// gone. Of the request at which it is killed, every second time the answer is lost, not the
-// request.
+// killed sends a number of requests and then none, like a process that is killed. If late is set,
+// the last request is sent, but its response is lost.
 type killed struct {
 	inner aws.HTTPClient
 	left  atomic.Int64
@@ -352,7 +351,7 @@ type killed struct {
 
 var errKilled = errors.New("killed")
 
-// Do sends a request, if it may.
+// Do sends a request, or returns errKilled.
 func (k *killed) Do(r *http.Request) (*http.Response, error) {
 	left := k.left.Add(-1)
 	if left > 0 || left == 0 && k.late {
@@ -366,17 +365,17 @@ func (k *killed) Do(r *http.Request) (*http.Response, error) {
 	return nil, errKilled
 }
 
-// TestACopyThatIsKilledAnywhereIsFinishedByTheNext kills copies at every request in turn, until one
-// comes through. After each kill a reader sees a beginning of the history, and in the end every
-// item is as without a kill.
-func TestACopyThatIsKilledAnywhereIsFinishedByTheNext(t *testing.T) {
+// TestPutRecords_KilledAtEachRequest kills copies at every request in turn, until one
+// succeeds. After each kill a reader sees the beginning of the history, and in the end every item
+// is the same as without a kill.
+func TestPutRecords_KilledAtEachRequest(t *testing.T) {
 	t.Parallel()
 	for name, shared := range map[string]bool{"native": false, "shared": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
 			damage(t, d)
-			d.deleteTo(50) // seals what is in flight, too
+			d.deleteTo(50) // also seals the members in flight
 			d.write(3, false)
 			first := records(t, d.Journal, "a", 0)
 			d.deleteTo(100)
@@ -419,7 +418,7 @@ func TestACopyThatIsKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// copyUntilKilled copies until requests are used up, and reports whether it came through.
+// copyUntilKilled copies until the requests are used up, and reports whether the copy is complete.
 func copyUntilKilled(t *testing.T, config dynajournal.Config, all []dynajournal.Record, allowed int64) bool {
 	t.Helper()
 	mortal := &killed{inner: config.AWS.HTTPClient, late: allowed%2 == 0}
@@ -438,8 +437,8 @@ func copyUntilKilled(t *testing.T, config dynajournal.Config, all []dynajournal.
 	return err == nil
 }
 
-// checkBeginning checks that what a reader sees is a beginning of a history, or of the same one
-// with a lower low mark.
+// checkBeginning checks that a reader sees the beginning of a history, or of the same history with
+// a lower low mark.
 func checkBeginning(t *testing.T, sees, all []dynajournal.Record) {
 	t.Helper()
 	events := map[int64]dynajournal.Record{}
@@ -467,7 +466,7 @@ func checkBeginning(t *testing.T, sees, all []dynajournal.Record) {
 	}
 }
 
-func TestASnapshotIsCopiedOnceWhateverItsSize(t *testing.T) {
+func TestCopySnapshot_OnceForAnySize(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"whole": 100, "split": 1_000_000} {
 		t.Run(name, func(t *testing.T) {
@@ -498,8 +497,8 @@ func TestASnapshotIsCopiedOnceWhateverItsSize(t *testing.T) {
 	}
 }
 
-// A split snapshot of which a part is lost is neither taken for none nor replaced.
-func TestACopyDoesNotReplaceADamagedSnapshot(t *testing.T) {
+// A split snapshot that has lost a part does not count as missing, and is not replaced.
+func TestCopySnapshot_DamagedTarget(t *testing.T) {
 	t.Parallel()
 	to := openDamaged(t, dynajournal.TableOptions{}, false)
 	at := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 5, Timestamp: time.UnixMilli(1234567)}
@@ -530,8 +529,8 @@ func TestACopyDoesNotReplaceADamagedSnapshot(t *testing.T) {
 	}
 }
 
-// What is missing near the end of a history that a JVM writes may be in flight.
-func TestALiveHistoryEndsBeforeWhatMayBeInFlight(t *testing.T) {
+// A number that is missing near the end of a JVM's history may be in flight.
+func TestRecords_LiveHistoryEndsBeforeNumbersInFlight(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
 	for seq := 1; seq <= 1010; seq++ {
@@ -555,7 +554,7 @@ func TestALiveHistoryEndsBeforeWhatMayBeInFlight(t *testing.T) {
 	}
 }
 
-func TestACopyKeepsToItsPace(t *testing.T) {
+func TestPutRecords_Pace(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(250, false)

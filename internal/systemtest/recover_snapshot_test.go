@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// spanning plants the events from 1 to last but for holes, as a JVM writes them.
+// spanning plants the events from 1 to last except holes, as a JVM writes them.
 func spanning(last int64, holes ...int64) *planted {
 	p := &planted{model: model{items: map[int64]modelItem{}}}
 	for seq := int64(1); seq <= last; seq++ {
@@ -35,8 +35,8 @@ func (p *planted) withHighMarks() *planted {
 	return p
 }
 
-// A snapshot whose number an event has, or that has events after it, is not beyond the journal,
-// wherever the marks lead: the low mark is not raised, and every event stays.
+// A snapshot is not beyond the journal if an event has its number, or if there are events after it,
+// even if no mark leads there. The low mark is not raised, and every event stays.
 func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")
@@ -75,8 +75,8 @@ func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 	}
 }
 
-// Events in the partition after the snapshot's count as well: the numbers between were rejected.
-func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
+// Events in the partition after the snapshot's also count: the numbers between were rejected.
+func TestRecover_SnapshotAtHole(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -95,9 +95,9 @@ func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
 	}
 }
 
-// The snapshot's own number and the one after it are holes at the end of a partition: the reading
+// The snapshot's own number and the next one are holes at the end of a partition. The recovery
 // continues after them.
-func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testing.T) {
+func TestRecover_SnapshotBeforeHolesAtEndOfPartition(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -114,9 +114,9 @@ func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testin
 	}
 }
 
-// A snapshot beyond a journal whose end no mark leads to fences the number after the real end: a
-// writer of before, who knows it, cannot write there.
-func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
+// No mark leads to the end of the journal. A snapshot beyond the journal still fences the number
+// after the real end: an earlier writer, which knows that number, cannot write there.
+func TestRecover_SnapshotBeyondJournalFencesRealEnd(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -131,13 +131,13 @@ func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
 			pid := fmt.Sprintf("%s-%d-%d-%v", kind, c.last, c.after, c.holes)
 			p := spanning(c.last, c.holes...)
 			putAll(t, client, p.attributes(pid, int64(j.SequenceShards())))
-			before, _ := recoverPlanted(t, j, pid, c.last-1) // reads the end, and knows it
+			before, _ := recoverPlanted(t, j, pid, c.last-1) // reads to the end
 			wantNext(t, before, c.last+1)
 			removeHighMarks(t, client, pid, int64(j.SequenceShards()))
 			w := loseJournal(t, j, pid, c.after)
 			wantNext(t, w, c.after+1)
 			if _, err := before.Append(t.Context(), "late"); err == nil {
-				t.Errorf("%s: the writer of before still writes", pid)
+				t.Errorf("%s: the earlier writer still writes", pid)
 			}
 			if _, err := w.Append(t.Context(), "on"); err != nil {
 				t.Errorf("%s: Append: %v", pid, err)
@@ -147,9 +147,9 @@ func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
 	}
 }
 
-// A JVM knows no fences, and continues behind the one that a crash has left: what it has written
-// stays.
-func TestRecoveryHidesNothingWrittenBehindAFence(t *testing.T) {
+// A JVM does not know fences, and continues after a fence that a crash has left. Its events must
+// stay.
+func TestRecover_EventsAfterFence(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -175,9 +175,9 @@ func TestRecoveryHidesNothingWrittenBehindAFence(t *testing.T) {
 	}
 }
 
-// Members of an atomic write that the fence has cut do not keep a recovery from raising the low
-// mark: the writer who has put the fence may continue any time.
-func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
+// Members of an atomic write that a fence has cut do not prevent a recovery from raising the low
+// mark, because the writer that put the fence may continue at any time.
+func TestRecover_MembersAfterFence(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
 	createTables(t, config, dynajournal.TableOptions{})
@@ -193,9 +193,9 @@ func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
 	wantNext(t, w, 501)
 }
 
-// Whatever a journal holds, a recovery after a snapshot hands out or leaves readable every event
-// behind it, and no event vanishes unless the caller says that the journal is lost.
-func TestRecoveryAfterAnySnapshot(t *testing.T) {
+// For any content of a journal, a recovery after a snapshot returns every event after it or leaves
+// it readable. No event is lost unless the caller says that the journal is lost.
+func TestRecover_AnySnapshot(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -246,12 +246,12 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 				}
 				for _, seq := range behind {
 					if !got[seq] {
-						r.Errorf("%d, behind the snapshot, was not handed out", seq)
+						r.Errorf("event %d, after the snapshot, was not replayed", seq)
 					}
 				}
 				next, err := w.NextSequenceNumber(t.Context())
 				if err != nil || next <= after || highest < after && next != after+1 {
-					r.Errorf("after a snapshot at %d the writer goes on at %d, %v", after, next, err)
+					r.Errorf("after a snapshot at %d the writer continues at %d, %v", after, next, err)
 				}
 				rest := numbersOf(readEvents(t, j, pid, dynajournal.Range{SkipMissing: true}))
 				switch {
@@ -269,7 +269,7 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 	}
 }
 
-// fenceItem is a fence that stays, at a number. Its low is the value to which the low mark is
+// fenceItem returns a permanent fence at a number. low is the value to which the low mark is to be
 // raised.
 func fenceItem(pid string, seq, low int64) map[string]types.AttributeValue {
 	number := func(n int64) types.AttributeValue {
@@ -289,8 +289,7 @@ func removeHighMarks(t *testing.T, client *dynamodb.Client, pid string, shards i
 	}
 }
 
-// recoverPlanted recovers an id from a snapshot, past numbers that a test has left out of its
-// events.
+// recoverPlanted recovers an id from a snapshot, and skips numbers that a test has left out.
 func recoverPlanted(tb testing.TB, j *dynajournal.Journal, pid string, after int64) (w *dynajournal.Writer, replayed int) {
 	tb.Helper()
 	return recoverCounting(tb, j, pid, dynajournal.RecoverOptions{Snapshot: after, SkipMissing: true})
@@ -303,9 +302,8 @@ func wantNumbers(t *testing.T, j *dynajournal.Journal, pid string, want []int64)
 	}
 }
 
-// A recovery after a snapshot far beyond a shared journal dies at any request, and a host recovers
-// after the same snapshot again. Readers, verify and a full recovery must not go through all
-// numbers in between.
+// A recovery after a snapshot far beyond a shared journal dies at any request, and is repeated with
+// the same snapshot. Readers, verify and a full recovery must not visit all numbers in between.
 func TestRecoveryAfterAFarSnapshotKilledAtEachRequest(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")

@@ -16,8 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// A writer that is refused replaces its stored members by seals. Each costs one more write, and
-// nothing is left for verify to find.
+// A writer that is refused replaces its stored members with seals. Each seal costs one more write,
+// and verify finds nothing.
 func TestRefusedAtomicWriteLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range bothKinds {
@@ -44,8 +44,8 @@ func TestRefusedAtomicWriteLeavesNothing(t *testing.T) {
 				if !errors.Is(err, dynajournal.ErrWriterConflict) {
 					t.Fatalf("Append of a stale writer: %v", err)
 				}
-				// Four puts and a seal of each. DynamoDB charges for the put that is refused, too,
-				// but its error has no capacity if it is the only one of the request.
+				// Four puts, and a seal for each. DynamoDB also charges for the refused put, but
+				// its error does not have the capacity if it is the only put of the request.
 				want := 4*(1+kind.index) + 4
 				if groupCommit != dynajournal.GroupCommitOff {
 					want++
@@ -68,7 +68,7 @@ func TestRefusedAtomicWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// The response to a member is lost, too. If it was stored it is sealed as the others.
+// The response to a member is also lost. If the member was stored, it is sealed like the others.
 func TestRefusedAtomicWriteWithALostResponseLeavesNothing(t *testing.T) {
 	t.Parallel()
 	engine := openEngine(t)
@@ -94,7 +94,7 @@ func TestRefusedAtomicWriteWithALostResponseLeavesNothing(t *testing.T) {
 }
 
 // Three processes contend for entities, with commands of one to five events. Afterwards verify
-// finds nothing: all writers that were refused have sealed what they had stored.
+// finds nothing, because all refused writers have sealed their stored members.
 func TestContendingProcessesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, contend)

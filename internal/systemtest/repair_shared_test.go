@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// In a native journal a low mark that expires is of a purge by an earlier version. In a journal
-// that is shared with a JVM it is not, and a repair judges by it as by any other.
+// In a native journal, a low mark that expires comes from a purge by an earlier version. In a
+// shared journal it does not, and a repair treats it like any other low mark.
 func TestRepair_SharedLowMarkThatExpires(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}

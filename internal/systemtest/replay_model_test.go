@@ -6,19 +6,18 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The model returns what a replay returns of a set of items. It is made from the rules of the
-// storage semantics, looks at all items at once and knows nothing of partitions read, pages or
-// requests.
+// The model predicts the result of a replay from a set of items. It follows the rules of the
+// storage semantics on all items at once, without partition reads, pages or requests.
 
 const modelBlock = 100
 
-// modelBatch is an atomic write; the zero one is none.
+// modelBatch is an atomic write. The zero value means none.
 type modelBatch struct {
 	start, last int64
 	writer      string
 }
 
-// modelItem is what is stored at one sequence number.
+// modelItem is the item at one sequence number.
 type modelItem struct {
 	// event is false for tombstones and seals.
 	event bool
@@ -35,24 +34,25 @@ type modelItem struct {
 // modelLow is the low mark with the highest value.
 type modelLow struct {
 	seq int64
-	// jvm: it has no cut.
+	// jvm is true for a JVM's low mark, which does not name a cut.
 	jvm bool
 	cut modelBatch
 }
 
-// model is what a journal holds of one persistence id.
+// model is a journal's content for one persistence id.
 type model struct {
 	items map[int64]modelItem
 	low   modelLow
 	high  int64
-	// shared is that a JVM may write to the journal.
+	// shared is true if a JVM may write to the journal.
 	shared bool
 }
 
 func (m *model) first() int64 { return max(m.low.seq, 1) }
 
-// whole reports whether an atomic write counts: all its members are stored. Members below the low
-// mark may be missing if the deletion names this write as cut, or is a JVM's, which names none.
+// whole reports whether an atomic write counts, which requires that all its members are stored.
+// Members below the low mark may be missing if the low mark names this write as cut, or is a JVM's,
+// which does not name any.
 func (m *model) whole(b modelBatch) bool {
 	if b.start < m.first() && !m.low.jvm && m.low.cut != b {
 		return false
@@ -71,7 +71,7 @@ func (m *model) visible(seq int64) bool {
 	return it.event && seq >= m.first() && (it.batch == modelBatch{} || m.whole(it.batch))
 }
 
-// top is the highest number taken in a block, 0 if none is.
+// top returns the highest number that is taken in a block, or 0.
 func (m *model) top(block int64) int64 {
 	for seq := block*modelBlock + modelBlock - 1; seq >= max(block*modelBlock, 1); seq-- {
 		if _, ok := m.items[seq]; ok {
@@ -81,8 +81,9 @@ func (m *model) top(block int64) int64 {
 	return 0
 }
 
-// highest begins where the marks point to, looks back from where nothing is as far as the low mark,
-// and follows full ends.
+// highest returns the highest number. It starts in the block to which the marks point, goes back
+// over empty blocks to the low mark, and then continues into the next block while the last number
+// of a block is taken.
 func (m *model) highest() int64 {
 	deleted := max(m.low.seq-1, 0)
 	highest := deleted
@@ -102,8 +103,8 @@ func (m *model) highest() int64 {
 	return highest
 }
 
-// next is the number that a writer takes next. In a shared journal a recovery has closed the number
-// after an atomic write that lacks its end.
+// next returns the next number of a writer. In a shared journal, a recovery has closed the number
+// after an atomic write whose last members are missing.
 func (m *model) next() int64 {
 	highest := m.highest()
 	if m.shared && highest >= m.first() && m.items[highest].batch.last > highest {
@@ -112,7 +113,7 @@ func (m *model) next() int64 {
 	return highest + 1
 }
 
-// events are the sequence numbers that a window returns.
+// events returns the sequence numbers of the events in a window.
 func (m *model) events(w dynajournal.Range) []int64 {
 	var seqs []int64
 	for _, seq := range m.numbers() {
@@ -126,8 +127,8 @@ func (m *model) events(w dynajournal.Range) []int64 {
 	return seqs
 }
 
-// replay are the sequence numbers that a recovery replays: it stops before an atomic write that its
-// limits cut.
+// replay returns the sequence numbers that a recovery replays. It stops before an atomic write that
+// its limits cut.
 func (m *model) replay(o dynajournal.RecoverOptions) []int64 {
 	var seqs []int64
 	all := m.events(dynajournal.Range{From: o.After + 1})
@@ -146,8 +147,8 @@ func (m *model) replay(o dynajournal.RecoverOptions) []int64 {
 	return seqs
 }
 
-// gaps are the numbers that a recovery closes. What is missing before a tombstone was deleted with
-// it.
+// gaps returns the numbers that a recovery closes. A number that is missing before a tombstone was
+// deleted with it.
 func (m *model) gaps(after int64) []int64 {
 	var seqs []int64
 	for seq := max(after+1, m.first()); seq <= m.highest(); seq++ {
@@ -162,7 +163,7 @@ func (m *model) gaps(after int64) []int64 {
 	return seqs
 }
 
-// numbers are those that are taken, rising.
+// numbers returns the taken numbers in ascending order.
 func (m *model) numbers() []int64 {
 	seqs := make([]int64, 0, len(m.items))
 	for seq := range m.items {

@@ -16,8 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// TestReplayOfAnything plants any set of items that crashes, deletions, lost items and foreign
-// writers leave, and compares what is read, replayed and closed with the model.
+// TestReplayOfAnything plants random items that crashes, deletions, lost items and other writers
+// leave, and compares the read, replayed and closed numbers with the model.
 func TestReplayOfAnything(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -47,7 +47,7 @@ func TestReplayOfAnything(t *testing.T) {
 	}
 }
 
-// checkEventsOf is checkEvents, failing what rapid can shrink.
+// checkEventsOf is checkEvents with failures that rapid can shrink.
 func checkEventsOf(r *rapid.T, t *testing.T, j *dynajournal.Journal, pid string, m *model, w dynajournal.Range) {
 	t.Helper()
 	w.SkipMissing = true
@@ -92,7 +92,7 @@ func recoverAndGoOn(r *rapid.T, t *testing.T, j *dynajournal.Journal, pid string
 	}
 	got := numbersText(numbersOf(readEvents(t, j, pid, dynajournal.Range{})))
 	if want := numbersText(append(p.events(dynajournal.Range{}), next, next+1)); got != want {
-		r.Errorf("after going on, Events returned %q, want %q", got, want)
+		r.Errorf("after the append, Events returned %q, want %q", got, want)
 	}
 }
 
@@ -109,12 +109,12 @@ func replayed(t *testing.T, j *dynajournal.Journal, pid string, o dynajournal.Re
 	return numbersText(got)
 }
 
-// planted is a model together with what only the items have.
+// planted is a model with the further properties of its items.
 type planted struct {
 	model
 
 	removed int64
-	// lows and highs are all low and high marks, of which the model has the highest.
+	// lows and highs are all low and high marks. The model has only the highest of each.
 	lows  []modelLow
 	highs []int64
 }
@@ -125,7 +125,7 @@ var modelWriters = []string{"writer-a", "writer-b"}
 func drawPlanted(r *rapid.T) *planted {
 	p := &planted{model: model{items: map[int64]modelItem{}}}
 	base := rapid.SampledFrom([]int64{0, 0, 90, 95, 99, 100, 195}).Draw(r, "base")
-	if base > 0 { // all before is deleted, and gone
+	if base > 0 { // everything before is deleted and removed
 		p.lows = append(p.lows, modelLow{seq: base + 1, jvm: rapid.Bool().Draw(r, "base of a JVM")})
 		p.low = p.lows[0]
 		p.removed = base + 1
@@ -141,7 +141,7 @@ func drawPlanted(r *rapid.T) *planted {
 	return p
 }
 
-// drawSegment plants what one writer, or one crash, leaves from a number on.
+// drawSegment plants the items of one writer or one crash, from a number on.
 func (p *planted) drawSegment(r *rapid.T, next int64) int64 {
 	writer := rapid.SampledFrom(modelWriters).Draw(r, "writer")
 	size := rapid.Int64Range(1, 6).Draw(r, "size")
@@ -166,8 +166,8 @@ func (p *planted) drawSegment(r *rapid.T, next int64) int64 {
 	return next + size
 }
 
-// drawTombstones plants tombstones at the low mark and above: what is left where the low mark has
-// vanished, or is not known yet. No event that counts is before them.
+// drawTombstones plants tombstones at the low mark and above, as if the low mark had vanished or
+// were not known yet. No event that counts is before them.
 func (p *planted) drawTombstones(r *rapid.T, next int64) int64 {
 	for range rapid.IntRange(0, 3).Draw(r, "tombstones") {
 		next += rapid.Int64Range(0, 2).Draw(r, "vanished")
@@ -187,7 +187,7 @@ func (p *planted) plantBatch(b modelBatch) {
 	}
 }
 
-// drawDamage loses items, and overwrites some as a second JVM writer does.
+// drawDamage removes some items, and overwrites others like a second JVM writer.
 func (p *planted) drawDamage(r *rapid.T, first, last int64) {
 	if last < first {
 		return
@@ -236,9 +236,9 @@ func (p *planted) drawDeletion(r *rapid.T, next int64) {
 	p.lows = append(p.lows, low)
 }
 
-// cutAt is the atomic write that a deletion of ours up to, not including, low names in the mark:
-// one that continues, of which all members down to the old low mark are there, and those below that
-// were cut.
+// cutAt returns the atomic write that a deletion by Go, up to but not including low, names in the
+// low mark. It is a write that continues after low, with all members down to the old low mark
+// stored and the members below cut.
 func (p *planted) cutAt(low int64) modelBatch {
 	b := p.items[low-1].batch
 	if b == (modelBatch{}) || b.last < low || b.start < p.first() && !p.low.jvm && p.low.cut != b {
@@ -252,8 +252,8 @@ func (p *planted) cutAt(low int64) modelBatch {
 	return b
 }
 
-// drawHighMarks plants high marks from which everything can be found: the right one, a higher one
-// that points to nothing, or none where the partitions are full to their ends.
+// drawHighMarks plants high marks from which everything can be found: the right mark, a higher mark
+// that points to nothing, or no mark if the partitions are full to their ends.
 func (p *planted) drawHighMarks(r *rapid.T) {
 	top := int64(0)
 	for seq := range p.items {
@@ -272,19 +272,19 @@ func (p *planted) drawHighMarks(r *rapid.T) {
 		p.highs = nil
 	}
 	p.high = slices.Max(append(p.highs, 0))
-	if p.highest() < top { // it could not be found: no crash leaves that
+	if p.highest() < top { // it could not be found, which no crash causes
 		p.highs, p.high = []int64{right}, right
 	}
 }
 
-// attributes are the items, in the shards given.
+// attributes returns the items, with marks in the given number of shards.
 func (p *planted) attributes(pid string, shards int64) []map[string]types.AttributeValue {
 	number := func(n int64) types.AttributeValue {
 		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 	}
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	type attributes = map[string]types.AttributeValue
-	marks := map[string]attributes{} // by key: of several in one shard the highest stays
+	marks := map[string]attributes{} // by key; the highest of several in one shard stays
 	for _, high := range p.highs {
 		par := fmt.Sprintf("journal-SH-%s-%d", pid, high/modelBlock%shards)
 		marks[par] = attributes{"par": text(par), "num": number(0), "seq": number(high)}
@@ -320,7 +320,7 @@ func (p *planted) attributes(pid string, shards int64) []map[string]types.Attrib
 	return all
 }
 
-// String shows what is planted.
+// String returns the planted items as text.
 func (p *planted) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "low %+v removed %d high %v:", p.lows, p.removed, p.highs)

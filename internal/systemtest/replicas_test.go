@@ -13,7 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Open warns of what does not hold in several Regions, once, and sends nothing for it.
+// Open warns once of the guarantees that do not hold in several Regions, and sends no request for
+// it.
 func TestOpenWarnsOfReplicas(t *testing.T) {
 	t.Parallel()
 	native := dynajournal.Config{AWS: openEngine(t).AWSConfig()}

@@ -10,9 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The error of an attempt answers errors.Is as the error of the operation does, and Request.Code is
+// For errors.Is, the error of an attempt behaves like the error of the operation. Request.Code is
 // the service's error code.
-func TestErrorOfAnAttemptAnswersAsThatOfTheOperation(t *testing.T) {
+func TestRequestError_AttemptMatchesOperation(t *testing.T) {
 	t.Parallel()
 	for effect, want := range map[embedded.Effect]struct {
 		reason error

@@ -12,11 +12,11 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// oneTrip is how long a request takes to a service that is far away.
+// oneTrip is the duration of a request to a distant service.
 const oneTrip = time.Second
 
-// farAway is an engine that is far away: in virtual time an operation takes as many seconds as it
-// has requests that wait for each other.
+// farAway is the HTTP client of a distant engine. In virtual time, an operation takes one second
+// for each request that waits for the one before.
 type farAway struct {
 	engine aws.HTTPClient
 	far    bool
@@ -30,7 +30,7 @@ func (f *farAway) Do(r *http.Request) (*http.Response, error) {
 	return f.engine.Do(r)
 }
 
-// Requests that need not wait for each other are sent at the same time.
+// Requests that need not wait for each other are sent concurrently.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	recover := func(after dynajournal.RecoverOptions) func(*testing.T, *dynajournal.Journal, string) {
@@ -97,7 +97,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// Appends take one round trip each: alone, over many events, and with those of others.
+// An append takes one round trip: alone, with many events, and together with appends of other
+// writers.
 func TestAppendIsOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,19 +6,19 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// In a shared journal each number in the block of the highest costs a deletion a request of its
-// own, those before that one for 25. The units are those of a native journal.
+// In a shared journal, a deletion sends one request for each number in the block of the highest
+// number, and one request for 25 numbers before it. The units equal those in a native journal.
 func TestCostOfADeletionInASharedJournal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		events int
 		to     int64
-		// again is to delete once more, after a further event.
+		// again says that the test deletes a second time, after a further event.
 		again bool
 		want  spent
 	}{
-		// Two readings of the low marks and one of the last event; the low mark before and after,
-		// of which the first is new in the index.
+		// The low marks are read twice and the last event once. The low mark is written before and
+		// after; the first one is new in the index.
 		"of 10 of 20":    {20, 10, false, spent{3 + 2 + 10, 21, 3 + 10}},
 		"of all of 20":   {20, 20, false, spent{3 + 2 + 20, 21, 3 + 20}},
 		"of 100 of 250":  {250, 100, false, spent{3 + 2 + 4, 21, 3 + 100}},

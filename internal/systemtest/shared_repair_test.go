@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// What earlier versions left of deletions leads a JVM to numbers that were used. A repair that is
-// asked to removes it, also where the JVM has begun to do so.
+// Items that earlier versions left after deletions lead a JVM to used numbers. A repair with the
+// option removes them, even if the JVM has already used such numbers.
 func TestRepairOfWhatEarlierVersionsLeftInASharedJournal(t *testing.T) {
 	t.Parallel()
 	for name, jvmDeletes := range map[string]bool{"before a JVM deletes": false, "when a JVM has used numbers again": true} {
@@ -34,7 +34,7 @@ func TestRepairOfWhatEarlierVersionsLeftInASharedJournal(t *testing.T) {
 				m.jvmDeletes(e, 25)
 				e, err := s.jvm.Start(t.Context(), "a")
 				if err != nil || e.Highest != 20 {
-					t.Fatalf("the JVM goes on after %d, %v; want the mistake of earlier versions, 20", e.Highest, err)
+					t.Fatalf("the JVM continues after %d, %v; want the mistake of earlier versions, 20", e.Highest, err)
 				}
 				if _, err := e.PersistEach(t.Context(), "lost 1", "lost 2"); err != nil {
 					t.Fatal(err)
@@ -66,8 +66,8 @@ func TestRepairOfWhatEarlierVersionsLeftInASharedJournal(t *testing.T) {
 	}
 }
 
-// A repair that removes what a deletion left removes the highest number last, and stops where
-// something has changed: a JVM finds the same highest number until all is gone.
+// A repair that removes the rest of a deletion removes the highest number last, and stops if
+// something has changed: a JVM finds the same highest number until everything is removed.
 func TestRepairRemovesTheHighestNumberLast(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
@@ -94,8 +94,8 @@ func TestRepairRemovesTheHighestNumberLast(t *testing.T) {
 	}
 }
 
-// A repair that removes events below the low mark keeps the highest number taken for good: a JVM
-// would use the numbers again when the tombstones have expired.
+// A repair that removes events below the low mark marks the highest number as taken permanently.
+// Otherwise a JVM would use the numbers again when the tombstones have expired.
 func TestRepairOfOrphansKeepsTheHighestNumberOfASharedJournal(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
@@ -103,7 +103,7 @@ func TestRepairOfOrphansKeepsTheHighestNumberOfASharedJournal(t *testing.T) {
 	m := s.truth("a")
 	m.append(m.recover("at first"), 5, false)
 	m.deleted(5)
-	// the deletion has died
+	// the deletion was interrupted
 	d.put("journal-SL-a-9", 0, map[string]any{"seq": 0, "low": 6, "removed": 1})
 	opts := dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
 	if n := len(collect(t, s.journal.Repair(t.Context(), "a", opts))); n != 5 {

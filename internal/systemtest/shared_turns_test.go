@@ -30,13 +30,13 @@ var (
 	turnSeed   = testseed.Flag("shared.seed")
 )
 
-// turns is a shared journal that Go and a JVM take turns with, one of them at a time.
+// turns is a shared journal that Go and a JVM use in turns, one at a time.
 type turns struct {
 	*testing.T
 	engine *embedded.Engine
 	config dynajournal.Config
 	jvm    *jvm.Plugin
-	// journal is that of a process in Go that never fails.
+	// journal is the journal of a process in Go that never fails.
 	journal *dynajournal.Journal
 }
 
@@ -52,8 +52,8 @@ func newTurns(t *testing.T, shards int) *turns {
 	return s
 }
 
-// process is a process in Go that dies after some requests: the next ones are not sent. One of
-// them, if it writes, may land at any later time.
+// process is a process in Go that dies after some requests: further requests are not sent. The
+// first of these that writes can be sent later, with land.
 type process struct {
 	*turns
 	journal *dynajournal.Journal
@@ -102,14 +102,14 @@ type roundTrip sender
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// dieAfter has the process die after some more requests.
+// dieAfter makes the process die after some more requests.
 func (p *process) dieAfter(requests int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left, p.sent = requests, 0
 }
 
-// land sends the requests that the process had in flight when it was killed.
+// land sends the request that the process had in flight when it was killed.
 func (p *process) land() {
 	p.mu.Lock()
 	late := p.late
@@ -126,15 +126,15 @@ func (p *process) land() {
 	_ = response.Body.Close()
 }
 
-// truth is what was acknowledged of a persistence id, and what a deletion has been begun of.
+// truth has the acknowledged events of a persistence id, without events whose deletion has started.
 type truth struct {
 	*turns
 	pid    string
 	events map[int64]string
-	// top is the highest number that was taken, unsure that more may be.
+	// top is the highest number that was taken. unsure says that higher numbers may be taken.
 	top    int64
 	unsure bool
-	// skips is that a purge was cut short, so that a JVM may leave out numbers that are free.
+	// skips says that a purge was interrupted, so that a JVM may skip free numbers.
 	skips bool
 	said  int
 }
@@ -159,7 +159,7 @@ func (m *truth) took(first int64, values []any) {
 	m.top = max(m.top, first+int64(len(values))-1)
 }
 
-// deleted notes that a deletion was begun.
+// deleted records that a deletion has started.
 func (m *truth) deleted(to int64) {
 	for seq := range m.events {
 		if seq <= to {
@@ -168,7 +168,7 @@ func (m *truth) deleted(to int64) {
 	}
 }
 
-// start starts the entity on the JVM, and checks what that finds.
+// start starts the entity on the JVM, and checks its highest number.
 func (m *truth) start(what string) *jvm.Entity {
 	m.Helper()
 	e, err := m.jvm.Start(m.Context(), m.pid)
@@ -176,13 +176,13 @@ func (m *truth) start(what string) *jvm.Entity {
 		m.Fatalf("%s: start the JVM's entity: %v", what, err)
 	}
 	if e.Highest < m.top || !m.unsure && !m.skips && e.Highest > m.top {
-		m.Fatalf("%s: the JVM goes on after %d, want %d", what, e.Highest, m.top)
+		m.Fatalf("%s: the JVM continues after %d, want %d", what, e.Highest, m.top)
 	}
 	m.top, m.unsure = e.Highest, false
 	return e
 }
 
-// persist has the JVM persist events.
+// persist makes the JVM persist events.
 func (m *truth) persist(e *jvm.Entity, n int, atomic bool) {
 	m.Helper()
 	values := m.payloads(n)
@@ -205,7 +205,7 @@ func (m *truth) jvmDeletes(e *jvm.Entity, to int64) {
 	}
 }
 
-// append has Go append events.
+// append makes Go append events.
 func (m *truth) append(w *dynajournal.Writer, n int, atomic bool) {
 	m.Helper()
 	values := m.payloads(n)
@@ -226,7 +226,7 @@ func (m *truth) append(w *dynajournal.Writer, n int, atomic bool) {
 	}
 }
 
-// recover recovers the entity in Go, and checks that everything is there.
+// recover recovers the entity in Go, and checks its events and the next number.
 func (m *truth) recover(what string) *dynajournal.Writer {
 	m.Helper()
 	w := recovered(m.T, m.journal, m.pid)
@@ -236,7 +236,7 @@ func (m *truth) recover(what string) *dynajournal.Writer {
 		m.Fatal(err)
 	}
 	if next <= m.top || !m.unsure && !m.skips && next > m.top+1 {
-		m.Fatalf("%s: Go goes on at %d, want %d", what, next, m.top+1)
+		m.Fatalf("%s: Go continues at %d, want %d", what, next, m.top+1)
 	}
 	m.top, m.unsure = next-1, false
 	return w
@@ -260,8 +260,8 @@ func (m *truth) check(what string) {
 	}
 }
 
-// checkJVM checks that a JVM shows every acknowledged event, but those of atomic writes that a
-// deletion has cut: a JVM drops what is left of them.
+// checkJVM checks that a JVM shows every acknowledged event, except events of atomic writes that a
+// deletion has cut: a JVM drops the rest of such a write.
 func (m *truth) checkJVM(what string, e *jvm.Entity, but ...int64) {
 	m.Helper()
 	shown := map[int64]string{}
@@ -299,9 +299,9 @@ func (m *truth) goesOn() {
 	m.recover("Go in the end")
 }
 
-// Whatever Go deletes, a JVM continues after the highest number, before and after its own
+// After any deletion by Go, a JVM continues after the highest number, before and after its own
 // deletions.
-func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
+func TestJVM_ContinuesAfterDeletionsByGo(t *testing.T) {
 	t.Parallel()
 	for _, shards := range testsize.Of([]int{10}, []int{1, 2, 10}) {
 		s := newTurns(t, shards)
@@ -320,7 +320,7 @@ func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 					w := m.recover("at first")
 					m.append(w, written, written%2 == 0)
 					m.deleted(int64(to))
-					if written%2 == 0 { // a JVM drops what a deletion leaves of an atomic write
+					if written%2 == 0 { // a JVM drops the rest of a cut atomic write
 						m.deleted(int64(written))
 					}
 					if _, err := w.DeleteTo(t.Context(), int64(to)); err != nil {
@@ -333,9 +333,10 @@ func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 	}
 }
 
-// What Go has begun and not finished, when it dies at any request and what it had on its way lands
-// at any time, leads no JVM to a number that was used, and hides nothing of what that persists.
-func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
+// Go dies at any request of an operation, and its request in flight lands at any time. The
+// unfinished operation must not lead a JVM to a used number, and must not hide events that the JVM
+// persists.
+func TestJVM_ContinuesAfterGoIsKilled(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "it kills a process at each request")
 	testsize.NoRace(t, "it does one thing after the other")
@@ -343,7 +344,7 @@ func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 		events int
 		jvm    int
 		do     func(context.Context, *dynajournal.Journal, string) error
-		// deletes is how far what is done deletes.
+		// deletes is the number up to which the operation deletes.
 		deletes int64
 		kind    string
 	}{
@@ -357,7 +358,7 @@ func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 		"snapshot beyond the journal":    {3, 0, goesOnAfter(50), 50, "snapshot"},
 		"snapshot in another block":      {3, 0, goesOnAfter(150), 150, "snapshot"},
 		"snapshot at a border":           {3, 0, goesOnAfter(99), 99, "snapshot"},
-		"snapshot behind a border":       {99, 0, goesOnAfter(100), 100, "snapshot"},
+		"snapshot after a border":        {99, 0, goesOnAfter(100), 100, "snapshot"},
 	} {
 		for when, kinds := range map[string]string{
 			"never":                  "deletion, snapshot, purge",
@@ -423,9 +424,9 @@ func (m *truth) afterDeath(p *process, when string) {
 	m.goesOn()
 }
 
-// A JVM that takes over where a writer in Go has died finds every event that readers were shown: it
-// writes over none.
-func TestJVMOverwritesNoVisibleEventWhereverAnAppendIsKilled(t *testing.T) {
+// A JVM that takes over from a dead writer in Go finds every event that readers have seen, and does
+// not overwrite any.
+func TestJVM_KilledAppendIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
 	for requests := 0; ; requests++ {
@@ -474,9 +475,9 @@ func goesOnAfter(snapshot int64) func(context.Context, *dynajournal.Journal, str
 	}
 }
 
-// A JVM that deletes less than Go has deleted leaves Go's low mark, and the atomic write that it
-// cuts, as they are.
-func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
+// A JVM that deletes less than Go has deleted does not change Go's low mark or the atomic write
+// that it cuts.
+func TestJVM_DeletesLessThanGo(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
 	m := s.truth("a")
@@ -507,15 +508,15 @@ func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
 	}
 }
 
-// A JVM's low mark replaces the one that names the atomic write that a deletion in Go has
-// cut. What that has left of it stays there for readers, for a copy, and for the next writer.
+// A JVM's low mark replaces the low mark that names an atomic write cut by a deletion in Go. The
+// rest of the atomic write stays visible to readers, to a copy, and to the next writer.
 func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ before, members, cut, jvmTo int64 }{
 		"of two":            {0, 2, 1, 0},
 		"after others":      {3, 5, 5, 2},
 		"in two partitions": {95, 10, 102, 3},
-		"behind a border":   {95, 10, 99, 3},
+		"after a border":    {95, 10, 99, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -562,8 +563,8 @@ func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
 	}
 }
 
-// A deletion by Go that cuts an atomic write dies at any request, and a JVM with one shard, whose
-// low mark replaces that of Go, then deletes less. The events after both stay visible.
+// A deletion by Go that cuts an atomic write dies at any request. Then a JVM with one shard, whose
+// low mark replaces Go's, deletes less. The events after both deletions stay visible.
 func TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion(t *testing.T) {
 	t.Parallel()
 	testsize.NoRace(t, "it does one thing after the other")
@@ -583,8 +584,8 @@ func TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion(t *testing.T) {
 	}
 }
 
-// cutShort appends single events and an atomic write, and deletes to a member of that in a process
-// that dies at each request in turn. Then a JVM deletes to jvmTo.
+// cutShort appends single events and an atomic write. It then deletes up to a member of the atomic
+// write, in a process that dies at each request in turn. After that a JVM deletes to jvmTo.
 func (s *turns) cutShort(t *testing.T, before, members, cut, jvmTo int64) {
 	for requests, dead := 0, true; dead; requests++ {
 		of := *s
@@ -608,8 +609,8 @@ func (s *turns) cutShort(t *testing.T, before, members, cut, jvmTo int64) {
 	}
 }
 
-// A JVM deletes where an atomic write was refused of which parts are stored. No reader is shown
-// them.
+// A JVM deletes where members of a refused atomic write are stored. Readers must not see these
+// members.
 func TestPartsOfARefusedAtomicWriteStayHidden(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
@@ -630,7 +631,7 @@ func TestPartsOfARefusedAtomicWriteStayHidden(t *testing.T) {
 	}
 }
 
-// Seals of former deletions of everything do not stay.
+// Seals of earlier complete deletions are removed.
 func TestDeletionsOfEverythingLeaveOneSeal(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
@@ -652,8 +653,8 @@ func TestDeletionsOfEverythingLeaveOneSeal(t *testing.T) {
 	}
 }
 
-// Go and a JVM take turns at random. Go dies at any request, and what it had on its way lands at
-// any time of its turn, or of the JVM's until that deletes.
+// Go and a JVM take turns at random. Go dies at any request, and its request in flight lands at any
+// time of its turn, or of the JVM's turn until the JVM deletes.
 func TestRandomTurns(t *testing.T) {
 	t.Parallel()
 	seed := *turnSeed
@@ -681,9 +682,9 @@ func TestRandomTurns(t *testing.T) {
 	}
 }
 
-// takeTurns takes some turns.
+// takeTurns runs some random turns.
 func (m *truth) takeTurns(p *process, draw *rand.Rand) {
-	var cut []int64 // what a deletion has left of atomic writes
+	var cut []int64 // events of atomic writes that deletions have cut
 	size := func() int { return []int{1, 2, 5, 30, 97, 99, 100, 103}[draw.IntN(8)] }
 	for range 3 + draw.IntN(8) {
 		some := m.top - int64(draw.IntN(7))
@@ -711,14 +712,14 @@ func (m *truth) takeTurns(p *process, draw *rand.Rand) {
 			if _, err := w.DeleteTo(m.Context(), max(0, some)); err != nil {
 				m.Fatal(err)
 			}
-		case 4: // a deletion that is cut short
+		case 4: // an interrupted deletion
 			cut = append(cut, 1)
 			m.deleted(some)
 			p.dieAfter(draw.IntN(12))
 			_ = deletesTo(max(0, some))(m.Context(), p.journal, m.pid)
 			p.land()
 			m.recover("Go is dead")
-		case 5: // a purge that is cut short
+		case 5: // an interrupted purge
 			m.recover("Go")
 			if draw.IntN(4) > 0 {
 				continue
@@ -728,7 +729,7 @@ func (m *truth) takeTurns(p *process, draw *rand.Rand) {
 			p.dieAfter(draw.IntN(12))
 			_ = purgeAll(m.Context(), p.journal, m.pid)
 			p.land()
-		case 6: // an append that is cut short
+		case 6: // an interrupted append
 			m.appendCutShort(p, size(), draw.IntN(10))
 			m.recover("Go is dead")
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// gate is an HTTP client that holds each PutItem while it is closed.
+// gate is an HTTP client that blocks each PutItem while it is closed.
 type gate struct {
 	aws.HTTPClient
 
@@ -32,7 +32,7 @@ func (g *gate) Do(r *http.Request) (*http.Response, error) {
 	return g.HTTPClient.Do(r)
 }
 
-// unitsHook adds up what requests consumed.
+// unitsHook adds up the consumed units of requests.
 type unitsHook struct {
 	mu         sync.Mutex
 	statements []int
@@ -48,7 +48,7 @@ func (h *unitsHook) OnRequest(_ context.Context, r dynajournal.Request) {
 	h.units += r.Cost.WriteUnits
 }
 
-// Every writer of a shared request is charged what its own event costs when it is written alone,
+// Every writer of a shared request is charged the cost of its own event when it is written alone,
 // whether the server reports the capacity of the table or of each statement.
 func TestUnitsOfEachWriterOfASharedRequest(t *testing.T) {
 	for kind, tables := range kinds {
@@ -113,7 +113,7 @@ func compareUnits(t *testing.T, tables dynajournal.TableOptions, form embedded.E
 	for i := range 2 {
 		w := recoverWriter(t, j, fmt.Sprint("held-", i), 0)
 		all.Go(func() { appendTo(w, 1) })
-		synctest.Wait() // each has a request of its own, which the gate holds
+		synctest.Wait() // each has its own request, which the gate blocks
 	}
 	var mu sync.Mutex
 	got := map[string]float64{}

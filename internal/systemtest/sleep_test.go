@@ -19,20 +19,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// sleeper is a machine whose clocks the test sets, with a journal, and an engine whose clock the
-// test sets as well. Another machine has a journal of its own, whose clock is the engine's.
+// sleeper is a machine with a journal, and an engine. The test sets the clocks of both. Another
+// machine has its own journal, which uses the engine's clock.
 type sleeper struct {
 	*testing.T
 
 	engine *embedded.Engine
-	// local and elapsed are the clocks of the machine, service is the engine's.
+	// local is the machine's wall clock, elapsed its monotonic clock. service is the engine's
+	// clock.
 	local, elapsed, service atomic.Int64
 	journal, other          *dynajournal.Journal
-	// meets is called at a request of the operation armed, once, after pass of them.
+	// meets is called once, at a request of the operation armed, after pass further requests of it.
 	armed atomic.Pointer[string]
 	pass  atomic.Int64
 	meets func(r *http.Request, send sender) (*http.Response, error)
-	// signs is called when a request is signed, once after it was set.
+	// signs, if set, is called once, when a request is signed.
 	signs atomic.Pointer[func()]
 }
 
@@ -71,7 +72,7 @@ func newSleeper(t *testing.T, options dynajournal.TableOptions, change ...func(*
 	return s
 }
 
-// sleep lets time pass while the machine sleeps: its monotonic clock stops.
+// sleep lets time pass while the machine sleeps, so its monotonic clock stops.
 func (s *sleeper) sleep(d time.Duration) {
 	s.service.Add(int64(d))
 	s.local.Add(int64(d))
@@ -80,13 +81,13 @@ func (s *sleeper) sleep(d time.Duration) {
 	}
 }
 
-// at arms the machine: f is called at the next request of an operation.
+// at makes the next request of an operation call f.
 func (s *sleeper) at(operation string, f func(r *http.Request, send sender) (*http.Response, error)) {
 	s.meets = f
 	s.armed.Store(&operation)
 }
 
-// What becomes of an attempt.
+// Outcomes of an attempt.
 func throttled(r *http.Request, _ sender) (*http.Response, error) {
 	return failure(r, "ThrottlingException"), nil
 }
@@ -101,8 +102,8 @@ func lost(*http.Request, sender) (*http.Response, error) {
 
 func answered(r *http.Request, send sender) (*http.Response, error) { return send(r) }
 
-// overtake has another machine write three events after the first, delete them all, and continue;
-// then their tombstones vanish.
+// overtake makes another machine append two events after the first and delete all three. When their
+// tombstones have expired, the other machine appends another event.
 func (s *sleeper) overtake() {
 	w := recovered(s.T, s.other, "a")
 	for range 2 {
@@ -119,8 +120,8 @@ func (s *sleeper) overtake() {
 	}
 }
 
-// Nothing is stored any more at the number that a writer of before the deletion writes to, so only
-// a check before the attempt stops it, whatever lies between its first attempt and the next.
+// Nothing is stored any more at the number to which an earlier writer writes. So only a check
+// before the attempt stops the writer, whatever happened between its first attempt and the next.
 func TestWriterThatSleptBetweenAttemptsIsStopped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -161,8 +162,8 @@ func TestWriterThatSleptBeforeSigningIsStopped(t *testing.T) {
 	wantError(t, "Append", err, dynajournal.ErrWriterConflict)
 }
 
-// A writer that is still the last writes after its sleep, and nobody learns of it.
-func TestWriterThatSleptAndIsStillTheLastGoesOn(t *testing.T) {
+// A writer that is still the last one writes after its sleep without an error.
+func TestSleep_WriterIsStillTheLast(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	w := written(t, s.journal, "a", 1)
@@ -175,8 +176,8 @@ func TestWriterThatSleptAndIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
-// The first check after a sleep begins with a service time from before it. That must not make a
-// purge fail as too late.
+// The first check after a sleep starts with a service time from before the sleep. It must not make
+// a purge fail as too late.
 func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(context.Context, *dynajournal.Writer) error{
@@ -199,8 +200,8 @@ func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 	}
 }
 
-// An outcome of AppendEach is decided when its event is durable. The call can sleep while it writes
-// the next event, and then reports events of which a purge has left no trace.
+// An outcome of AppendEach is decided when its event is durable. If the machine sleeps while the
+// call writes the next event, the call may report events that were purged completely.
 func TestOutcomeOfAppendEachIsDecidedWhenItsEventIsDurable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -244,9 +245,9 @@ func TestOutcomeOfAppendEachIsDecidedWhenItsEventIsDurable(t *testing.T) {
 	}
 }
 
-// The wall clock was set back while the machine slept: by both local clocks no time has
-// passed. The date of the response shows it.
-func TestWriteAfterASleepThatNoLocalClockShowsIsNotAcknowledged(t *testing.T) {
+// The wall clock was set back while the machine slept, so no time has passed according to both
+// local clocks. Only the date of the response shows the sleep.
+func TestSleep_NotShownByLocalClocks(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	stale := written(t, s.journal, "a", 1)
@@ -259,9 +260,9 @@ func TestWriteAfterASleepThatNoLocalClockShowsIsNotAcknowledged(t *testing.T) {
 	wantError(t, "Append", err, dynajournal.ErrOutcomeUnknown)
 }
 
-// A deletion or purge that sleeps in its middle wakes to a persistence id that was purged and has
-// begun anew: it removes nothing of the new life.
-func TestRemovalThatSleptKeepsTheEventsOfAnIDThatIsUsedAgain(t *testing.T) {
+// A deletion or purge sleeps in the middle. Meanwhile the persistence id was purged and used again.
+// The deletion must not remove events of the new life.
+func TestSleep_DeletionOfIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options dynajournal.TableOptions
@@ -313,8 +314,8 @@ func TestRemovalThatSleptKeepsTheEventsOfAnIDThatIsUsedAgain(t *testing.T) {
 	}
 }
 
-// A purge that sleeps while it deletes snapshots spares those of the next life.
-func TestPurgeThatSleptKeepsTheSnapshotsOfAnIDThatIsUsedAgain(t *testing.T) {
+// A purge that sleeps while it deletes snapshots must not delete the snapshots of the next life.
+func TestSleep_PurgeOfSnapshotsOfIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		events int
@@ -359,7 +360,7 @@ func TestPurgeThatSleptKeepsTheSnapshotsOfAnIDThatIsUsedAgain(t *testing.T) {
 	}
 }
 
-// stay checks that the tombstones are stored for the whole fence window from now on.
+// stay checks that the tombstones are stored for the whole fence window, starting now.
 func (s *sleeper) stay(want int) {
 	s.Helper()
 	s.service.Add(int64(time.Hour))
@@ -372,7 +373,8 @@ func (s *sleeper) stay(want int) {
 	}
 }
 
-// A tombstone stays for the whole window from when it was put, however long its request waited.
+// A tombstone stays for the whole fence window after it was written, however long its request
+// waited.
 func TestTombstonesThatWaitedStayAsLong(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
@@ -436,7 +438,8 @@ func TestDeletionWithAClockThatIsOffWritesNothing(t *testing.T) {
 	}
 }
 
-// A purge of a persistence id that was purged before removes what the first one has left.
+// A purge of a persistence id that was purged before removes the items that the first purge has
+// left.
 func TestSecondPurgeWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
@@ -462,7 +465,7 @@ func TestSecondPurgeWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	}
 }
 
-// A copy that is repeated after the tombstones of the first one have expired puts them again.
+// A copy that is repeated after the tombstones of the first copy have expired writes them again.
 func TestSecondCopyWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
@@ -491,8 +494,7 @@ func TestSecondCopyWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	}
 }
 
-// A tombstone that is put by a clock that is off would keep its number taken for too long, or not
-// for long enough.
+// A tombstone from a wrong clock would expire too late or too early.
 func TestRepairWithAClockThatIsOffPutsNoTombstone(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
@@ -529,7 +531,7 @@ func TestDeletionAfterASleepIsNotRefused(t *testing.T) {
 	}
 }
 
-// A seal that was to close a hole is not put by a reading of long ago.
+// A recovery must not seal a hole that it has read long ago.
 func TestRecoveryThatSleptBeforeASealBeginsAnew(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])

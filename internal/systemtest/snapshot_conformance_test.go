@@ -40,7 +40,7 @@ func TestSnapshotsConform(t *testing.T) {
 			config := dynajournal.Config{MaxSnapshotBytes: 6 * mib}
 			if !testsize.Long {
 				if !options.SharedWithJVM {
-					continue // its snapshots are stored alike
+					continue // its snapshots are stored in the same way
 				}
 				config.MaxItemSize, config.MaxSnapshotBytes = 40_000, mib/4
 			}
@@ -75,8 +75,8 @@ func TestSnapshotsConform(t *testing.T) {
 	}
 }
 
-// A partition of a table with a local index that has reached 10 GB stays full: it is no use to try
-// again.
+// An item collection of a table with a local index stays full when it has reached 10 GB, so retries
+// do not help.
 func TestFullItemCollectionIsPermanent(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small": 10, "split": dynajournal.DefaultMaxItemSize} {
@@ -97,14 +97,14 @@ func TestFullItemCollectionIsPermanent(t *testing.T) {
 				t.Errorf("got %v, want ErrCollectionFull that names limit and table", err)
 			}
 			if want := 1; puts != want {
-				t.Errorf("it was tried %d times, want %d", puts, want)
+				t.Errorf("%d attempts, want %d", puts, want)
 			}
 		})
 	}
 }
 
 // A writer whose snapshot is newer than the journal continues after the snapshot, and so do all
-// that come after it.
+// later writers.
 func TestSnapshotBeyondTheJournal(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -139,7 +139,7 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 				again, replayed := recoverAfter(t, j, "a", c.snapshot)
 				wantNext(t, again, c.snapshot+6)
 				if replayed != 5 {
-					t.Errorf("%d events were replayed, want the 5 behind the snapshot", replayed)
+					t.Errorf("%d events were replayed, want the 5 after the snapshot", replayed)
 				}
 				again, replayed = recoverAfter(t, openJournal(t, config), "a", 0)
 				wantNext(t, again, c.snapshot+6)
@@ -154,8 +154,8 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 	}
 }
 
-// Two recoveries from the same snapshot beyond the journal cross each other: both continue after
-// it, and one of them writes.
+// Two recoveries from the same snapshot beyond the journal overlap. Both continue after it, and one
+// of them writes.
 func TestSnapshotBeyondTheJournalTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

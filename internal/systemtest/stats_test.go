@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// All connections hang: the statistics show who waits for what, and Ping waits as well.
+// All connections hang. The statistics show what each call waits for, and Ping also waits.
 func TestStats_ConnectionsInUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

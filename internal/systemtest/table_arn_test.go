@@ -9,7 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// A table that is named by its ARN is refused wherever a configuration is used, with what to do.
+// A table that is named by its ARN is refused wherever a configuration is used. The error says what
+// to do.
 func TestTableNamedByItsARNIsRefused(t *testing.T) {
 	t.Parallel()
 	aws := openEngine(t).AWSConfig()

@@ -17,8 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// staleness are the habits of the engine with which tables are made and changed: descriptions that
-// are up to date, late, and sometimes late.
+// staleness has engine options for creating and changing tables: with descriptions that are up to
+// date, always late, and sometimes late.
 var staleness = map[string][]embedded.Option{
 	"": nil,
 	", descriptions are late": {
@@ -29,7 +29,7 @@ var staleness = map[string][]embedded.Option{
 	},
 }
 
-// atOnce makes three calls at the same time, and returns their errors.
+// atOnce makes three concurrent calls, and returns their errors.
 func atOnce(call func() error) error {
 	var all sync.WaitGroup
 	var errs [3]error
@@ -40,7 +40,7 @@ func atOnce(call func() error) error {
 	return errors.Join(errs[:]...)
 }
 
-// settled describes the tables when no description is late any more.
+// settled waits until no description is late any more, and describes the tables.
 func settled(t *testing.T, config dynajournal.Config) []dynajournal.Table {
 	t.Helper()
 	time.Sleep(time.Minute)
@@ -55,8 +55,8 @@ func settled(t *testing.T, config dynajournal.Config) []dynajournal.Table {
 	return tables
 }
 
-// Several processes make the same tables when they start. Each of them succeeds, and can open the
-// journal.
+// Several processes create the same tables when they start. Each must succeed, and must be able to
+// open the journal.
 func TestCreateTables_ByThreeProcesses(t *testing.T) {
 	t.Parallel()
 	for habit, options := range staleness {
@@ -95,8 +95,8 @@ func TestCreateTables_ByThreeProcesses(t *testing.T) {
 	}
 }
 
-// Several processes add to the table of a JVM what it lacks. Each of them succeeds, and has waited
-// until all is there; each addition is reported once.
+// Several processes update the table of a JVM. Each must succeed, and must have waited until all
+// additions are complete. Each addition is reported once.
 func TestUpdateTables_ByThreeProcesses(t *testing.T) {
 	t.Parallel()
 	for habit, options := range staleness {
@@ -138,7 +138,7 @@ func TestUpdateTables_ByThreeProcesses(t *testing.T) {
 	}
 }
 
-// makeTable makes the journal table as a JVM does, without an index.
+// makeTable creates the journal table like a JVM, without an index.
 func makeTable(t *testing.T, engine *embedded.Engine, rangeKey string) {
 	t.Helper()
 	_, err := dynamodb.NewFromConfig(engine.AWSConfig()).CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -156,8 +156,8 @@ func makeTable(t *testing.T, engine *embedded.Engine, rangeKey string) {
 	}
 }
 
-// A table that is made again under the name of a deleted one is not taken for the deleted one,
-// which is still described.
+// A new table with the name of a deleted table must not be confused with the deleted table, which
+// is still described.
 func TestCreateTables_AfterTheTablesWereDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

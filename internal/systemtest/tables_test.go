@@ -9,9 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// TestTablesWhoseCreationIsInterrupted stops CreateTables at each of its requests, undone or with
-// its answer lost. Until all is there nobody can open the journal: one without its header would be
-// taken for a JVM's. The next call makes the rest.
+// TestTablesWhoseCreationIsInterrupted stops CreateTables at each of its requests, before it is
+// done or when its response is lost. Until the creation is complete, the journal cannot be opened:
+// without its header it would count as a JVM's. The next call completes the creation.
 func TestTablesWhoseCreationIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{false, true} {
@@ -44,7 +44,7 @@ func TestTablesWhoseCreationIsInterrupted(t *testing.T) {
 	}
 }
 
-// wantWholeJournal checks that an open journal is native, and lacks nothing; it closes it.
+// wantWholeJournal checks that an open journal is native and complete, and closes it.
 func wantWholeJournal(t *testing.T, at string, config dynajournal.Config, j *dynajournal.Journal) {
 	t.Helper()
 	tables, err := dynajournal.DescribeTables(t.Context(), config)

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// firstError is the error that a sequence ends with, if any.
+// firstError returns the error with which a sequence ends, or nil.
 func firstError[T any](all iter.Seq2[T, error]) error {
 	for _, err := range all {
 		if err != nil {
@@ -20,7 +20,7 @@ func firstError[T any](all iter.Seq2[T, error]) error {
 	return nil
 }
 
-// Ids that are not UTF-8 would all become one, as DynamoDB stores texts only.
+// DynamoDB stores only text, so different ids that are not UTF-8 would become the same id.
 func TestIDsThatAreNotUTF8AreRefusedByEveryCall(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}

@@ -18,15 +18,17 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// throttledLoad is what came of entities that wrote as fast as they could, in time that passes only
-// while all of them wait.
+// throttledLoad is the result of entities that write as fast as they can, in a bubble, whose clock
+// advances only while all of them wait.
 type throttledLoad struct {
-	// events are those of each entity, settled those after the first second: as no time passes
-	// while there are units that were saved up, whoever comes first has them.
+	// events has the number of events of each entity, settled the number after the first second. At
+	// first no time passes while there are saved units, and the entities that come first use them
+	// up.
 	events, settled []int64
-	// requests are those that carried events, throttled how many of them were refused.
+	// requests is the number of requests with events. throttled is the number of them that were
+	// refused.
 	requests, throttled int64
-	// gaveUp is how often an append used up its tries.
+	// gaveUp is the number of appends that used up their attempts.
 	gaveUp int64
 }
 
@@ -38,7 +40,7 @@ func (l throttledLoad) total() int64 {
 	return sum
 }
 
-// triesHook counts tries of writes.
+// triesHook counts attempts of writes.
 type triesHook struct{ requests, throttled atomic.Int64 }
 
 func (h *triesHook) OnRequest(_ context.Context, r dynajournal.Request) {
@@ -48,8 +50,8 @@ func (h *triesHook) OnRequest(_ context.Context, r dynajournal.Request) {
 	}
 }
 
-// loadThrottled lets entities write events of so many bytes for so long to an engine that throttles
-// as DynamoDB does.
+// loadThrottled lets entities write events of eventBytes bytes, for the given time, to an engine
+// that throttles like DynamoDB.
 func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.TableOptions, entities, eventBytes int, length time.Duration) throttledLoad {
 	t.Helper()
 	load := throttledLoad{events: make([]int64, entities), settled: make([]int64, entities)}
@@ -125,8 +127,8 @@ func skipLoad(t *testing.T) {
 	}
 }
 
-// Every partition key allows 1,000 units a second. Entities that write more share none, so each
-// gets as much as one alone.
+// Every partition key allows 1,000 units per second. Entities do not share keys, so each of many
+// entities gets as much as a single one.
 func TestThroughputGrowsWithTheEntities(t *testing.T) {
 	testsize.NeedsLong(t, "it writes for some seconds")
 	skipLoad(t)
@@ -148,8 +150,8 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 	}
 }
 
-// A table that allows less than its writers want is used to its limit, and no more than that is
-// asked of it than retries with growing pauses need; no entity starves.
+// Writers use a table with too little capacity up to its limit. They send no more requests than
+// retries with growing pauses need, and no entity starves.
 func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	testsize.NeedsLong(t, "fewer entities, or a shorter time, tell too little")
 	skipLoad(t)
@@ -160,7 +162,7 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 			load := loadThrottled(t, dynajournal.Config{GroupCommit: way}, opts, entities, 512, length)
 			// a new table has saved up a second's units
 			limit := int64(units * (length.Seconds() + 1))
-			// of which the first events have taken one more each, for the index
+			// each first event has taken one more unit, for the index
 			limit -= int64(entities)
 			if got := load.total(); got < limit*9/10 || got > limit*11/10 {
 				t.Errorf("%d events were written, the limit is %d", got, limit)

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// cutShort writes events up to 300 and deletes those up to 250; the deletion ends after 25
+// cutShort writes events up to 300 and deletes the events up to 250. The deletion ends after 25
 // tombstones.
 func cutShort(t *testing.T, config dynajournal.Config) {
 	t.Helper()
@@ -35,8 +35,8 @@ func cutShort(t *testing.T, config dynajournal.Config) {
 	wantError(t, "DeleteTo", err, context.Canceled)
 }
 
-// A reader that has read the marks when there were 10 events sees what was before a deletion of
-// events that were written since, or what is after it, also where the deletion was cut short.
+// A reader reads the marks when there are 10 events. Then more events are written and deleted. The
+// reader must see the state before or after the deletion, even if the deletion was interrupted.
 func TestReadingIsConsistentAfterAnInterruptedDeletion(t *testing.T) {
 	t.Parallel()
 	readers := map[string]func(t *testing.T, j *dynajournal.Journal) string{

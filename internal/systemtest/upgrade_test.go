@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// TestEventsOfAkkaAreUpgradedInPlace upgrades events beside marks, attributes of others, and what
-// can't be upgraded.
+// TestEventsOfAkkaAreUpgradedInPlace upgrades events in a table that also has marks, attributes of
+// other programs, and events that cannot be upgraded.
 func TestEventsOfAkkaAreUpgradedInPlace(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, true)
@@ -77,8 +77,8 @@ func TestEventsOfAkkaAreUpgradedInPlace(t *testing.T) {
 	}
 }
 
-// An event that is deleted between the reading and the writing of an upgrade stays deleted.
-func TestAnUpgradeDoesNotBringBackWhatIsDeletedMeanwhile(t *testing.T) {
+// An event that is deleted between the read and the write of an upgrade stays deleted.
+func TestUpgradeEvents_DeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, true)
 	d.write(3, false)
@@ -95,7 +95,7 @@ func TestAnUpgradeDoesNotBringBackWhatIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// beforePut does something before the first PutItem.
+// beforePut is an HTTP client that calls do before the first PutItem.
 type beforePut struct {
 	inner aws.HTTPClient
 	do    func()

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Events that are written while they are checked are no damage, whichever request of the check they
-// come after.
+// Events that are written during a check are not damage, whichever request of the check they
+// follow.
 func TestVerifyOfAJournalThatIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

@@ -24,6 +24,6 @@ func TestVerifyAllChecksEveryID(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		break // a loop that is left ends the checking
+		break // leaving the loop ends the check
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// slowly opens a journal in the bubble of a test, on a service that takes its time for each request
-// with items to write.
+// slowly opens a journal in a test's bubble. Its service calls each for every request with items to
+// write.
 func slowly(t *testing.T, each func(r *http.Request), change func(*dynajournal.Config)) *dynajournal.Journal {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -38,8 +38,8 @@ func slowly(t *testing.T, each func(r *http.Request), change func(*dynajournal.C
 	return j
 }
 
-// Every hundredth event needs a high mark. Its time does not run while its request waits for a
-// connection.
+// Every hundredth event needs a high mark. The timeout of its request does not run while the
+// request waits for a connection.
 func TestCrowdAtTheHundredthEventWaitsAndSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const writers = 80
@@ -73,8 +73,8 @@ func TestCrowdAtTheHundredthEventWaitsAndSucceeds(t *testing.T) {
 	})
 }
 
-// A caller that goes leaves its write to the journal, and the writer has ended. Those who wait for
-// their turn learn of it at once.
+// A caller that cancels leaves its write to the journal, and ends the writer. Calls that wait for
+// their turn must fail at once.
 func TestCallsQueuedOnAnEndedWriterDoNotWaitForItsWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -115,7 +115,7 @@ func TestCallsQueuedOnAnEndedWriterDoNotWaitForItsWrite(t *testing.T) {
 	})
 }
 
-func TestFenceWindowIsThatOfTheHeader(t *testing.T) {
+func TestFenceWindow_FromHeader(t *testing.T) {
 	t.Parallel()
 	for _, options := range kinds {
 		engine := openEngine(t)
@@ -135,7 +135,7 @@ func TestFenceWindowIsThatOfTheHeader(t *testing.T) {
 	}
 }
 
-// A header of an earlier version has no window, and means a day.
+// A header of an earlier version has no fence window, which means a day.
 func TestHeaderWithoutAFenceWindowMeansADay(t *testing.T) {
 	t.Parallel()
 	engine := openEngine(t)

@@ -69,7 +69,7 @@ func TestErrOfAWriterIsWhyItHasEnded(t *testing.T) {
 	}
 }
 
-// inner returns the sentinel of an error that has one, else the error.
+// inner returns the sentinel that an error wraps, otherwise the error itself.
 func inner(err error) error {
 	for _, sentinel := range []error{dynajournal.ErrWriterConflict, dynajournal.ErrOutcomeUnknown} {
 		if errors.Is(err, sentinel) {

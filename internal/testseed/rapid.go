@@ -8,7 +8,7 @@ import (
 )
 
 // FixRapid gives rapid a fixed seed instead of a random one. The command line and the environment
-// variable RAPID_SEED still replace it. Call it in TestMain, before flags are parsed.
+// variable RAPID_SEED take precedence. Call it in TestMain, before flags are parsed.
 func FixRapid() {
 	const name, drawn = "rapid.seed", "0"
 	if flag.Lookup(name).Value.String() != drawn {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Shared is a source of random numbers for several goroutines. Which goroutine gets which number
-// depends on their order.
+// Shared is a source of random numbers for several goroutines. The numbers that a goroutine gets
+// depend on the order of the goroutines.
 type Shared struct {
 	mu     sync.Mutex
 	random *rand.Rand

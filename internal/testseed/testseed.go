@@ -1,5 +1,5 @@
-// Package testseed fixes what random tests draw, so that a commit gets the same verdict each time.
-// .ci/explore gives other seeds on the command line.
+// Package testseed fixes the seeds of random tests, so that a commit gets the same verdict each
+// time. .ci/explore sets other seeds on the command line.
 package testseed
 
 import "flag"

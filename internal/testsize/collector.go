@@ -3,8 +3,8 @@ package testsize
 import "runtime/debug"
 
 // RelaxCollector lets the garbage collector run less often in a test program, unless it is built
-// with the tag long. Most tests hold little memory, so the collector would run a thousand times.
-// With the limit it runs more often for those that hold more.
+// with the tag long. Most tests use little memory, so the collector would run a thousand times. The
+// memory limit makes it run more often for tests that use more.
 func RelaxCollector() {
 	if Long {
 		return

@@ -11,9 +11,9 @@ func NeedsLong(tb testing.TB, why string) {
 	}
 }
 
-// NoRace skips a test under the race detector, and prints why the detector would find nothing in
-// it that it does not find in others. A test is ten times slower under the detector. With the build
-// tag long the test runs under the detector, too.
+// NoRace skips a test under the race detector, and prints why the detector would find nothing that
+// it does not find in other tests. A test is ten times slower under the detector. With the build
+// tag long the test also runs under the detector.
 func NoRace(tb testing.TB, why string) {
 	tb.Helper()
 	if Race && !Long {

@@ -13,7 +13,7 @@ import (
 // span is a range of numbers.
 type span struct{ first, last int64 }
 
-// members is an atomic write of which at least one member is stored.
+// members is an atomic write with at least one stored member.
 type members struct {
 	batch layout.Batch
 	// there are the numbers of the stored members.
@@ -39,8 +39,8 @@ func (b *members) add(seq int64) {
 // overwritten each other, there can be many: each is reported once, when all its numbers are known.
 type batches struct {
 	open []*members
-	// taken is the last live number at which an event or a seal is stored, unreadable the last with
-	// an item that can't be read.
+	// taken is the last live number at which an event or a seal is stored. unreadable is the last
+	// live number with an item that can't be read.
 	taken, unreadable int64
 }
 
@@ -64,7 +64,7 @@ func (b *batches) rest() []*members {
 	return over
 }
 
-// closed notes that a seal or a single event is stored at a number.
+// closed records that a seal or a single event is stored at a number.
 func (b *batches) closed(seq int64) {
 	for _, m := range b.open {
 		m.dead = true
@@ -72,7 +72,7 @@ func (b *batches) closed(seq int64) {
 	b.taken = seq
 }
 
-// illegible notes that an item that can't be read is stored at a number.
+// illegible records that an item that can't be read is stored at a number.
 func (b *batches) illegible(seq int64) {
 	for _, m := range b.open {
 		m.unreadable = true
@@ -80,7 +80,7 @@ func (b *batches) illegible(seq int64) {
 	b.unreadable = seq
 }
 
-// member notes that a member of an atomic write is stored at a number. first is the lowest number
+// member records that a member of an atomic write is stored at a number. first is the lowest number
 // at which a member can be stored. cut reports that the beginning was deleted and the low mark does
 // not name it as whole.
 func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
@@ -93,8 +93,8 @@ func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 		}
 	}
 	if own == nil {
-		// What is stored before it, from its first number on, is no member of it: otherwise it
-		// would be open.
+		// An item before it, from the first number of the atomic write on, is not a member:
+		// otherwise the atomic write would be open.
 		own = &members{batch: of, dead: cut || b.taken >= first, unreadable: b.unreadable >= first}
 		b.open = append(b.open, own)
 	}
@@ -118,7 +118,7 @@ func (k *check) batchesOver(ctx context.Context, over []*members) error {
 			continue
 		}
 		b := m.batch
-		detail := fmt.Sprintf("of the atomic write %d to %d by %s only %s are there",
+		detail := fmt.Sprintf("the atomic write %d to %d by %s has only the members %s",
 			b.Start, b.Last, b.WriterUUID, spans(m.there))
 		f := Finding{Kind: IncompleteBatch, SequenceNr: b.Start, Detail: detail}
 		switch {
@@ -137,7 +137,7 @@ func (k *check) batchesOver(ctx context.Context, over []*members) error {
 	return nil
 }
 
-// isWhole reports whether all members of an atomic write are stored. Those that were not there when
+// isWhole reports whether all members of an atomic write are stored. Members that were missing when
 // their numbers were read may have been written since.
 func (k *check) isWhole(ctx context.Context, of *members) (bool, error) {
 	first := k.first(of.batch)
@@ -151,15 +151,15 @@ func (k *check) isWhole(ctx context.Context, of *members) (bool, error) {
 	}
 	there, err := k.Store.Members(ctx, &k.meter, k.pid, of.batch, first, of.batch.Last)
 	if item := new(layout.ItemError); errors.As(err, &item) {
-		return false, nil // it is no member
+		return false, nil // it is not a member
 	}
 	return there, err
 }
 
 // sealMembers replaces the remaining members of a dead atomic write by seals.
 func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (bool, error) {
-	// A deletion that cuts a whole atomic write looks the same by an older low mark. It puts the
-	// mark first, so a decision by a mark that is read after the items is right.
+	// By an older low mark, a deletion that cuts a whole atomic write looks the same. The deletion
+	// puts its low mark first, so a decision by a low mark that is read after the items is right.
 	marks, err := k.Store.LowMark(ctx, mender.Meter, k.pid)
 	if err != nil || !marks.Low.JudgesLike(k.marks.Low) {
 		return false, err

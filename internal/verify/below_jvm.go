@@ -15,8 +15,8 @@ type below struct {
 	item  layout.Attributes
 }
 
-// belowJVM notes an item that a JVM no longer removes, in the block of its highest number: when it
-// has removed all others of the block, it continues after this one.
+// belowJVM records an item that a JVM no longer removes, in the block of its highest number: when
+// it has removed all others of the block, it continues after this one.
 func (k *check) belowJVM(s layout.Slot, item layout.Attributes) {
 	if k.Store.Shared() && k.legible && s.SequenceNr < k.marks.JVMLow &&
 		s.SequenceNr >= layout.HighestBlock(k.highest) {
@@ -24,7 +24,7 @@ func (k *check) belowJVM(s layout.Slot, item layout.Attributes) {
 	}
 }
 
-// leftBelowJVM reports the items that belowJVM has noted.
+// leftBelowJVM reports the items that belowJVM has recorded.
 func (k *check) leftBelowJVM() error {
 	if len(k.left) == 0 {
 		return nil
@@ -42,15 +42,15 @@ func (k *check) leftBelowJVM() error {
 		k.highest)
 	if events {
 		f.Option = ""
-		f.Detail += "; an event is among them: see what is said of it first"
+		f.Detail += "; an event is among them: see the finding about it first"
 	} else {
 		f.repair = func(ctx context.Context, m *Mender) (bool, error) { return k.removeBelowJVM(ctx, m, left) }
 	}
 	return k.found(f)
 }
 
-// removeBelowJVM removes items, the highest last: until that is gone a JVM finds the same highest
-// number as before, and afterwards its low mark. It ends at an item that has changed.
+// removeBelowJVM removes items, the highest last: until the highest is gone a JVM finds the same
+// highest number as before, and afterwards its low mark. It stops at an item that has changed.
 func (k *check) removeBelowJVM(ctx context.Context, m *Mender, left []below) (bool, error) {
 	changed := false
 	for _, b := range left {

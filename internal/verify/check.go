@@ -1,10 +1,11 @@
-// Package verify reads what is stored for a persistence id, reports what is wrong, and repairs it.
+// Package verify reads the items of a persistence id, reports what is wrong with them, and repairs
+// it.
 //
 // A repair without options changes only items that no reader can ever see and that were never
 // acknowledged: a high mark that readers do without, expired tombstones, entries of the ids index.
 // No stored item proves that an atomic write was never acknowledged (a member may have been lost or
 // overwritten since), nor that an event below the low mark was deleted (the mark may be wrong).
-// Removing these needs an Option each, and what is removed is archived first.
+// Removing these needs an Option each, and removed items are archived first.
 package verify
 
 import (
@@ -32,24 +33,24 @@ type Checker struct {
 	// TombstoneExpiry returns the expiry of a tombstone that is put now, or an error if the clock
 	// is off.
 	TombstoneExpiry func() (int64, error)
-	// Decode returns why a payload can't be decoded, or nil if it can be, or if its serializer is
-	// unknown.
+	// Decode returns an error if a payload can't be decoded. A payload with an unknown serializer
+	// is not an error.
 	Decode func(*layout.Event) error
 	// Snapshots calls each with the sequence number of each snapshot, the highest first, and the
-	// reason why it can't be read, or nil.
+	// error if the snapshot can't be read.
 	Snapshots func(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error
-	// Paced is called after each request with the read units it has consumed, for limiting the
+	// Paced is called after each request with the read units that it has consumed, to limit the
 	// rate. It may wait.
 	Paced func(ctx context.Context, units float64) error
 }
 
-// lookAhead is how many empty partitions in a row end the search for items after the highest
-// sequence number.
+// lookAhead is the number of empty partitions in a row that end the search for items after the
+// highest sequence number.
 const lookAhead = 2
 
-// Check calls report with every finding of a persistence id. It ends with the first error of
-// report, and returns it. It holds one page of a partition and one snapshot in memory. Concurrent
-// writes can look like damage: an atomic write in progress is incomplete.
+// Check calls report with every finding of a persistence id. It stops at the first error of report,
+// and returns it. It keeps one page of a partition and one snapshot in memory. Concurrent writes
+// can look like damage: an atomic write in progress is incomplete.
 func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) error) error {
 	k := &check{Checker: c, pid: pid, report: report, writers: map[string]bool{}, trusted: true}
 	if err := k.marksOf(ctx); err != nil {
@@ -69,7 +70,7 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 			empty = 0
 		}
 	}
-	// The last write has left them: it is on its way, or was cut short.
+	// The last write has left these holes: it is in flight, or was interrupted.
 	if err := k.undecided(ctx, LeftOver); err != nil {
 		return err
 	}
@@ -90,22 +91,22 @@ type check struct {
 	meter  dynamo.Meter
 	paid   float64
 	marks  layout.Marks
-	// trusted reports that all marks can be read, and are stored where they belong. If not, nothing
-	// that is judged by them is changed.
+	// trusted reports that all marks can be read, and are stored where they belong. If not, a
+	// repair changes nothing that is judged by them.
 	trusted bool
-	// highest is the highest sequence number as a recovery finds it, or, if it can't be found, at
-	// least what the marks name.
+	// highest is the highest sequence number as a recovery finds it. If it can't be found, it is
+	// the highest number that the marks name.
 	highest int64
 	legible bool  // the item at the highest sequence number can be read
 	stored  int64 // the highest number at or above the low mark with an item
-	// purged is the highest number that a purge has taken, also one that was cut short.
+	// purged is the last number of the purged lives, even if the purge was interrupted.
 	purged int64
 
 	want    int64           // the next number expected
 	live    bool            // something counts for the ids index
 	holes   []span          // missing numbers about which nothing has decided yet
 	writers map[string]bool // writers that were followed by another
-	writer  string          // that of the last event
+	writer  string          // the writer of the last event
 	batches batches
 	// cut is the last tombstone above the low mark that names the atomic write that was cut.
 	cut  layout.Slot
@@ -128,7 +129,7 @@ func (k *check) foundf(kind Kind, seq int64, format string, args ...any) error {
 	return k.found(Finding{Kind: kind, SequenceNr: seq, Detail: fmt.Sprintf(format, args...)})
 }
 
-// pace reports the consumption since the last call.
+// pace reports the read units that were consumed since the last call.
 func (k *check) pace(ctx context.Context) error {
 	units := k.meter.Cost().ReadUnits
 	defer func() { k.paid = units }()
@@ -192,7 +193,7 @@ func (k *check) raiseHighMark(ctx context.Context, m *Mender, seq int64) (bool, 
 	return true, k.Store.RaiseHighMark(ctx, m.Meter, k.pid, seq, nil)
 }
 
-// readMarks returns the items of the marks that count, and reports those that can't be read or are
+// readMarks returns the items of the marks that count. It reports marks that can't be read or are
 // stored in the wrong place.
 func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 	wide := k.Store.Keys
@@ -255,8 +256,8 @@ func (k *check) itemFound(err error, seq int64, findings *[]Finding) error {
 	return nil
 }
 
-// partition checks every item of a partition, and reports whether it holds an event, tombstone or
-// seal.
+// partition checks every item of a partition, and reports whether the partition has an event,
+// tombstone or seal.
 func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 	filled := false
 	err := k.Store.EachStored(ctx, &k.meter, k.pid, p, func(item layout.Attributes) error {
@@ -319,13 +320,13 @@ func (k *check) illegible(ctx context.Context, seq int64, err error) error {
 		k.live = true
 		k.batches.illegible(seq)
 	} else {
-		findings[0].Detail += fmt.Sprintf("; it is below the low mark %d, so no replay meets it", k.marks.Low.Seq)
+		findings[0].Detail += fmt.Sprintf("; it is below the low mark %d, so no replay reads it", k.marks.Low.Seq)
 	}
 	return k.found(findings[0])
 }
 
-// holeBefore notes the missing numbers before seq, and continues after seq. slot is what is stored
-// at seq, or zero if that can't be read.
+// holeBefore records the missing numbers before seq, and continues after seq. slot is the slot at
+// seq, or zero if the item can't be read.
 func (k *check) holeBefore(ctx context.Context, seq int64, slot layout.Slot) error {
 	hole := span{k.want, seq - 1}
 	k.want, k.stored = max(k.want, seq+1), seq
@@ -393,7 +394,7 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 }
 
 // taken reports a tombstone above the low mark of a native journal. A purge by an earlier version
-// has left it, whose low mark has expired.
+// has left it, and the low mark of that purge has expired.
 func (k *check) taken(s layout.Slot) error {
 	k.batches.closed(s.SequenceNr)
 	const detail = "a tombstone is stored above the low mark %d, which a purge by an earlier version has left; " +
@@ -404,11 +405,11 @@ func (k *check) taken(s layout.Slot) error {
 // raises reports a slot over which the next recovery raises the low mark.
 func (k *check) raises(s layout.Slot) error {
 	if s.Purges {
-		// The numbers below it are purged, whatever is missing among them.
+		// The numbers below it are purged, even if some of them are missing.
 		k.purged, k.want = s.Low-1, max(k.want, s.Low)
 		return k.found(Finding{
 			Kind: Hole, SequenceNr: s.SequenceNr, Severity: LeftOver,
-			Detail: fmt.Sprintf("a purge of the numbers up to %d was cut short; the next recovery or purge completes it", k.purged),
+			Detail: fmt.Sprintf("a purge of the numbers up to %d was interrupted; the next recovery or purge completes it", k.purged),
 		})
 	}
 	k.live = k.live || s.Seal()
@@ -419,7 +420,7 @@ func (k *check) raises(s layout.Slot) error {
 	return k.foundf(Hole, s.SequenceNr, detail, k.marks.Low.Seq, max(s.SequenceNr+1, s.Low))
 }
 
-// below checks what is stored below the low mark.
+// below checks an item below the low mark.
 func (k *check) below(s layout.Slot, item layout.Attributes) error {
 	seq := s.SequenceNr
 	switch {
@@ -431,7 +432,7 @@ func (k *check) below(s layout.Slot, item layout.Attributes) error {
 		}
 		if seq >= k.marks.Low.Removed {
 			f.Severity = LeftOver
-			f.Detail += "; a deletion or purge was cut short before it has removed it, and the next one removes it"
+			f.Detail += "; an interrupted deletion or purge has left it, and the next one removes it"
 		}
 		return k.found(f)
 	case s.Expires != 0:
@@ -483,7 +484,8 @@ func (k *check) event(e *layout.Event) error {
 	return nil
 }
 
-// writtenBy reports a writer of events from a number on that continues after another has written.
+// writtenBy records the writer of the events from a number on. It reports a writer that continues
+// after another has written.
 func (k *check) writtenBy(writer string, seq int64) error {
 	if writer == k.writer {
 		return nil
@@ -531,8 +533,8 @@ func (k *check) whole(ctx context.Context) error {
 	return k.pace(ctx)
 }
 
-// hiddenTail reports what is stored after the highest number that a recovery finds. A high mark
-// would make it visible again.
+// hiddenTail reports items after the highest number that a recovery finds. A high mark would make
+// them visible again.
 func (k *check) hiddenTail(ctx context.Context) error {
 	if !k.legible || k.stored <= k.highest {
 		return nil
@@ -543,15 +545,15 @@ func (k *check) hiddenTail(ctx context.Context) error {
 	need := layout.HighestBlock(k.stored)
 	return k.found(Finding{
 		Kind: MissingHighMark, SequenceNr: need, Option: RestoreHighMark,
-		Detail: fmt.Sprintf("something is stored up to %d, and the high mark is %d: readers stop at %d", k.stored,
+		Detail: fmt.Sprintf("items are stored up to %d, and the high mark is %d: readers stop at %d", k.stored,
 			k.marks.High, k.highest),
 		repair: func(ctx context.Context, m *Mender) (bool, error) { return k.raiseHighMark(ctx, m, k.stored) },
 	})
 }
 
 // snapshots checks that every snapshot can be read, that the newest one is not newer than the
-// journal, and that it has what was deleted because of it. Snapshots that a purge has taken don't
-// count: nobody reads them, and the next purge removes them.
+// journal, and that it contains the events that were deleted because of it. Snapshots of purged
+// lives do not count: nothing reads them, and the next purge removes them.
 func (k *check) snapshots(ctx context.Context) error {
 	newest := int64(0)
 	err := k.Snapshots(ctx, &k.meter, k.pid, func(seq int64, damage error) error {
@@ -589,23 +591,23 @@ func (k *check) snapshots(ctx context.Context) error {
 		highest, highest)
 }
 
-// snapshotMissing reports that the newest snapshot lacks what was deleted, unless the persistence
-// id was purged since the check began.
+// snapshotMissing reports that the newest snapshot does not contain all deleted events, unless the
+// persistence id was purged since the check began.
 func (k *check) snapshotMissing(ctx context.Context, newest int64) error {
 	now, err := k.Store.LowMark(ctx, &k.meter, k.pid)
 	behind := k.marks.Low.Behind
 	if err != nil || now.Low.Behind < behind {
 		return err
 	}
-	found := "there is none"
+	found := "no snapshot was found"
 	if newest > 0 {
-		found = fmt.Sprintf("the newest is at %d", newest)
+		found = fmt.Sprintf("the newest snapshot is at %d", newest)
 	}
 	return k.foundf(SnapshotMissing, behind,
-		"the events up to %d were deleted because a snapshot has their state, and %s", behind, found)
+		"the events up to %d were deleted because a snapshot has their state, but %s", behind, found)
 }
 
-// markedSince reports whether a high mark is stored by now that was not when the marks were read.
+// markedSince reports whether a high mark is stored now that was missing when the marks were read.
 func (k *check) markedSince(ctx context.Context, seq int64) (bool, error) {
 	now, err := k.Store.Marks(ctx, &k.meter, k.pid)
 	if item := new(layout.ItemError); errors.As(err, &item) {
@@ -614,7 +616,7 @@ func (k *check) markedSince(ctx context.Context, seq int64) (bool, error) {
 	return now.High >= seq, err
 }
 
-// writtenSince reports whether a recovery finds a number by now, as events were written since the
+// writtenSince reports whether a recovery now finds a number, because events were written since the
 // check began.
 func (k *check) writtenSince(ctx context.Context, seq int64) (bool, error) {
 	now, err := k.end(ctx)
@@ -624,7 +626,7 @@ func (k *check) writtenSince(ctx context.Context, seq int64) (bool, error) {
 	return now >= seq, err
 }
 
-// end returns the highest sequence number now.
+// end returns the current highest sequence number.
 func (k *check) end(ctx context.Context) (int64, error) {
 	marks, err := k.Store.Marks(ctx, &k.meter, k.pid)
 	if err != nil {

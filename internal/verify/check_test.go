@@ -14,18 +14,18 @@ import (
 	"github.com/dynajournal/dynajournal/internal/verify"
 )
 
-// stored is what a test stores by hand, and what is found then.
+// stored is a case: the items that a test stores by hand, and the findings.
 type stored struct {
 	shared bool
 	put    func(j *journal)
 	want   []string
-	// left is what is found after everything is repaired that can be, archived the numbers whose
-	// items are archived.
+	// left are the findings after all possible repairs. archived are the numbers whose items are
+	// archived.
 	left     []string
 	archived []int64
 }
 
-// storedCases has each kind of finding but Unchecked, which is the root package's.
+// storedCases has each kind of finding except Unchecked, which only the root package reports.
 var storedCases = map[string]stored{
 	"nothing wrong": {put: func(j *journal) { j.singles(1, 101); j.batch(102, 105) }},
 	"nothing wrong, shared, deleted": {shared: true, put: func(j *journal) {
@@ -301,7 +301,7 @@ var storedCases = map[string]stored{
 	},
 }
 
-func TestEachFinding(t *testing.T) {
+func TestCheck_EachFinding(t *testing.T) {
 	t.Parallel()
 	seen := map[verify.Kind]bool{verify.Unchecked: true}
 	for name, c := range storedCases {
@@ -342,8 +342,8 @@ func TestEachFinding(t *testing.T) {
 	}
 }
 
-// The remains of a purge are no loss of data.
-func TestSeverityOfWhatAPurgeLeaves(t *testing.T) {
+// The remains of a purge are not a loss of data.
+func TestSeverity_RemainsOfPurge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		put  func(j *journal)
@@ -381,7 +381,7 @@ func TestSeverityOfWhatAPurgeLeaves(t *testing.T) {
 }
 
 // The highest number is read again before a snapshot is reported as beyond the journal.
-func TestSnapshotOfAnEventThatIsWrittenMeanwhile(t *testing.T) {
+func TestCheck_SnapshotOfEventWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.singles(1, 3)
@@ -398,7 +398,7 @@ func TestSnapshotOfAnEventThatIsWrittenMeanwhile(t *testing.T) {
 
 var errStopped = errors.New("stopped by the test")
 
-func TestCheckEndsWithTheErrorOfItsCaller(t *testing.T) {
+func TestCheck_CallerError(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.singles(1, 6)
@@ -413,8 +413,8 @@ func TestCheckEndsWithTheErrorOfItsCaller(t *testing.T) {
 	}
 }
 
-// What a check has read is passed to Paced, all of it and nothing twice.
-func TestPacedIsGivenEachReadUnitOnce(t *testing.T) {
+// The consumption of a check is passed to Paced, each unit once.
+func TestCheck_PacedGetsEachReadUnitOnce(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.singles(1, 250)

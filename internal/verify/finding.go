@@ -11,8 +11,8 @@ import (
 // Kind is the kind of a finding.
 type Kind string
 
-// The kinds of findings. docs/operations.md describes the cause of each, what a reader sees, and
-// what a repair does.
+// The kinds of findings. docs/operations.md describes their causes, their effect on readers, and
+// their repairs.
 const (
 	// MissingHighMark: the highest sequence number needs a high mark that does not exist.
 	MissingHighMark Kind = "missing-high-mark"
@@ -40,8 +40,8 @@ const (
 	WrongShards Kind = "wrong-shards"
 	// SnapshotBeyondJournal: a snapshot contains events that the journal does not have.
 	SnapshotBeyondJournal Kind = "snapshot-beyond-journal"
-	// SnapshotMissing: events were deleted because a snapshot has their state, and no snapshot that
-	// is as new is there.
+	// SnapshotMissing: events were deleted because a snapshot has their state, but that snapshot
+	// and all later ones are missing.
 	SnapshotMissing Kind = "snapshot-missing"
 	// DamagedSnapshot: a stored snapshot can't be read: a part is missing or damaged.
 	DamagedSnapshot Kind = "damaged-snapshot"
@@ -81,20 +81,20 @@ const (
 	SealMissing Option = "seal-missing"
 )
 
-// Finding is something that is wrong.
+// Finding is a fault in the stored items of a persistence id.
 type Finding struct {
 	PersistenceID string
 	Kind          Kind
 	Severity      Severity
-	// SequenceNr is the sequence number of the finding, the first of several.
+	// SequenceNr is the sequence number of the finding, or the first of several.
 	SequenceNr int64
 	// Detail describes the finding.
 	Detail string
 	// Option is the option that a repair of the finding needs, or "".
 	Option Option
 
-	// repair repairs the finding, and reports whether it has changed anything. It is nil if nothing
-	// can.
+	// repair repairs the finding, and reports whether it has changed anything. It is nil if the
+	// finding can't be repaired.
 	repair func(context.Context, *Mender) (bool, error)
 }
 
@@ -112,7 +112,8 @@ type Removed struct {
 // Mender repairs findings.
 type Mender struct {
 	Meter *dynamo.Meter
-	// Archive keeps an item before it is removed. If it fails, the item stays, and the repair ends.
+	// Archive stores an item before it is removed. If it fails, the item stays, and the repair
+	// ends.
 	Archive func(Removed) error
 }
 
@@ -130,10 +131,10 @@ func (f *Finding) Repair(ctx context.Context, m *Mender) (bool, error) {
 	return changed, nil
 }
 
-// archive keeps an item before it is removed.
+// archive stores an item in the caller's archive before it is removed.
 func (m *Mender) archive(r Removed) error {
 	if err := m.Archive(r); err != nil {
-		return fmt.Errorf("archive the item of %d: %w", r.SequenceNr, err)
+		return fmt.Errorf("archive the item of number %d: %w", r.SequenceNr, err)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// missing notes missing numbers. In a native journal the items after them show whether an item was
-// lost there. In a shared journal nothing shows it.
+// missing records missing numbers. In a native journal the items after them show whether an item
+// was lost there. In a shared journal nothing shows it.
 func (k *check) missing(ctx context.Context, s span) error {
 	if k.Store.Shared() {
 		return k.hole(ctx, s, Damage)
@@ -18,7 +18,7 @@ func (k *check) missing(ctx context.Context, s span) error {
 	return nil
 }
 
-// judgeHoles reports the missing numbers about which a slot decides. It keeps the others.
+// judgeHoles reports the missing numbers about which a slot decides. The others stay in k.holes.
 func (k *check) judgeHoles(ctx context.Context, slot *layout.Slot) error {
 	holes := k.holes
 	k.holes = nil
@@ -43,7 +43,7 @@ func (k *check) judgeHoles(ctx context.Context, slot *layout.Slot) error {
 	return nil
 }
 
-// undecided reports the missing numbers about which nothing has decided.
+// undecided reports the missing numbers about which no slot has decided.
 func (k *check) undecided(ctx context.Context, severity Severity) error {
 	holes := k.holes
 	k.holes = nil

@@ -36,7 +36,7 @@ type journal struct {
 	table   *dynamodb.Client
 	store   *protocol.Store
 	checker *verify.Checker
-	// saved are the snapshots by their sequence numbers, with what is wrong with each.
+	// saved are the snapshots by their sequence numbers, each with its damage or nil.
 	saved map[int64]error
 
 	mu    sync.Mutex
@@ -112,7 +112,7 @@ func (j *journal) put(items ...layout.Attributes) {
 	}
 }
 
-// remove removes what is stored at numbers.
+// remove removes the items of numbers.
 func (j *journal) remove(numbers ...int64) {
 	j.Helper()
 	for _, seq := range numbers {
@@ -123,7 +123,7 @@ func (j *journal) remove(numbers ...int64) {
 	}
 }
 
-// stored returns what is stored at a number, nil if nothing is.
+// stored returns the item of a number, or nil.
 func (j *journal) stored(seq int64) layout.Attributes {
 	j.Helper()
 	in := &dynamodb.GetItemInput{TableName: aws.String(table), Key: j.keys.Event(pid, seq).Attributes(), ConsistentRead: aws.Bool(true)}
@@ -180,7 +180,7 @@ func (j *journal) lowMark(seq int64) {
 	j.put(j.keys.EncodeLowMark(pid, layout.LowMark{Seq: seq, Removed: seq}, j.listed()))
 }
 
-// purged stores what a purge up to a number leaves.
+// purged stores the items that a purge up to a number leaves.
 func (j *journal) purged(last int64) {
 	j.Helper()
 	j.tombstones(1, last)
@@ -195,7 +195,7 @@ func (j *journal) firstOfLife(seq int64) {
 	j.put(item)
 }
 
-// deletedBehind stores six events of which three were deleted because a snapshot has their state.
+// deletedBehind stores six events. Three of them were deleted because a snapshot has their state.
 func (j *journal) deletedBehind() {
 	j.Helper()
 	j.singles(4, 6)
@@ -211,7 +211,7 @@ func (j *journal) tombstones(first, last int64) {
 	}
 }
 
-// unreadable returns an item that is none of the layout.
+// unreadable returns an item that does not fit the layout.
 func (j *journal) unreadable(key layout.Key) layout.Attributes {
 	item := key.Attributes()
 	item["event"], item["seq"] = &types.AttributeValueMemberS{Value: "text"}, &types.AttributeValueMemberS{Value: "three"}
@@ -250,7 +250,7 @@ func short(found []verify.Finding) []string {
 	return all
 }
 
-// repair mends a finding, and returns the numbers whose items it has archived.
+// repair repairs a finding, and returns the numbers whose items it has archived.
 func (j *journal) repair(f *verify.Finding) (changed bool, archived []int64, err error) {
 	j.Helper()
 	changed, err = f.Repair(j.Context(), &verify.Mender{Meter: &dynamo.Meter{}, Archive: func(r verify.Removed) error {

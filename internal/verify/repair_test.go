@@ -25,7 +25,7 @@ func (j *journal) one(kind verify.Kind) *verify.Finding {
 	return &found[0]
 }
 
-// removals are findings whose repair takes items away, with the numbers of the items.
+// removals are findings whose repair removes items, with the numbers of the items.
 var removals = map[string]struct {
 	shared bool
 	kind   verify.Kind
@@ -46,8 +46,8 @@ var removals = map[string]struct {
 	}, []int64{1, 2, 3}},
 }
 
-// An item whose archiving fails stays, and so do those after it.
-func TestNothingIsTakenAwayThatIsNotArchived(t *testing.T) {
+// An item whose archiving fails stays, and so do the items after it.
+func TestRepair_ArchiveFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range removals {
 		t.Run(name, func(t *testing.T) {
@@ -97,8 +97,8 @@ func sameItem(a, b layout.Attributes) bool {
 	})
 }
 
-// An item that is not what was judged any more stays as it is.
-func TestWhatHasChangedSinceIsLeftAlone(t *testing.T) {
+// An item that has changed since it was judged stays as it is.
+func TestRepair_ItemChangedSinceCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range removals {
 		t.Run(name, func(t *testing.T) {
@@ -123,8 +123,9 @@ func TestWhatHasChangedSinceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A purge that begins the persistence id anew takes the low mark away that the judgement went by.
-func TestOrphanOfAnotherLowMarkStays(t *testing.T) {
+// A purge after which the persistence id is used again takes away the low mark by which the event
+// was judged.
+func TestRepair_OrphanAfterPurgeAndReuse(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.singles(1, 3)
@@ -138,7 +139,7 @@ func TestOrphanOfAnotherLowMarkStays(t *testing.T) {
 
 // A deletion that cuts a whole atomic write puts the low mark first: members are judged again by
 // it.
-func TestMembersOfAnAtomicWriteThatADeletionCutsStay(t *testing.T) {
+func TestRepair_MembersOfCutAtomicWrite(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.batch(1, 4, 2)
@@ -150,9 +151,9 @@ func TestMembersOfAnAtomicWriteThatADeletionCutsStay(t *testing.T) {
 	}
 }
 
-// In a shared journal a JVM finds the highest number by what is stored there: an orphan at it
-// becomes a seal, which does not expire.
-func TestOrphanAtTheHighestNumberBecomesASealInASharedJournal(t *testing.T) {
+// In a shared journal a JVM finds the highest number by the item that is stored there: an orphan at
+// that number becomes a seal, which does not expire.
+func TestRepair_OrphanAtHighestNumberBecomesSeal(t *testing.T) {
 	t.Parallel()
 	for name, shared := range map[string]bool{"native": false, "shared": true} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestOrphanAtTheHighestNumberBecomesASealInASharedJournal(t *testing.T) {
 	}
 }
 
-func TestFindingWithoutARepairCannotBeRepaired(t *testing.T) {
+func TestRepair_FindingWithoutRepair(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.singles(1, 3)
@@ -188,8 +189,8 @@ func TestFindingWithoutARepairCannotBeRepaired(t *testing.T) {
 	}
 }
 
-// A tombstone that another has replaced since is not removed.
-func TestOnlyAnExpiredTombstoneIsRemoved(t *testing.T) {
+// A tombstone that was replaced meanwhile is not removed.
+func TestRepair_RenewedTombstone(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
 	j.checker.TTL = false

@@ -1,25 +1,25 @@
 package verify
 
-// Severity is how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 // The severities, the least first.
 const (
-	// LeftOver: something is stored that no reader shows and nobody was told is stored. Nothing has
+	// LeftOver: an item is stored that no reader shows and that was never acknowledged. Nothing has
 	// to be done.
 	LeftOver Severity = "left-over"
-	// Damage: the stored items are not as they should be. What it means depends on the kind.
+	// Damage: the stored items are not as they should be. The consequences depend on the kind.
 	Damage Severity = "damage"
-	// DataLoss: events that a writer was told are stored are lost or hidden, or may be.
+	// DataLoss: acknowledged events are lost or hidden, or may be.
 	DataLoss Severity = "data-loss"
 )
 
-// severity returns how bad a finding is whose check has not said so.
+// severity returns the severity of a finding whose check has not set it.
 func (k *check) severity(f *Finding) Severity {
 	switch f.Kind {
 	case IncompleteBatch:
 		// Every put of a native journal is conditional, so a number is taken by another item only
-		// if the write was refused or cut short. In a shared one a JVM may have overwritten a
+		// if the write was refused or interrupted. In a shared journal a JVM may have overwritten a
 		// member.
 		if !k.Store.Shared() {
 			return LeftOver

@@ -13,17 +13,17 @@ import (
 
 // comparedEvents is the result of comparing two histories.
 type comparedEvents struct {
-	// events is how many events are equal.
+	// events is the number of equal events.
 	events int64
 	// purged is the highest number that a purge of the source has taken, or 0.
 	purged int64
-	// difference is the first difference, or nil. behind reports that the target only lacks the end
-	// of the history.
+	// difference is the first difference, or nil. behind reports that the target only lacks the
+	// newest part of the history.
 	difference *Difference
 	behind     bool
 }
 
-// compareEvents finds the first difference of two histories.
+// compareEvents finds the first difference between two histories.
 func (r *run) compareEvents(ctx context.Context, pid string) (c comparedEvents, _ error) {
 	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
 	defer stopWant()
@@ -53,7 +53,7 @@ func (r *run) compareEvents(ctx context.Context, pid string) (c comparedEvents, 
 	}
 }
 
-// live returns the records of a history that do not expire: all except those of deleted numbers.
+// live returns the records of a history that do not expire: all except records of deleted numbers.
 func live(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
 	return func(yield func(dynajournal.Record, error) bool) {
 		for r, err := range records {
@@ -108,7 +108,7 @@ func describe(r dynajournal.Record, ok bool) string {
 		r.SerializerID, len(r.Bytes))
 }
 
-// compareSnapshots compares the snapshots of the source after the number purged.
+// compareSnapshots compares the snapshots of the source that are newer than the number purged.
 func (r *run) compareSnapshots(ctx context.Context, pid string, purged int64) (int64, *Difference, error) {
 	compared, newest := int64(0), int64(0)
 	for s, err := range r.source.Snapshots(ctx, pid) {
@@ -148,5 +148,5 @@ func (r *run) compareSnapshots(ctx context.Context, pid string, purged int64) (i
 		return compared, nil, nil
 	}
 	return compared, &Difference{pid, other.SequenceNumber,
-		"the target has a snapshot that is newer than those of the source"}, nil
+		"the target has a snapshot that is newer than all snapshots of the source"}, nil
 }

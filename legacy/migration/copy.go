@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// copy copies one persistence id: its events, then its snapshots, which must not be ahead of the
-// events.
+// copy copies one persistence id: first its events, then its snapshots, which must not be newer
+// than the events.
 func (r *run) copy(ctx context.Context, pid string) error {
 	var notes []Note
 	opts := ReadOptions{Pace: r.pace, Note: func(n Note) { notes = append(notes, n) }}
@@ -46,7 +46,7 @@ func (r *run) copy(ctx context.Context, pid string) error {
 	return nil
 }
 
-// purgedIn passes records on, and stores the highest number that a purge has taken.
+// purgedIn passes records on, and stores the highest number that a purge has taken in purged.
 func purgedIn(records iter.Seq2[dynajournal.Record, error], purged *int64) iter.Seq2[dynajournal.Record, error] {
 	return func(yield func(dynajournal.Record, error) bool) {
 		for record, err := range records {
@@ -58,13 +58,13 @@ func purgedIn(records iter.Seq2[dynajournal.Record, error], purged *int64) iter.
 	}
 }
 
-// ofEarlierLife reports whether a purge up to a number has taken a snapshot. Such a snapshot is
-// left over: nobody reads it, and it is not copied.
+// ofEarlierLife reports whether a purge up to a number has ended the life that a snapshot belongs
+// to. No recovery reads such a snapshot, and it is not copied.
 func ofEarlierLife(s dynajournal.Snapshot, purged int64) bool {
 	return purged > 0 && s.SequenceNumber <= purged
 }
 
-// covered passes records on, and ends with a *dynajournal.SnapshotMissingError before a low mark
+// covered passes records on. It stops with a *dynajournal.SnapshotMissingError before a low mark
 // that relies on a snapshot which neither the source nor the target has.
 func (r *run) covered(
 	ctx context.Context, pid string, records iter.Seq2[dynajournal.Record, error],
@@ -81,8 +81,8 @@ func (r *run) covered(
 	}
 }
 
-// wantSnapshot returns an error unless the source or the target has a snapshot at a number or after
-// it.
+// wantSnapshot returns an error unless the source or the target has a snapshot whose number is
+// behind or higher.
 func (r *run) wantSnapshot(ctx context.Context, pid string, behind int64) error {
 	there := dynajournal.SnapshotCriteria{MinSequenceNumber: behind}
 	if _, ok, err := r.target.LoadSnapshot(ctx, pid, there); ok || err != nil {
@@ -98,7 +98,7 @@ func (r *run) wantSnapshot(ctx context.Context, pid string, behind int64) error 
 	return &dynajournal.SnapshotMissingError{PersistenceID: pid, DeletedTo: behind, Newest: newest}
 }
 
-// counted counts the events of a long history for the progress.
+// counted passes records on, and reports the progress within a long history.
 func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
 	const step = 100
 	return func(yield func(dynajournal.Record, error) bool) {
@@ -117,8 +117,8 @@ func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dy
 }
 
 // new returns the history from the last event that is complete in the target. If the low marks of
-// source and target differ, it begins with the low mark, which may have to name an atomic write
-// that it cuts.
+// source and target differ, it starts with the low mark of the source, because that mark may have
+// to name an atomic write that it cuts.
 func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
 	bounds, err := r.target.Bounds(ctx, pid)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[
 	}, nil
 }
 
-// begun begins to read records and returns the first. next returns all records, including the
+// begun starts to read records, and returns the first. next returns all records, including the
 // first.
 func begun(
 	records iter.Seq2[dynajournal.Record, error],
@@ -162,8 +162,8 @@ func begun(
 }
 
 // last returns the number at which the last event, atomic write or closed span of the target
-// begins, so that a copy that continues there compares it. It skips the members of an incomplete
-// atomic write, which an earlier copy has left.
+// starts, so that a copy that continues there compares it. It skips members of an incomplete atomic
+// write, which an earlier copy may have left.
 func (r *run) last(ctx context.Context, pid string, bounds dynajournal.Bounds) (int64, error) {
 	const block = 100
 	lowest := max(bounds.Lowest, 1)
@@ -187,11 +187,10 @@ func (r *run) last(ctx context.Context, pid string, bounds dynajournal.Bounds) (
 	}
 }
 
-// The estimated cost of a snapshot: a unit for each 4 KiB that is read, and one for each KiB that
-// is written.
+// The estimated cost of a snapshot: a read unit for each 4 KiB, and a write unit for each KiB.
 const readUnit, writeUnit = 4 << 10, 1 << 10
 
-// snapshots copies the snapshots of a persistence id after the number purged.
+// snapshots copies the snapshots of a persistence id that are newer than the number purged.
 func (r *run) snapshots(ctx context.Context, pid string, purged int64) (found, written int64, err error) {
 	for s, err := range r.source.Snapshots(ctx, pid) {
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// A journal in an older layout is copied into one of today's, and both are compared. The source is
-// not changed, and a run may be repeated.
+// This example copies a journal in an older layout into one in the current layout, and compares the
+// two. The source is not changed, and a run may be repeated.
 func ExampleRun() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

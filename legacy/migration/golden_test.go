@@ -124,10 +124,10 @@ func historiesOf(t *testing.T, items []goldenItem) map[string]*goldenHistory {
 	return all
 }
 
-// TestGoldenJournalsAreMigrated copies journals of the plug-in of 2014 to the current layout. Every
-// event that is not deleted is copied byte for byte, marked events and confirmations are noted,
-// numbers stay taken, and a writer continues after the highest number.
-func TestGoldenJournalsAreMigrated(t *testing.T) {
+// TestRun_GoldenJournals copies journals of the plug-in of 2014 to the current layout. Every
+// event that is not deleted is copied byte for byte, marked events and confirmations are reported
+// in notes, numbers stay taken, and a writer continues after the highest number.
+func TestRun_GoldenJournals(t *testing.T) {
 	t.Parallel()
 	from := open(t, false)
 	config := legacy.Config{Layout: legacy.HashKey, Journal: from.config}
@@ -197,7 +197,7 @@ func checkGoldenMigration(t *testing.T, source migration.Source, want map[string
 	for pid, history := range want {
 		w := to.writer(t, pid)
 		if result, err := w.Append(t.Context(), "next"); err != nil || result.First != history.highest+1 {
-			t.Errorf("%s goes on at %d (%v), want %d", pid, result.First, err, history.highest+1)
+			t.Errorf("%s continues at %d (%v), want %d", pid, result.First, err, history.highest+1)
 		}
 	}
 }

@@ -10,27 +10,27 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// Marked selects what is copied for events that are marked as deleted. Their payloads are not
-// copied, and their numbers stay taken in either case: at the beginning of a history by the low
-// mark, elsewhere by seals.
+// Marked selects how to copy events that are marked as deleted. Their payloads are never copied.
+// Their numbers always stay taken: at the beginning of a history by the low mark, elsewhere by
+// seals.
 type Marked int
 
 const (
-	// MarkedSkip copies nothing else.
+	// MarkedSkip copies nothing more of them.
 	MarkedSkip Marked = iota
-	// MarkedTombstones also makes tombstones for those at the beginning, as a deletion does, for
-	// the fence window.
+	// MarkedTombstones also makes tombstones for the marked events at the beginning, which last for
+	// the fence window, as after a deletion.
 	MarkedTombstones
 )
 
 // Legacy is a journal of an older layout as a source. Numbers that are missing at the beginning of
-// a history were deleted, and become a deleted prefix. Numbers that are missing later are closed.
-// An event that can't be read is copied unchanged, as the bytes of a persistence message
-// (serializer 7), and noted.
+// a history become a deleted prefix. Numbers that are missing later are closed. An event that can't
+// be read is copied unchanged, as the bytes of a persistence message (serializer 7), and reported
+// in a [Note].
 //
-// These layouts have no snapshots, and store events and marks in no fixed order. If Live reports
-// that programs still write to the source, a history therefore ends before a number that is missing
-// near its end: the event may be in flight.
+// These layouts have no snapshots, and store events and marks in no fixed order. If Live is set,
+// programs still write to the source, so an event near the end of a history may be in flight. The
+// history then ends before the first missing number near its end.
 type Legacy struct {
 	Journal *legacy.Journal
 	Marked  Marked

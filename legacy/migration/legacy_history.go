@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// errEnough ends a reading whose caller needs no more records.
+// errEnough ends a read whose caller needs no more records.
 var errEnough = errors.New("enough was read")
 
 // legacyHistory reads one history.
@@ -23,8 +23,8 @@ type legacyHistory struct {
 
 	highest int64
 	next    int64 // the number at which the next record begins
-	// leading reports that no event that counts was read yet: all numbers before the first one were
-	// deleted. marked has the spans of them that were marked.
+	// leading reports that no undeleted event was read yet: all numbers before the first such event
+	// were deleted. marked contains the spans of these numbers that were marked as deleted.
 	leading bool
 	marked  []dynajournal.Record
 }
@@ -35,8 +35,8 @@ func (r *legacyHistory) read(ctx context.Context) error {
 		return err
 	}
 	r.highest = bounds.Highest
-	last := r.next - 1 // the last number that is stored
-	// found takes the next stored number. It ends the history before a number that may be missing
+	last := r.next - 1 // the last stored number that was read
+	// found handles the next stored number. It ends the history before a number that may be missing
 	// only temporarily.
 	found := func(seq int64) error {
 		if last+1 < seq && r.onItsWay(last+1) {
@@ -89,7 +89,7 @@ func (r *legacyHistory) note(n Note) {
 	}
 }
 
-// stored takes a stored event.
+// stored handles a stored event.
 func (r *legacyHistory) stored(e *legacy.Event) error {
 	if e.Deleted || len(e.Confirmations) > 0 {
 		r.note(Note{PersistenceID: r.pid, SequenceNumber: e.SequenceNumber, MarkedDeleted: e.Deleted,
@@ -107,7 +107,7 @@ func (r *legacyHistory) stored(e *legacy.Event) error {
 		})
 	}
 	if !r.leading || r.Marked != MarkedTombstones {
-		return nil // its number is closed together with those around it
+		return nil // its number is closed together with the numbers around it
 	}
 	if n := len(r.marked); n > 0 && r.marked[n-1].Last == e.SequenceNumber-1 {
 		r.marked[n-1].Last++
@@ -118,7 +118,7 @@ func (r *legacyHistory) stored(e *legacy.Event) error {
 	return nil
 }
 
-// event yields an event that counts, and what precedes it.
+// event yields an undeleted event, and before it the records of the numbers that precede it.
 func (r *legacyHistory) event(record dynajournal.Record) error {
 	if err := r.before(record.SequenceNumber); err != nil {
 		return err
@@ -127,7 +127,8 @@ func (r *legacyHistory) event(record dynajournal.Record) error {
 	return r.yield(record)
 }
 
-// before yields records that delete or close the numbers before seq that have no record yet.
+// before yields records that delete or close the numbers before seq for which there is no record
+// yet.
 func (r *legacyHistory) before(seq int64) error {
 	if r.leading && seq > 1 {
 		low := dynajournal.Record{Kind: dynajournal.RecordLowMark, SequenceNumber: seq}

@@ -74,7 +74,7 @@ func mark(tb testing.TB, p *fixture, key string) {
 	}
 }
 
-// tear makes an event of the hash-key layout one that can't be read.
+// tear makes an event of the hash-key layout unreadable.
 func tear(tb testing.TB, p *fixture, key string) {
 	tb.Helper()
 	if _, err := p.client.UpdateItem(tb.Context(), &dynamodb.UpdateItemInput{
@@ -107,7 +107,7 @@ func tell(tb testing.TB, s migration.Source, pid string, from int64) string {
 	return strings.Join(parts, ", ")
 }
 
-func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
+func TestLegacy_HashKeyHistories(t *testing.T) {
 	t.Parallel()
 	p := open(t, false)
 	j := openLegacy(t, p, legacy.HashKey)
@@ -195,9 +195,10 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	}
 }
 
-// TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes is that of today's layout, with deleted
-// prefixes and tombstones.
-func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
+// TestRun_OlderLayoutKilledFiftyTimes is
+// TestRun_KilledFiftyTimes for an older layout, with deleted prefixes
+// and tombstones.
+func TestRun_OlderLayoutKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	testsize.NeedsLong(t, "another test kills a migration of the current layout")
 	from := open(t, false)
@@ -217,7 +218,7 @@ func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for dead := 0; dead < 50; {
 		if killedRun(t, source, to, 3+random.Int64N(120)) == nil {
-			to = open(t, false) // the run before was complete: begin again
+			to = open(t, false) // the run before was complete: start again
 			continue
 		}
 		dead++
@@ -247,8 +248,8 @@ func killedRun(t *testing.T, source migration.Source, to *fixture, requests int6
 	return err
 }
 
-// What reading an older journal uses up is counted by its hook, and paid for.
-func TestTheCapacityOfAnOlderSourceIsBounded(t *testing.T) {
+// The hook of an older journal counts the capacity of its reads, and the limit includes it.
+func TestRun_CapacityOfOlderSource(t *testing.T) {
 	t.Parallel()
 	p := open(t, false)
 	usage := &migration.Usage{}

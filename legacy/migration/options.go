@@ -13,39 +13,40 @@ const (
 	DefaultPause       = time.Second
 )
 
-// Options select what to copy, and how fast. The zero value copies everything, without a limit.
+// Options select which persistence ids to copy, and how fast. The zero value copies everything,
+// without a limit.
 type Options struct {
-	// PersistenceIDs are the ids to copy. Defaults to all ids that the source lists.
+	// PersistenceIDs contains the ids to copy. Defaults to all ids that the source lists.
 	PersistenceIDs []string
 	// Parallelism is the number of persistence ids that are copied at the same time. The events of
 	// one id are written one after the other. Defaults to DefaultParallelism.
 	Parallelism int
-	// ReadUnitsPerSecond and WriteUnitsPerSecond limit the average use of capacity. 0 is no limit.
-	// The cost of snapshots is estimated by their size.
+	// ReadUnitsPerSecond and WriteUnitsPerSecond limit the average use of capacity. 0 means no
+	// limit. The cost of snapshots is estimated from their size.
 	ReadUnitsPerSecond, WriteUnitsPerSecond float64
-	// CatchUp begins each persistence id at the last event of the target, instead of comparing all
-	// events before it. It does not notice what a program of an older layout has deleted since the
-	// first copy.
+	// CatchUp starts each persistence id at the last event of the target, and does not compare the
+	// events before it. It does not notice events that a program of an older layout has deleted
+	// since the first copy.
 	CatchUp bool
 	// SourceLive states that programs write to the source during the comparison. Newer content of
-	// the source is then no difference, and the target is not searched for persistence ids that the
-	// source does not list.
+	// the source is then not a difference, and the target is not searched for persistence ids that
+	// the source does not list.
 	SourceLive bool
-	// State stores which persistence ids are copied, so that the next run skips them, unless it
-	// catches up. Without it every run compares the content of the target, and continues from
-	// there.
+	// State stores which persistence ids were copied, so that the next run skips them, unless
+	// CatchUp is set. Without State every run compares the content of the target, and continues
+	// after it.
 	State *State
-	// Retries is the number of retries of a persistence id whose requests were throttled or had no
-	// response in all their attempts. Before each retry it waits a random time of at most Pause,
-	// doubled for each retry up to 64 times Pause. They default to DefaultRetries and DefaultPause.
-	// Negative Retries disable retrying.
+	// Retries is the number of retries of a persistence id for which all attempts of a request were
+	// throttled or got no response. Before each retry it waits a random time of at most Pause,
+	// doubled for each retry up to 64 times Pause. Retries defaults to DefaultRetries, and Pause to
+	// DefaultPause. A negative Retries turns retries off.
 	Retries int
 	Pause   time.Duration
-	// Progress, if set, is called after each persistence id and at intervals in between. The calls
-	// do not overlap.
+	// Progress, if set, is called after each persistence id, and at intervals within a long
+	// history. The calls do not overlap.
 	Progress func(Progress)
-	// Note, if set, is called for everything that the current layout does not have. The calls do
-	// not overlap.
+	// Note, if set, is called for each event of which the current layout can't store everything.
+	// The calls do not overlap.
 	Note func(Note)
 }
 

@@ -23,7 +23,7 @@ func (r *run) pace(ctx context.Context, used dynajournal.Cost) error {
 }
 
 // Pace returns a function that waits so that the used capacity stays below the limits, in capacity
-// units per second. 0 is no limit.
+// units per second. 0 means no limit.
 func Pace(readUnits, writeUnits float64) func(ctx context.Context, used dynajournal.Cost) error {
 	r := &run{read: limiter(readUnits), write: limiter(writeUnits)}
 	return r.pace
@@ -35,7 +35,7 @@ func pay(ctx context.Context, l *rate.Limiter, units float64) error {
 	}
 	for left := int(units + 0.5); left > 0; left -= l.Burst() {
 		if err := l.WaitN(ctx, min(left, l.Burst())); err != nil {
-			return fmt.Errorf("keep to the capacity: %w", err)
+			return fmt.Errorf("wait for capacity: %w", err)
 		}
 	}
 	return nil

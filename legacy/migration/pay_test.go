@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestUnitsAreAvailableBeforeMoreAreUsed(t *testing.T) {
+func TestPay_WaitsForUnits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -20,7 +20,7 @@ func TestUnitsAreAvailableBeforeMoreAreUsed(t *testing.T) {
 		if took := time.Since(began).Round(time.Millisecond); took != 9500*time.Millisecond {
 			t.Errorf("105 units at 10 a second took %v, want 9.5 s", took)
 		}
-		if err := pay(t.Context(), l, 1000); err != nil { // more than fit at once
+		if err := pay(t.Context(), l, 1000); err != nil { // more than the burst
 			t.Error(err)
 		}
 		if err := pay(t.Context(), nil, 1e9); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// tried runs do for a persistence id, and retries it after throttling and outages. An error that
-// concerns only this id becomes a failure. One that concerns all ids is returned.
+// tried runs do for a persistence id, and retries it after throttling and outages. It records an
+// error that concerns only this id as a failure, and returns an error that concerns all ids.
 func (r *run) tried(ctx context.Context, pid string, do func(context.Context, string) error) error {
 	for try := 0; ; try++ {
 		err := do(ctx, pid)

@@ -13,13 +13,13 @@ import (
 )
 
 // Run copies persistence ids from the source to the target, each as dynajournal.PutRecords does: in
-// order, under the condition that nothing is stored at the key, and compared with what is stored.
-// So Run can be interrupted at any point and called again. A persistence id with different content
-// in the target fails with a *dynajournal.ContentConflictError, and nothing is overwritten. Writers
-// of the source may continue. The target must have no writers.
+// order, on the condition that nothing is stored at the key, and compared with the stored content.
+// So Run can be interrupted at any point and called again. If a persistence id has different
+// content in the target, it fails with a *dynajournal.ContentConflictError, and nothing is
+// overwritten. Writers of the source may continue. The target must have no writers.
 //
-// Errors: *IncompleteError after all other ids are copied, ErrInvalidArgument, and errors that
-// concern all ids: that of the context, ErrClosed, ErrDenied, ErrTableNotFound.
+// Errors: [*IncompleteError] after all other ids are copied, ErrInvalidArgument, and errors that
+// concern all ids: the error of ctx, ErrClosed, ErrDenied, ErrTableNotFound.
 func Run(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Summary, error) {
 	r, err := newRun(source, target, opts)
 	if err != nil {
@@ -56,7 +56,7 @@ func newRun(source Source, target *dynajournal.Journal, opts Options) (*run, err
 		write: limiter(opts.WriteUnitsPerSecond)}, nil
 }
 
-// count changes the summary, and reports the progress.
+// count changes the summary and reports the progress.
 func (r *run) count(change func(*Summary)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *run) incomplete() error {
 	return &IncompleteError{r.summary.Failed, r.summary.Failures[0]}
 }
 
-// listed lists the persistence ids of the options, or all of the source.
+// listed lists the persistence ids in the options, or all ids of the source.
 func (r *run) listed(ctx context.Context) iter.Seq2[string, error] {
 	if len(r.opts.PersistenceIDs) == 0 {
 		return r.source.PersistenceIDs(ctx)
@@ -105,7 +105,7 @@ func (r *run) listed(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// each runs do for every persistence id of a list, several at the same time.
+// each runs do for every persistence id in a list, several at the same time.
 func (r *run) each(
 	ctx context.Context, list func(context.Context) iter.Seq2[string, error], do func(context.Context, string) error,
 ) error {

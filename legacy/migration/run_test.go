@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixture is a journal on an engine of its own.
+// fixture is a journal on its own engine.
 type fixture struct {
 	*dynajournal.Journal
 	engine *embedded.Engine
@@ -104,7 +104,7 @@ func (p *fixture) save(tb testing.TB, pid string, seq int64, size int) {
 	}
 }
 
-// items returns the items of both tables, by table and key. Expiry times are replaced, as they
+// items returns the items of both tables, by table and key. It replaces expiry times, because they
 // depend on the time.
 func (p *fixture) items(tb testing.TB) map[string]map[string]any {
 	tb.Helper()
@@ -189,7 +189,7 @@ func verify(tb testing.TB, from, to *fixture) migration.Comparison {
 	return c
 }
 
-func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
+func TestRun_CopiesAllAndLeavesSource(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, true), open(t, false)
 	fill(t, from)
@@ -200,7 +200,7 @@ func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if c := verify(t, from, to); c.PersistenceIDs != 9 || c.Events != s.Events || c.Snapshots != 2 || c.Behind != 0 {
-		t.Errorf("%+v, want what was copied: %+v", c, s)
+		t.Errorf("%+v, want the copied numbers: %+v", c, s)
 	}
 	wantItems(t, from.items(t), before)
 	copied := to.items(t)
@@ -214,8 +214,8 @@ func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
 	}
 }
 
-// mortal lets requests through until a number is used up, and then none. Of the last, the answer
-// may be lost.
+// mortal lets a number of requests through, and none after that. The response to the last one may
+// be lost.
 type mortal struct {
 	inner aws.HTTPClient
 	left  atomic.Int64
@@ -224,7 +224,7 @@ type mortal struct {
 
 var errKilled = errors.New("killed")
 
-// Do sends a request, if it may.
+// Do sends a request if one is left.
 func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 	left := m.left.Add(-1)
 	if left < 0 || left == 0 && !m.late {
@@ -238,10 +238,10 @@ func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill kills migrations at random requests, with
-// and without a state file, until fifty are dead, and lets the last one live: every item of the
-// target is that of an undisturbed run.
-func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
+// TestRun_KilledFiftyTimes kills migrations at random requests, with
+// and without a state file. After fifty are dead, it lets the last one live: every item of the
+// target must be the same as after an undisturbed run.
+func TestRun_KilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	const kills = 50
 	for name, stateful := range map[string]bool{"state in a file": true, "state in the target": false} {
@@ -254,7 +254,7 @@ func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, 4))
 			for dead := 0; dead < kills; {
 				if runUntilKilled(t, from, to, state, stateful, 3+random.Int64N(60)) {
-					to = open(t, false) // the run before was complete: begin again
+					to = open(t, false) // the run before was complete: start again
 					state = filepath.Join(t.TempDir(), "state")
 					continue
 				}
@@ -297,7 +297,7 @@ func runUntilKilled(t *testing.T, from, to *fixture, path string, stateful bool,
 	return err == nil
 }
 
-func TestCatchingUpCopiesOnlyWhatIsNew(t *testing.T) {
+func TestRun_CatchUpCopiesOnlyNewEvents(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, true), open(t, false)
 	from.write(t, "long", 350, false)
@@ -309,7 +309,7 @@ func TestCatchingUpCopiesOnlyWhatIsNew(t *testing.T) {
 	from.delete(t, "cut", 6)
 	s := run(t, from, to, migration.Options{CatchUp: true})
 	if s.Written != 4 || s.Events > 15 {
-		t.Errorf("%+v, want 4 written and hardly more gone through", s)
+		t.Errorf("%+v, want 4 written and few others read", s)
 	}
 	verify(t, from, to)
 	if s := run(t, from, to, migration.Options{CatchUp: true}); s.Written != 0 {
@@ -317,15 +317,15 @@ func TestCatchingUpCopiesOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// A copy that was killed within an atomic write over two blocks leaves parts of it; catching up
-// finishes it all the same.
-func TestCatchingUpFinishesAnAtomicWriteThatAKillHasCut(t *testing.T) {
+// A copy that was killed within an atomic write over two blocks leaves parts of the write. Catching
+// up finishes it.
+func TestRun_CatchUpAfterKillInAtomicWrite(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	from.write(t, "a", 98, false)
 	from.write(t, "a", 210, true)
 	run(t, from, to, migration.Options{})
-	for _, seq := range []int{99, 150, 205, 308} { // as if they had never landed
+	for _, seq := range []int{99, 150, 205, 308} { // as if they had never arrived
 		if _, err := to.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
 			TableName: new(dynajournal.DefaultJournalTable),
 			Key: map[string]types.AttributeValue{
@@ -342,7 +342,7 @@ func TestCatchingUpFinishesAnAtomicWriteThatAKillHasCut(t *testing.T) {
 	verify(t, from, to)
 }
 
-func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
+func TestRun_DifferentContentInTarget(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	for _, pid := range []string{"a", "b", "c"} {
@@ -372,9 +372,9 @@ func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
 	}
 }
 
-// Verified means equal: everything that the target lacks or has in addition is a difference at its
-// number.
-func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
+// Verify succeeds only if source and target are equal. Everything that the target lacks or has in
+// addition is a difference at its number.
+func TestVerify_FindsEachDifference(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "saved", "newer", "purged", "retired",
@@ -422,7 +422,7 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants := map[string]string{
-		"timeless":  "2 the source has event 2 of writer ", // the target the same with another time
+		"timeless":  "2 the source has event 2 of writer ", // in the target it has another time
 		"behind":    "4 the source has event 4 of writer ",
 		"new":       "1 the source has event 1 of writer ",
 		"ahead":     "4 the source has nothing, the target event 4 of writer ",
@@ -444,8 +444,8 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	}
 	wantDifferences(t, c, wants)
 
-	// While programs write to the source, its newest content is no difference, and a snapshot can
-	// be newer than the copy.
+	// While programs write to the source, its newest content is not a difference, and a snapshot
+	// can be newer than the copy.
 	for _, pid := range []string{"behind", "new", "purged", "lost", "only here", "unsaved"} {
 		delete(wants, pid)
 	}
@@ -479,7 +479,7 @@ func wantDifferences(t *testing.T, c migration.Comparison, wants map[string]stri
 	}
 }
 
-func TestAStateFileIsOfOneMigration(t *testing.T) {
+func TestOpenState_OtherMigration(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	from.write(t, "a", 2, false)
@@ -505,9 +505,9 @@ func TestAStateFileIsOfOneMigration(t *testing.T) {
 	}
 }
 
-// A source that refuses most of its requests is copied completely: a retry of the id reads what the
-// retries of its requests did not.
-func TestASourceThatIsThrottledHardIsCopied(t *testing.T) {
+// A source that refuses most of its requests is copied completely: if the retries of a request
+// fail, the retry of the id succeeds.
+func TestRun_ThrottledSource(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	from.write(t, "a", 120, false)
@@ -529,13 +529,13 @@ func TestASourceThatIsThrottledHardIsCopied(t *testing.T) {
 	_, err = migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal,
 		migration.Options{Retries: 2, Pause: time.Nanosecond})
 	if !errors.Is(err, dynajournal.ErrThrottled) {
-		t.Errorf("a source that gives nothing: %v, want %v", err, dynajournal.ErrThrottled)
+		t.Errorf("a source that is always throttled: %v, want %v", err, dynajournal.ErrThrottled)
 	}
 }
 
-// With a bound that the context's end can't be waited for, the first request that is to be paid for
+// With a limit whose wait would exceed the context's deadline, the first request that has to wait
 // ends the copy.
-func TestAMigrationKeepsToItsCapacity(t *testing.T) {
+func TestRun_CapacityLimit(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	from.write(t, "a", 10, false)
@@ -544,14 +544,14 @@ func TestAMigrationKeepsToItsCapacity(t *testing.T) {
 	const unitADay = 1.0 / 86400
 	for _, opts := range []migration.Options{{WriteUnitsPerSecond: unitADay}, {ReadUnitsPerSecond: unitADay}} {
 		s, err := migration.Run(ctx, migration.Current{Journal: from.Journal}, to.Journal, opts)
-		if err == nil || !strings.Contains(err.Error(), "keep to the capacity") || s.Failed != 1 {
+		if err == nil || !strings.Contains(err.Error(), "wait for capacity") || s.Failed != 1 {
 			t.Errorf("%+v: %+v, %v", opts, s, err)
 		}
 	}
 }
 
-// A copy that is told to need no snapshots reports each persistence id that lacks one.
-func TestCopyWithoutSnapshotsReportsEachLoss(t *testing.T) {
+// A copy whose options say that it needs no snapshots reports each persistence id that lacks one.
+func TestRun_NeedsNoSnapshotsReportsEachLoss(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	var losses []dynajournal.Loss
@@ -584,7 +584,7 @@ func TestCopyWithoutSnapshotsReportsEachLoss(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptions_Invalid(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
 	for _, opts := range []migration.Options{{Parallelism: -1}, {ReadUnitsPerSecond: -1}, {WriteUnitsPerSecond: -1},

@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/filelock"
 )
 
-// State is a file that stores which persistence ids are copied. Its first line identifies the
-// migration, and each further line is a JSON object for a copied persistence id. An incomplete last
+// State is a file that stores which persistence ids were copied. Its first line identifies the
+// migration. Each further line is a JSON object for a copied persistence id. An incomplete last
 // line is dropped, and its persistence id is compared again.
 type State struct {
 	mu     sync.Mutex
@@ -23,7 +23,7 @@ type State struct {
 	copied map[string]bool
 }
 
-// errState is wrapped by every error of the file.
+// errState is wrapped by every error about the file.
 var errState = errors.New("the state file")
 
 type stateLine struct {
@@ -33,8 +33,9 @@ type stateLine struct {
 	Highest       int64  `json:"highest,omitempty"`
 }
 
-// OpenState opens a state file, or makes it. migration identifies the migration. A file of another
-// migration is refused, and so is one that another process has open. Close it at the end.
+// OpenState opens or creates a state file. migration identifies the migration. A file of another
+// migration is refused, and so is a file that another process has open. Close it when it is no
+// longer used.
 func OpenState(path, migration string) (_ *State, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the file that the user names
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *State) read(migration string) error {
 	for first := true; ; first = false {
 		line, err := in.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read it: %w", err)
+			return fmt.Errorf("read: %w", err)
 		}
 		if err != nil { // the end, or an incomplete line
 			break
@@ -66,16 +67,16 @@ func (s *State) read(migration string) error {
 		var l stateLine
 		if err := json.Unmarshal(bytes.TrimSpace(line), &l); err != nil || !utf8.Valid(line) ||
 			first != (l.Migration != "") || first == (l.PersistenceID != "") {
-			return fmt.Errorf("it is no state of a migration: at byte %d", whole) //nolint:err113 // wrapped by OpenState
+			return fmt.Errorf("not the state of a migration: at byte %d", whole) //nolint:err113 // wrapped by OpenState
 		}
 		if first && l.Migration != migration {
-			return fmt.Errorf("it is of another migration: %s", l.Migration) //nolint:err113 // wrapped by OpenState
+			return fmt.Errorf("it belongs to another migration: %s", l.Migration) //nolint:err113 // wrapped by OpenState
 		}
 		s.copied[l.PersistenceID] = true
 		whole += int64(len(line))
 	}
 	if err := s.file.Truncate(whole); err != nil {
-		return fmt.Errorf("cut it: %w", err)
+		return fmt.Errorf("truncate: %w", err)
 	}
 	if _, err := s.file.Seek(whole, io.SeekStart); err != nil {
 		return fmt.Errorf("write to it: %w", err)
@@ -97,7 +98,7 @@ func (s *State) write(l stateLine) error {
 	return nil
 }
 
-// done reports whether a persistence id is copied.
+// done reports whether a persistence id was copied.
 func (s *State) done(pid string) bool {
 	if s == nil {
 		return false
@@ -107,7 +108,7 @@ func (s *State) done(pid string) bool {
 	return s.copied[pid]
 }
 
-// add stores that a persistence id is copied.
+// add records that a persistence id was copied.
 func (s *State) add(pid string, highest int64) error {
 	if s == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/filelock"
 )
 
-func TestAStateFileIsOfOneMigrationAtATime(t *testing.T) {
+func TestOpenState_AlreadyOpen(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "state")
 	first, err := OpenState(name, "m")
@@ -28,15 +28,15 @@ func TestAStateFileIsOfOneMigrationAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !next.done("a") {
-		t.Error("what the first has written is lost")
+		t.Error("the line that the first state has written is lost")
 	}
 	if err := next.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// FuzzState opens any file as a state. A refused file stays unchanged. An accepted one keeps its
-// complete lines, and can be written to and opened again.
+// FuzzState opens any file as a state file. A refused file stays unchanged. An accepted file keeps
+// its complete lines, and can be written to and opened again.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("{\"migration\":\"m\"}\n{\"persistence_id\":\"a\",\"highest\":3}\n{\"persist"))
@@ -57,7 +57,7 @@ func FuzzState(f *testing.F) {
 		s, err := OpenState(name, "m")
 		if err != nil {
 			if !bytes.Equal(read(), content) {
-				t.Errorf("it is refused (%v), and has become %q", err, read())
+				t.Errorf("the file was refused (%v), and has changed to %q", err, read())
 			}
 			return
 		}
@@ -66,7 +66,7 @@ func FuzzState(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !bytes.HasPrefix(read(), whole) {
-			t.Errorf("it has lost lines: %q", read())
+			t.Errorf("the file has lost lines: %q", read())
 		}
 		known := len(s.copied)
 		again, err := OpenState(name, "m")

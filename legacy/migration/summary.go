@@ -8,23 +8,25 @@ import (
 // Summary is the result of a run.
 type Summary struct {
 	// PersistenceIDs is the number of ids that were copied or compared. Skipped is the number of
-	// ids that the state file already has.
+	// ids that the state file already contains.
 	PersistenceIDs, Skipped int64
-	// Events is the number of events in the source. Written is how many of them the target lacked.
-	Events, Written int64
-	// Snapshots is the number of snapshots in the source. SnapshotsWritten is how many of them the
+	// Events is the number of events in the source. Written is the number of those events that the
 	// target lacked.
+	Events, Written int64
+	// Snapshots is the number of snapshots in the source. SnapshotsWritten is the number of those
+	// snapshots that the target lacked.
 	Snapshots, SnapshotsWritten int64
 	// MarkedDeleted, Confirmed and Unreadable count the events that were passed to Options.Note.
 	// Confirmations counts the confirmations of all of them.
 	MarkedDeleted, Confirmed, Confirmations, Unreadable int64
-	// Failures are the first persistence ids that could not be copied, at most MaxFailures. Failed
-	// is the number of all of them.
+	// Failures contains the first persistence ids that could not be copied, at most MaxFailures.
+	// Failed is the number of all such ids.
 	Failures []Failure
 	Failed   int64
 }
 
-// MaxFailures limits the failures of a summary.
+// MaxFailures is the largest number of failures in a [Summary], and of differences in a
+// [Comparison].
 const MaxFailures = 100
 
 // Failure is a persistence id that could not be copied completely. The part that was copied stays,
@@ -37,15 +39,15 @@ type Failure struct {
 // Errors of this package, for errors.Is. It also returns errors of package dynajournal, with the
 // same meaning.
 var (
-	// ErrIncomplete: some persistence ids could not be copied. All others are copied. The error is
-	// an *IncompleteError.
+	// ErrIncomplete: some persistence ids could not be copied. All others were copied. The error is
+	// an *[IncompleteError].
 	ErrIncomplete = errors.New("not everything was copied")
-	// ErrDifferent: source and target differ. The error is a *DifferentError.
+	// ErrDifferent: source and target differ. The error is a *[DifferentError].
 	ErrDifferent = errors.New("the target is not the same as the source")
 )
 
-// IncompleteError has the number of persistence ids that could not be copied, and the first
-// failure. errors.Is [ErrIncomplete].
+// IncompleteError reports the number of persistence ids that could not be copied, and the first
+// failure. It matches [ErrIncomplete].
 type IncompleteError struct {
 	Failed int64
 	First  Failure

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Usage counts the capacity that requests use. It is a hook for the configuration of a journal.
+// Usage counts the capacity that requests use. Its hook goes into the configuration of a journal.
 type Usage struct {
 	mu   sync.Mutex
 	cost dynajournal.Cost

@@ -12,26 +12,27 @@ import (
 
 // Comparison is the result of a comparison.
 type Comparison struct {
-	// PersistenceIDs, Events and Snapshots count what is equal in source and target.
+	// PersistenceIDs, Events and Snapshots count the ids, events and snapshots that are equal in
+	// source and target.
 	PersistenceIDs, Events, Snapshots int64
-	// Behind is the number of persistence ids that lack only the newest content of the source: run
-	// again to catch up. They are among the Differences, unless Options.SourceLive is set.
+	// Behind is the number of persistence ids that only lack the newest content of the source: run
+	// the copy again to catch up. They are among the Differences, unless Options.SourceLive is set.
 	Behind int64
-	// Differences are the first differences between source and target, at most MaxFailures, one for
-	// each persistence id. Different is the number of all of them.
+	// Differences contains the first differences between source and target, at most MaxFailures,
+	// one for each persistence id. Different is the number of all of them.
 	Differences []Difference
 	Different   int64
 }
 
-// Difference is the first difference between source and target in a persistence id.
+// Difference is the first difference between source and target for a persistence id.
 type Difference struct {
 	PersistenceID  string
 	SequenceNumber int64
 	Detail         string
 }
 
-// DifferentError has the number of persistence ids that differ, and the first difference. errors.Is
-// [ErrDifferent].
+// DifferentError reports the number of persistence ids that differ, and the first difference. It
+// matches [ErrDifferent].
 type DifferentError struct {
 	Different int64
 	First     Difference
@@ -47,14 +48,14 @@ func (e *DifferentError) Is(target error) bool { return target == ErrDifferent }
 
 // Verify compares source and target, event by event and snapshot by snapshot: numbers, bytes,
 // serializers, manifests, writers, atomic writes, numbers without an event, low marks. It writes
-// nothing, and ignores the options of writing.
+// nothing, and ignores the options for writing.
 //
 // It returns nil only if they are equal: the target has everything that the source has, and no
 // other event. A persistence id that the source does not list is a difference, unless Options name
-// the ids to compare. Additional snapshots in the target are no difference, because no recovery
-// uses them, except those newer than the newest of the source.
+// the ids to compare. Additional snapshots in the target are not a difference, because no recovery
+// uses them. The exception is a snapshot that is newer than the newest of the source.
 //
-// Errors: *DifferentError, and those of Run.
+// Errors: [*DifferentError], and the errors documented on [Run].
 func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Comparison, error) {
 	r, err := newRun(source, target, opts)
 	if err != nil {
@@ -77,7 +78,7 @@ type verification struct {
 	Comparison
 
 	run *run
-	// seen has the persistence ids of the source.
+	// seen contains the persistence ids of the source.
 	seen map[idHash]bool
 }
 
@@ -89,7 +90,7 @@ func hashOf(pid string) idHash {
 	return idHash(sum[:sha256.Size/2])
 }
 
-// listed lists the persistence ids of the run, and remembers them.
+// listed lists the persistence ids of the run, and adds them to seen.
 func (v *verification) listed(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for pid, err := range v.run.listed(ctx) {

@@ -1,9 +1,9 @@
-// Package s3payloads keeps payloads that are too large for an item of DynamoDB in S3:
+// Package s3payloads stores payloads that are too large for a DynamoDB item in S3:
 //
 //	store, err := s3payloads.New(s3.NewFromConfig(awsConfig), "my-bucket", "payloads/")
 //	registry := serialization.NewRegistry(serialization.External(store, 300_000))
 //
-// The command leftovers in this module finds the objects to which nothing refers.
+// The command leftovers in this module finds the objects that nothing refers to.
 package s3payloads
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Store keeps each payload as an object of a bucket. It is safe for concurrent use.
+// Store stores each payload as an object of a bucket. It is safe for concurrent use.
 type Store struct {
 	client         *s3.Client
 	bucket, prefix string
@@ -32,8 +32,9 @@ type Store struct {
 var _ payloads.Store = (*Store)(nil)
 
 // New returns a store of the objects of a bucket whose keys begin with a prefix, such as
-// "payloads/". Nothing is sent. The client's retries and time-outs apply. Encryption, replication
-// and the storage class are those of the bucket; the bucket must not expire objects by itself.
+// "payloads/". It sends no request. The client's retries and timeouts apply. The settings of the
+// bucket decide on encryption, replication and storage class; the bucket must not expire objects by
+// itself.
 func New(client *s3.Client, bucket, prefix string) (*Store, error) {
 	if bucket == "" {
 		return nil, errors.New("s3payloads: the bucket has no name")
@@ -53,7 +54,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	return nil
 }
 
-// Get reads an object: at most one byte more than the limit.
+// Get reads an object, but at most limit+1 bytes of it.
 func (s *Store) Get(ctx context.Context, key string, limit int) ([]byte, error) {
 	object := s.prefix + key
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &object})
@@ -70,7 +71,8 @@ func (s *Store) Get(ctx context.Context, key string, limit int) ([]byte, error) 
 	return data, nil
 }
 
-// List lists the objects below the prefix, in the order of their keys, 1,000 with each request.
+// List lists the objects below the prefix in the order of their keys, up to 1,000 with each
+// request.
 func (s *Store) List(ctx context.Context) iter.Seq2[payloads.Stored, error] {
 	return func(yield func(payloads.Stored, error) bool) {
 		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &s.prefix})
@@ -93,7 +95,7 @@ func (s *Store) List(ctx context.Context) iter.Seq2[payloads.Stored, error] {
 	}
 }
 
-// Delete deletes an object. A bucket with versions keeps the earlier ones.
+// Delete deletes an object. A bucket with versioning retains the earlier versions.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	object := s.prefix + key
 	if _, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &object}); err != nil {

@@ -89,7 +89,7 @@ func TestObjectsArePutGotListedAndDeleted(t *testing.T) {
 	if !slices.Equal(keys, []string{"A", other}) {
 		t.Errorf("listed %q", keys)
 	}
-	for range 2 { // the second time there is nothing
+	for range 2 { // the second time the object is gone
 		if err := store.Delete(t.Context(), other); err != nil {
 			t.Error(err)
 		}
@@ -102,7 +102,7 @@ func TestObjectsArePutGotListedAndDeleted(t *testing.T) {
 func TestManyObjectsAreListed(t *testing.T) {
 	t.Parallel()
 	store := open(t, serve(t, nil))
-	const many = 1100 // more than a page has
+	const many = 1100 // more than fit on a page
 	for i := range many {
 		if err := store.Put(t.Context(), string(rune('a'+i/100))+string(rune('a'+i/10%10))+string(rune('a'+i%10)), nil); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestManyObjectsAreListed(t *testing.T) {
 	}
 }
 
-// A server that fails or sends something else is an error, and no payload.
+// If a server fails or sends something else, the result is an error, and not a payload.
 func TestServerThatFailsIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{

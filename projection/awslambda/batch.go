@@ -9,18 +9,18 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// batch has the records of an event of Lambda that can be of events or of purges.
+// batch has the records of a Lambda event that may be of events or purges.
 type batch struct {
-	// ids are the persistence ids in the order of their first records. So those that an invocation
-	// did not come to are the first of the next one.
+	// ids are the persistence ids in the order of their first records. So persistence ids that an
+	// invocation did not reach come first in the next one.
 	ids []*batchID
-	// oldest is when the oldest record was written. It is zero if no record says it.
+	// oldest is when the oldest record was written. It is zero if no record has a time.
 	oldest time.Time
 
 	mu sync.Mutex
 }
 
-// batchID are the records of a persistence id. They are done together.
+// batchID has the records of a persistence id. They are done together.
 type batchID struct {
 	pid     string
 	records []engine.Record
@@ -49,7 +49,7 @@ func (b *batch) finish(id *batchID) {
 	id.done = true
 }
 
-// response returns the lowest record that is not done.
+// response returns a response with the lowest record that is not done.
 func (b *batch) response() Response {
 	b.mu.Lock()
 	defer b.mu.Unlock()

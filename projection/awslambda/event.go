@@ -15,10 +15,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// EventError reports what is wrong with an event of Lambda. It is an ErrInvalidEvent.
+// EventError reports an invalid event of Lambda. It is an ErrInvalidEvent.
 type EventError struct {
-	// Record is the place of the record in the event, from 0 on, or -1 if the error is of the
-	// whole.
+	// Record is the index of the record in the event, or -1 if the error concerns the whole event.
 	Record int
 	Err    error
 }
@@ -53,7 +52,7 @@ type lambdaRecord struct {
 	} `json:"dynamodb"`
 }
 
-// lambdaAttribute is a value of an item. One of its fields is set.
+// lambdaAttribute is a value of an item. Exactly one of its fields is set.
 type lambdaAttribute struct {
 	S    *string
 	N    *string
@@ -67,11 +66,13 @@ type lambdaAttribute struct {
 	L    []*lambdaAttribute
 }
 
-// maxCreated bounds the time of a record, in seconds since 1970: that of others counts as missing.
+// maxCreated limits the time of a record, in seconds since 1970. A time out of range counts as
+// missing.
 const maxCreated = 1 << 40
 
-// parse returns the records of an event. The error is an *EventError if one of them is not of the
-// stream of the journal table, or has not the form that Lambda documents: then none is handled.
+// parse returns the records of an event. The error is an *EventError if a record is not from the
+// stream of the journal table, or does not have the form that Lambda documents: then no record is
+// handled.
 func parse(g *engine.Group, event json.RawMessage) (*batch, error) {
 	if g.Config.Source.Kind() != engine.SourceLambda {
 		return nil, engine.Argument("Config.Source", g.Config.Source.Kind(), "it must be awslambda.Source")
@@ -81,7 +82,7 @@ func parse(g *engine.Group, event json.RawMessage) (*batch, error) {
 		return nil, &EventError{-1, err}
 	}
 	if of.Records == nil {
-		return nil, &EventError{-1, errors.New("it has no Records")}
+		return nil, &EventError{-1, errors.New("the field Records is missing")}
 	}
 	b, ids := &batch{}, map[string]*batchID{}
 	for i := range *of.Records {
@@ -97,27 +98,27 @@ func parseRecord(g *engine.Group, b *batch, ids map[string]*batchID, r *lambdaRe
 	table := core.Of(g.Journal).Table
 	switch {
 	case r.EventSource != "aws:dynamodb":
-		return fmt.Errorf("its eventSource is %q", r.EventSource)
+		return fmt.Errorf("eventSource is %q, want \"aws:dynamodb\"", r.EventSource)
 	case tableOf(r.EventSourceARN) != tableName(table):
-		return fmt.Errorf("it is of %q, the journal table is %q", r.EventSourceARN, table)
+		return fmt.Errorf("eventSourceARN %q is not a stream of the journal table %q", r.EventSourceARN, table)
 	case r.Change == nil:
-		return errors.New("it has no dynamodb")
+		return errors.New("the field dynamodb is missing")
 	case !isSequence(r.Change.Sequence):
-		return fmt.Errorf("its SequenceNumber is %q", r.Change.Sequence)
+		return fmt.Errorf("invalid SequenceNumber %q", r.Change.Sequence)
 	}
 	operation := types.OperationType(r.EventName)
 	switch operation {
 	case types.OperationTypeInsert, types.OperationTypeModify, types.OperationTypeRemove:
 	default:
-		return fmt.Errorf("its eventName is %q", r.EventName)
+		return fmt.Errorf("unknown eventName %q", r.EventName)
 	}
 	par := r.Change.Keys[engine.AttrPar]
 	if par == nil || par.S == nil {
-		return errors.New("its Keys have no text par")
+		return errors.New("the key par is missing or not a string")
 	}
 	image, err := lambdaItem(r.Change.NewImage)
 	if err != nil {
-		return fmt.Errorf("its NewImage: %w", err)
+		return fmt.Errorf("decode NewImage: %w", err)
 	}
 	if created := r.Change.Created; created > 0 && created < maxCreated {
 		at := time.Unix(int64(created), 0)
@@ -140,7 +141,7 @@ func tableOf(arn string) string {
 	return name
 }
 
-// tableName returns the name of a table that is given by its name or its ARN.
+// tableName returns the name of a table from its name or its ARN.
 func tableName(table string) string {
 	if _, name, ok := strings.Cut(table, ":table/"); ok {
 		return name
@@ -154,7 +155,7 @@ func isSequence(s string) bool {
 	return s != "" && len(s) <= most && strings.Trim(s, "0123456789") == ""
 }
 
-// lambdaItem returns an image as an item that is read.
+// lambdaItem decodes an image.
 func lambdaItem(of map[string]*lambdaAttribute) (dynamo.Attributes, error) {
 	item := make(dynamo.Attributes, len(of))
 	for name, a := range of {
@@ -167,10 +168,10 @@ func lambdaItem(of map[string]*lambdaAttribute) (dynamo.Attributes, error) {
 	return item, nil
 }
 
-// value returns the value. An error is one of a null, of no type, or of several.
+// value decodes the attribute. It must not be null, and must have exactly one type.
 func (a *lambdaAttribute) value() (dynamotypes.AttributeValue, error) {
 	if a == nil {
-		return nil, errors.New("it is null")
+		return nil, errors.New("the value is null")
 	}
 	var found []dynamotypes.AttributeValue
 	add := func(v dynamotypes.AttributeValue, ok bool) {
@@ -212,7 +213,7 @@ func (a *lambdaAttribute) value() (dynamotypes.AttributeValue, error) {
 		add(&dynamotypes.AttributeValueMemberL{Value: list}, true)
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("it has %d types", len(found))
+		return nil, fmt.Errorf("the value has %d types, want 1", len(found))
 	}
 	return found[0], nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// FuzzLambdaEvent parses any event. What is found can be reported as a failure.
+// FuzzLambdaEvent parses any event. The records that it finds can be reported as failures.
 func FuzzLambdaEvent(f *testing.F) {
 	served, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/awslambda"
 )
 
-// A function of AWS Lambda gets the records of the stream of the journal table. Its program calls
-// lambda.Start(awslambda.Handler(group)), the first of which is of aws-lambda-go.
+// A function on AWS Lambda gets the records of the stream of the journal table. Its program calls
+// lambda.Start(awslambda.Handler(group)), where lambda is a package of aws-lambda-go.
 func ExampleHandler() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory() // in place of AWS

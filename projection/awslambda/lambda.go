@@ -1,5 +1,5 @@
-// Package awslambda runs the projections of a group on AWS Lambda. There an event source mapping
-// reads the stream of the journal table, and a function of the program handles its records:
+// Package awslambda runs the projections of a group on AWS Lambda. An event source mapping reads
+// the stream of the journal table, and a Lambda function of the program handles its records:
 //
 //	group, err := projection.New(journal, projection.Config{
 //		Name: "billing", Source: awslambda.Source(awslambda.Options{}),
@@ -23,10 +23,10 @@ import (
 
 // Options are the options of a group on AWS Lambda. The zero value has the defaults.
 type Options struct {
-	// PerSecond is SweepOptions.PerSecond, for the sweeps of [Maintain] and for
+	// PerSecond is [projection.SweepOptions].PerSecond for the sweeps of [Maintain] and for
 	// [projection.FromNow].
 	//
-	// Negative is no limit. Defaults to 100.
+	// Negative means no limit. Defaults to 100.
 	PerSecond float64
 }
 
@@ -57,39 +57,39 @@ func (l *lambda) Feed(context.Context, *engine.Group, *engine.Schedule) error {
 // Response is the response of an invocation to the event source mapping. The mapping
 // must have the function response type ReportBatchItemFailures.
 type Response struct {
-	// BatchItemFailures has the lowest record that is not done: all from it on are sent again. It
-	// is empty if all records are done.
+	// BatchItemFailures has the lowest record that is not done: the mapping sends it and all later
+	// records again. It is empty if all records are done.
 	BatchItemFailures []BatchItemFailure `json:"batchItemFailures"`
 }
 
-// BatchItemFailure names a record.
+// BatchItemFailure names a record that is not done.
 type BatchItemFailure struct {
-	// ItemIdentifier is its sequence number in the stream.
+	// ItemIdentifier is the sequence number of the record in the stream.
 	ItemIdentifier string `json:"itemIdentifier"`
 }
 
 // Handler returns a function that handles an event which AWS Lambda sends for the stream of the
-// journal table. A program passes the function to lambda.Start.
+// journal table. Pass the function to lambda.Start.
 //
-// The function returns when all records are done, or shortly before the deadline of ctx, and then
-// names the lowest record that is not done. The context of handlers ends before the deadline by a
-// fifth of the time that there was, at most 2 seconds; the response comes at half of this time,
-// whether handlers have returned or not. Without a deadline the function waits until all records
-// are done.
+// The function returns when all records are done, or shortly before the deadline of ctx. The
+// response then names the lowest record that is not done. The context of handlers ends before the
+// deadline, by a fifth of the time that the invocation has, at most 2 seconds. The response comes
+// in the middle of this time, whether handlers have returned or not. Without a deadline the
+// function waits until all records are done.
 //
 // A record is done when its persistence id was read after the record was received, everything found
-// was handled, and the offset is stored. The handler may fail for more than 5 seconds, or what it
-// needs may be down. Then the function stores that the projection owes the persistence id a run.
-// With a short time-out it does so after a third of the time. The record is done then, and
+// was handled, and the offset is stored. If the handler fails for more than 5 seconds, or something
+// that it needs is down, the function stores that the projection owes the persistence id a run.
+// With a short time-out it does so after a third of the time. Then the record is done, and
 // [Maintain] makes the run. So call Maintain every few minutes. After Config.Attempts and
-// Config.StuckAfter the persistence id is stuck.
+// Config.StuckAfter the persistence id becomes stuck.
 //
-// The source of the group must be [Source]. The group must be made once in a process, not in each
-// invocation. The first invocation stores that the projections run here, and that they owe a sweep:
-// see [Maintain].
+// The source of the group must be [Source]. Make the group once in a process, not in each
+// invocation. The first invocation stores that the projections run on Lambda, and that they owe a
+// sweep: see [Maintain].
 //
-// An error makes Lambda send all records again: an *[EventError], those of [projection.Group.Run],
-// and those of requests before records were handled. The function is safe for concurrent use.
+// An error makes Lambda send all records again: an *[EventError], errors of [projection.Group.Run],
+// and errors of requests before records were handled. The function is safe for concurrent use.
 func Handler(g *projection.Group) func(context.Context, json.RawMessage) (Response, error) {
 	of := engine.GroupOf(g)
 	return func(ctx context.Context, event json.RawMessage) (Response, error) {
@@ -124,22 +124,22 @@ func handle(ctx context.Context, g *engine.Group, b *batch) error {
 	})
 }
 
-// Maintain does what invocations by the stream do not, and returns when that is done: it makes the
-// runs that are owed to persistence ids and due, carries out the requests of
-// operator.Operator.Retry and operator.Operator.Skip, and sweeps all
-// persistence ids for the projections that are owed a sweep. That is so when a projection begins on
-// Lambda, after operator.Operator.Continue and operator.Operator.Reset, when records came so late
-// that others may have been lost, and when a process without the projection has handled events, as
-// during a deployment. operator.List shows it.
+// Maintain does the work that invocations by the stream skip, and returns when it is done. It makes
+// the runs that are owed to persistence ids and due, carries out the requests of
+// operator.Operator.Retry and operator.Operator.Skip, and sweeps all persistence ids for the
+// projections that owe a sweep. A projection owes a sweep when it starts on Lambda, after
+// operator.Operator.Continue and operator.Operator.Reset, when records came so late that others may
+// have been lost, and when a process without the projection has handled events, as during a
+// deployment. operator.List shows it.
 //
-// Call it every few minutes, in a function with a schedule, or in any other program; and before a
-// projection is relied on for the first time. The source of the group must be [Source]. It looks at
-// Options.PerSecond persistence ids a second, and 4 read units for each. It costs 3.5 read units
-// for a group of one projection if there is nothing to do.
+// Call it every few minutes, in a function with a schedule or in any other program, and before
+// relying on a projection for the first time. The source of the group must be [Source]. A sweep
+// reads Options.PerSecond persistence ids a second, at 4 read units each. Maintain costs 3.5 read
+// units for a group of one projection if there is nothing to do.
 //
-// If ctx ends before, the error is that of ctx, and the next call continues where it was: a
-// function that is called again returns no error then. Handlers get the time that they get in an
-// invocation. Other errors are those of [projection.Group.Run], and those of requests.
+// If ctx ends before Maintain is done, it returns the error of ctx, and the next call continues
+// from there. A function with a schedule should not return this error. Handlers get as much time as
+// in an invocation. Other errors are errors of [projection.Group.Run], and errors of requests.
 func Maintain(ctx context.Context, g *projection.Group) error {
 	of := engine.GroupOf(g)
 	if err := of.Maintain(ctx); err != nil {

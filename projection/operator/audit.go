@@ -18,18 +18,18 @@ import (
 // AuditOptions are the options of [Operator.Audit] and [Operator.MeasureLag]. The zero value has
 // the defaults.
 type AuditOptions struct {
-	// MinAge is how old the next event must be to count as not handled: younger ones may still be
-	// on their way. An event whose time is not stored counts. MeasureLag does without.
+	// MinAge is the minimum age of the next event to count as not handled: a younger event may
+	// still be on its way. An event without a stored time counts. MeasureLag ignores MinAge.
 	//
-	// Negative is no age. Defaults to 1 minute.
+	// Negative means no minimum. Defaults to 1 minute.
 	MinAge time.Duration
 
-	// PerSecond is how many persistence ids are looked at in a second at most.
+	// PerSecond is the maximum number of persistence ids that are checked in a second.
 	//
-	// Negative is no limit. Defaults to 100.
+	// Negative means no limit. Defaults to 100.
 	PerSecond float64
 
-	// Progress is called with the number of persistence ids that were looked at, if it is set.
+	// Progress, if set, is called with the number of persistence ids that were checked so far.
 	Progress func(ids int)
 }
 
@@ -51,15 +51,15 @@ type FindingKind string
 
 // The kinds of findings.
 const (
-	// FindingBehind: events behind the offset are not handled.
+	// FindingBehind: events after the offset are not handled.
 	FindingBehind FindingKind = "behind"
-	// FindingNoRow: there are events, and no row: none of them is handled.
+	// FindingNoRow: there are events, but no row: no event is handled.
 	FindingNoRow FindingKind = "no-row"
-	// FindingAhead: the offset is beyond the last event.
+	// FindingAhead: the offset is after the last event.
 	FindingAhead FindingKind = "ahead"
-	// FindingOtherLife: a purge is not handled, or the event at the offset is missing, or of
-	// another writer than the row says: everything was erased, an older journal was restored, or
-	// the row is wrong.
+	// FindingOtherLife: a purge is not handled, or the event at the offset is missing, or has
+	// another writer than the row. Everything was erased, an older journal was restored, or the row
+	// is wrong.
 	FindingOtherLife FindingKind = "other-life"
 	// FindingStuck: the persistence id is stuck.
 	FindingStuck FindingKind = "stuck"
@@ -67,32 +67,32 @@ const (
 	FindingUnreadable FindingKind = "unreadable"
 )
 
-// Finding is something that an audit has found.
+// Finding is a problem that an audit has found.
 type Finding struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection    string
 	PersistenceID string
 	Kind          FindingKind
-	// Offset is the number up to which events were handled, as the row says.
+	// Offset is the number up to which events were handled, according to the row.
 	Offset int64
-	// Events is how many numbers follow it that may have events.
+	// Events counts the numbers after the offset that may have events.
 	Events int64
-	// Age is the age of the event that follows, 0 if its time is not stored.
+	// Age is the age of the next event. It is 0 if the event's time is not stored.
 	Age    time.Duration
 	Detail string
 }
 
-// Audit compares the row of each persistence id with the journal, of the projection, or of all
+// Audit compares the row of each persistence id with the journal, for the projection, or for all
 // projections except projections of package sqlprojection if the operator has no name. It changes
 // nothing. It finds events that were not handled because a trigger was lost, rows that were changed
 // by hand or are damaged, and persistence ids that are stuck. It can't find a row whose offset was
 // set by hand to the number and the writer of a later event.
 //
-// It lists all persistence ids, and reads for each 1 read unit for each row, and what a look of a
-// group reads: 3 more for each offset. Findings are looked at again before they are returned.
+// Audit lists all persistence ids. Each costs 1 read unit for each row, and 3 more for each offset,
+// as in a sweep. Findings are confirmed before they are returned.
 //
-// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], those of a listing, and those
-// of requests. After an error the sequence ends.
+// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], errors of a listing, and
+// errors of requests. After an error the sequence ends.
 func (o *Operator) Audit(ctx context.Context, opts AuditOptions) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		err := o.audit(ctx, opts, func(f Finding) bool { return yield(f, nil) })
@@ -102,25 +102,27 @@ func (o *Operator) Audit(ctx context.Context, opts AuditOptions) iter.Seq2[Findi
 	}
 }
 
-// Behind is how far a projection is behind the journal.
+// Behind is the backlog of a projection in the journal.
 type Behind struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
-	// IDs is how many persistence ids have events that are not handled, Stuck how many are stuck.
+	// IDs counts persistence ids with events that are not handled. Stuck counts stuck persistence
+	// ids.
 	IDs, Stuck int
-	// Events is how many numbers that may have events are not handled.
+	// Events counts numbers that may have events and are not handled.
 	Events int64
-	// Oldest is the age of the oldest event that is the next of its persistence id. It is 0 if
-	// none is, or if the times of events are not stored.
+	// Oldest is the age of the oldest event that is the next one of its persistence id. It is 0 if
+	// there is none, or if the times of events are not stored.
 	Oldest time.Duration
 }
 
-// MeasureLag returns how far the projection is behind the journal, or all projections except
-// projections of package sqlprojection if the operator has no name. It looks at all persistence ids
-// as [Operator.Audit] does, and costs as much. [Operator.Positions] is cheap, for projections that
-// read a stream. [MeasureLag] also measures projections of SQL.
+// MeasureLag returns the backlog of the projection, or of all projections except projections of
+// package sqlprojection if the operator has no name. It checks all persistence ids as
+// [Operator.Audit] does, and costs as much. For projections that read a stream,
+// [Operator.Positions] is cheaper. The function [MeasureLag] also measures projections of package
+// sqlprojection.
 //
-// Errors: those of Audit.
+// Errors: as for Audit.
 func (o *Operator) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind, error) {
 	a, err := o.auditor(ctx, opts)
 	if err != nil {
@@ -129,10 +131,9 @@ func (o *Operator) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind,
 	return a.measure(ctx)
 }
 
-// MeasureLag returns how far the projections of a group are behind the journal, including
-// projections of package sqlprojection: the offsets of these are read in their database, one
-// statement for each persistence id. All else is as with [Operator.MeasureLag]. The group need not
-// run.
+// MeasureLag returns the backlog of the projections of a group, including projections of package
+// sqlprojection: it reads the offsets of these in their database, with one statement for each
+// persistence id. Otherwise it works like [Operator.MeasureLag]. The group need not run.
 func MeasureLag(ctx context.Context, g *projection.Group, opts AuditOptions) ([]Behind, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func MeasureLag(ctx context.Context, g *projection.Group, opts AuditOptions) ([]
 	return a.measure(ctx)
 }
 
-// measure looks at all persistence ids, and sums up for each projection.
+// measure checks all persistence ids, and returns the sums for each projection.
 func (a *auditor) measure(ctx context.Context) ([]Behind, error) {
 	a.opts.MinAge = -1
 	all := make([]Behind, len(a.infos))
@@ -178,13 +179,13 @@ func (a *auditor) measure(ctx context.Context) ([]Behind, error) {
 	return all, nil
 }
 
-// auditor looks at the persistence ids of a journal for projections.
+// auditor checks the persistence ids of a journal for projections.
 type auditor struct {
 	journal *dynajournal.Journal
 	table   *engine.Table
 	infos   []engine.Info
 	opts    AuditOptions
-	// offsets is where the projections of a group store their offsets, by name.
+	// offsets has the offset store of each projection of a group, by name.
 	offsets map[string]engine.OffsetStore
 }
 
@@ -217,10 +218,10 @@ func (o *Operator) auditor(ctx context.Context, opts AuditOptions) (*auditor, er
 	return a, nil
 }
 
-// auditedAtOnce is how many persistence ids are looked at together.
+// auditedAtOnce is the number of persistence ids that are checked concurrently.
 const auditedAtOnce = 8
 
-// all looks at all persistence ids, in their order, until found returns false.
+// all checks all persistence ids, in their order, until found returns false.
 func (a *auditor) all(ctx context.Context, found func(Finding) bool) error {
 	seen := 0
 	for pids, err := range a.chunks(ctx) {
@@ -245,7 +246,7 @@ func (a *auditor) all(ctx context.Context, found func(Finding) bool) error {
 	return nil
 }
 
-// chunks lists the persistence ids of the journal, auditedAtOnce at a time, and keeps to the limit
+// chunks lists the persistence ids of the journal, auditedAtOnce at a time, within the limit
 // PerSecond. A chunk is valid until the next one. After an error the sequence ends.
 func (a *auditor) chunks(ctx context.Context) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
@@ -260,7 +261,7 @@ func (a *auditor) chunks(ctx context.Context) iter.Seq2[[]string, error] {
 				return
 			}
 			if err := limit.Wait(ctx); err != nil {
-				yield(nil, fmt.Errorf("look at %q: %w", pid, err))
+				yield(nil, fmt.Errorf("check %q: %w", pid, err))
 				return
 			}
 			if pids = append(pids, pid); len(pids) < auditedAtOnce {
@@ -277,7 +278,7 @@ func (a *auditor) chunks(ctx context.Context) iter.Seq2[[]string, error] {
 	}
 }
 
-// together looks at persistence ids at the same time, and returns the findings of each.
+// together checks persistence ids concurrently, and returns the findings of each.
 func (a *auditor) together(ctx context.Context, pids []string) ([][]Finding, error) {
 	findings := make([][]Finding, len(pids))
 	group, ctx := errgroup.WithContext(ctx)

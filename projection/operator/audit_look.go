@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// one looks at a persistence id for all projections.
+// one checks a persistence id for all projections.
 func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
 	var infos []engine.Info
 	for _, info := range a.infos {
@@ -37,8 +37,9 @@ func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
 	return all, nil
 }
 
-// confirm looks at a persistence id for a projection. What it finds is looked at again, until the
-// row is the same twice: otherwise it may have been handled between the row and the journal.
+// confirm checks a persistence id for a projection. It repeats the check after a finding, until the
+// row is the same twice: otherwise events may have been handled after the row was read and before
+// the journal was read.
 func (a *auditor) confirm(ctx context.Context, of engine.Info, pid string, state auditedRow) (*Finding, error) {
 	for again := 0; ; again++ {
 		f, err := a.look(ctx, of, pid, state)
@@ -57,7 +58,7 @@ func (a *auditor) confirm(ctx context.Context, of engine.Info, pid string, state
 	}
 }
 
-// auditedRow is a row, or why it can't be read.
+// auditedRow is a row, or the error of reading it.
 type auditedRow struct {
 	engine.Row
 
@@ -92,12 +93,12 @@ func (a *auditor) rows(ctx context.Context, pid string, infos []engine.Info) ([]
 	return states, nil
 }
 
-// look compares a row with the journal, and returns what it finds, nil if they agree.
+// look compares a row with the journal, and returns a finding, or nil if they agree.
 func (a *auditor) look(ctx context.Context, of engine.Info, pid string, state auditedRow) (*Finding, error) {
 	f := &Finding{Projection: of.Projection, PersistenceID: pid, Offset: state.Seq}
 	if state.err != nil {
 		f.Kind, f.Detail = FindingUnreadable, state.err.Error()
-		return f, nil //nolint:nilerr // it is what was found
+		return f, nil //nolint:nilerr // the error is the finding
 	}
 	const both = 2 // the event at the offset, and the next
 	page, err := core.Of(a.journal).ReadPage(ctx, pid, max(state.Seq, 1), both)
@@ -117,7 +118,7 @@ func (a *auditor) look(ctx context.Context, of engine.Info, pid string, state au
 	case steps[0].Purge && state.Seq < page.Purged:
 		f.Kind, f.Detail = FindingOtherLife, fmt.Sprintf("the purge up to %d is not handled", page.Purged)
 	case steps[0].Purge && len(page.Events) == 0:
-		f.Kind, f.Detail = FindingAhead, fmt.Sprintf("the journal has no event at %d or behind it", state.Seq)
+		f.Kind, f.Detail = FindingAhead, fmt.Sprintf("the journal has no event at %d or after it", state.Seq)
 		return f, nil
 	case steps[0].Purge:
 		f.Kind = FindingOtherLife
@@ -125,7 +126,7 @@ func (a *auditor) look(ctx context.Context, of engine.Info, pid string, state au
 	case !state.Begun:
 		f.Kind, f.Detail = FindingNoRow, "no event is handled"
 	default:
-		f.Kind, f.Detail = FindingBehind, fmt.Sprintf("what follows %d is not handled", state.Seq)
+		f.Kind, f.Detail = FindingBehind, fmt.Sprintf("events after %d are not handled", state.Seq)
 	}
 	if f.Age = a.age(ctx, &page, steps); f.Age > 0 && f.Age < a.opts.MinAge && f.Kind != FindingStuck {
 		return nil, nil //nolint:nilnil // it may be on its way
@@ -133,7 +134,7 @@ func (a *auditor) look(ctx context.Context, of engine.Info, pid string, state au
 	return f, a.count(ctx, f, steps)
 }
 
-// age returns the age of the first event that is not handled, 0 if it is not known.
+// age returns the age of the first event that is not handled. It is 0 if the age is not known.
 func (a *auditor) age(ctx context.Context, page *core.Page, steps []engine.Step) time.Duration {
 	var at time.Time
 	note := func(event dynajournal.Event) error {
@@ -155,14 +156,14 @@ func (a *auditor) age(ctx context.Context, page *core.Page, steps []engine.Step)
 	return max(core.Of(a.journal).Clock.Wall().Sub(at), 1)
 }
 
-// count counts the numbers after the offset, up to the highest.
+// count counts the numbers after the offset, up to the highest number.
 func (a *auditor) count(ctx context.Context, f *Finding, steps []engine.Step) error {
 	if len(steps) == 0 {
 		return nil
 	}
 	bounds, err := a.journal.Bounds(ctx, f.PersistenceID)
 	if err != nil {
-		return fmt.Errorf("look at %q: %w", f.PersistenceID, err)
+		return fmt.Errorf("check %q: %w", f.PersistenceID, err)
 	}
 	from := f.Offset
 	if steps[0].Purge {

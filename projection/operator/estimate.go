@@ -18,13 +18,14 @@ import (
 
 // EstimateOptions are the options of [EstimateSweep]. The zero value has the defaults.
 type EstimateOptions struct {
-	// Sample is how many persistence ids are read at most, chosen at random. More make the margins
-	// narrower: four times as many halve them. As many as there are leave none.
+	// Sample is the maximum number of persistence ids that are read, chosen at random. More make
+	// the margins narrower: four times as many halve them. If all persistence ids are read, the
+	// margins are 0.
 	//
 	// From 1 to 100,000. Defaults to 100.
 	Sample int
 
-	// Progress is called with the number of persistence ids that were listed, if it is set.
+	// Progress, if set, is called with the number of persistence ids that were listed so far.
 	Progress func(ids int)
 }
 
@@ -43,40 +44,41 @@ func (o *EstimateOptions) complete() error {
 	return nil
 }
 
-// SweepEstimate is what a sweep will do and use.
+// SweepEstimate is the estimated work and cost of a sweep.
 type SweepEstimate struct {
-	// IDs is how many persistence ids the sweep looks at. It is counted.
+	// IDs is the number of persistence ids in the sweep. It is exact.
 	IDs int
-	// Sampled is how many of them were read. What follows is as if the others were like these.
+	// Sampled is the number of persistence ids that were read. The fields below assume that the
+	// others are like these.
 	Sampled int
-	// Events is how many events are handled, each once for each projection.
+	// Events is the number of events to be handled, each once for each projection.
 	Events int64
-	// Cost is what the sweep uses: see [projection.SweepCount.Cost]. It does not contain what
-	// handlers send. For a [projection.Transactional] projection add the units of its items, and
-	// for an outbox with outbox.MakeOnce the writes that store messages.
+	// Cost is the cost of the sweep: see [projection.SweepCount.Cost]. It does not include the
+	// requests of handlers. For a [projection.Transactional] projection add the units of its items,
+	// and for an outbox with outbox.MakeOnce the writes that store messages.
 	Cost dynajournal.Cost
-	// EventsMargin and CostMargin are two standard errors of Events and Cost: in 19 of 20 estimates
-	// the truth is not further away. They are 0 if all persistence ids were read. They say too
-	// little if a few persistence ids have most of the events, and are in no sample.
+	// EventsMargin and CostMargin are two standard errors of Events and Cost: 19 of 20 estimates
+	// are within the margin. They are 0 if all persistence ids were read. They are too small if a
+	// few persistence ids have most of the events and are not in the sample.
 	EventsMargin int64
 	CostMargin   dynajournal.Cost
-	// Least is how long the sweep takes at least, as its source looks at no more persistence ids a
+	// Least is the minimum duration of the sweep, because its source limits the persistence ids per
 	// second. It is 0 without a limit. Handlers may need longer.
 	Least time.Duration
-	// Used is what the estimate has used.
+	// Used is the cost of the estimate itself.
 	Used dynajournal.Cost
 }
 
-// EstimateSweep returns what a sweep does and uses if no projection of the group has ever run, as
-// when one is added to an old journal. It writes nothing, needs no projections table, and takes no
-// notice of [projection.FromNow]. The group may run meanwhile.
+// EstimateSweep estimates the work and cost of a sweep if no projection of the group has ever run,
+// such as when a projection is added to an old journal. It writes nothing, needs no projections
+// table, and ignores [projection.FromNow]. The group may run meanwhile.
 //
 // It lists all persistence ids, and reads the events of a sample as the sweep does, up to 20 pages
-// of Config.BatchSize of each, no more persistence ids a second than the source looks at. In a
-// journal that is shared with a JVM it takes no notice of missing numbers, for which a sweep waits.
-// [projection.Config.OnSweep] gets what the sweep has used in the end.
+// of Config.BatchSize for each persistence id. It reads no more persistence ids a second than the
+// source. In a journal that is shared with a JVM it ignores missing numbers, for which a sweep
+// waits. [projection.Config.OnSweep] gets the actual cost of the sweep at its end.
 //
-// Errors: a *dynajournal.ArgumentError, those of a listing, and those of requests.
+// Errors: a *dynajournal.ArgumentError, errors of a listing, and errors of requests.
 func EstimateSweep(ctx context.Context, g *projection.Group, opts EstimateOptions) (SweepEstimate, error) {
 	of := engine.GroupOf(g)
 	e := estimator{Group: of}
@@ -98,11 +100,11 @@ type estimator struct {
 	used   dynamo.Meter
 
 	mu sync.Mutex
-	// looks are those at the persistence ids of the sample.
+	// looks are the results for the persistence ids of the sample.
 	looks []look
 }
 
-// look is what a sweep does and uses for a persistence id.
+// look is the estimated work and cost of a sweep for one persistence id.
 type look struct {
 	events int64
 	cost   dynamo.Cost
@@ -126,8 +128,8 @@ func (e *estimator) estimate(ctx context.Context, opts EstimateOptions) error {
 	return nil
 }
 
-// list counts the persistence ids that the group takes, and chooses a sample: each has the same
-// chance.
+// list counts the persistence ids that the group takes, and chooses a sample, in which each has the
+// same chance.
 func (e *estimator) list(ctx context.Context, opts EstimateOptions) ([]string, error) {
 	var sample []string
 	for pid, err := range e.Journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Sorted: true}) {
@@ -150,10 +152,10 @@ func (e *estimator) list(ctx context.Context, opts EstimateOptions) ([]string, e
 	return sample, nil
 }
 
-// estimatedAtOnce is how many persistence ids are read at the same time.
+// estimatedAtOnce is the number of persistence ids that are read concurrently.
 const estimatedAtOnce = 8
 
-// read looks at the persistence ids of a sample.
+// read estimates the persistence ids of a sample.
 func (e *estimator) read(ctx context.Context, sample []string) error {
 	limit := engine.LimitOf(e.Config.Source.PerSecond())
 	reading, readingCtx := errgroup.WithContext(ctx)

@@ -11,11 +11,11 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// mostEstimated is how many pages of a persistence id an estimate reads. The rest is taken to be
-// like them.
+// mostEstimated is the maximum number of pages that an estimate reads of a persistence id. It
+// assumes that the rest is like them.
 const mostEstimated = 20
 
-// look reads a persistence id as the runs of a sweep do that find no rows.
+// look reads a persistence id as a sweep does that finds no rows.
 func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 	var members []*engine.Member
 	for _, of := range e.Members {
@@ -36,7 +36,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 		var reading dynamo.Meter
 		page, err := core.Of(e.Journal).ReadPage(dynamo.WithMeter(ctx, &reading), pid, max(at.Seq, 1), most)
 		if engine.IsUnreadable(err) {
-			return found, nil // a persistence id that gets stuck
+			return found, nil // the sweep makes the persistence id stuck
 		}
 		if err != nil {
 			return look{}, err
@@ -52,10 +52,10 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 	}
 }
 
-// rowBytes is how large a row is beside its key, with a claim, a writer and a number.
+// rowBytes is the size of a row without its key, with a claim, a writer and a number.
 const rowBytes = 200
 
-// page returns what a run does for a page of events.
+// page returns the work and cost of a run for a page of events.
 func (e *estimator) page(of *engine.Member, pid string, reading dynamo.Cost, steps []engine.Step) look {
 	const kb, read = 1 << 10, 4 << 10
 	size := len(e.Table.JournalName) + len(of.Name) + len(pid) + rowBytes
@@ -81,7 +81,7 @@ func (e *estimator) page(of *engine.Member, pid string, reading dynamo.Cost, ste
 
 func (l look) add(other look) look { return look{l.events + other.events, l.cost.Add(other.cost)} }
 
-// times returns a look that is so many times as large.
+// times returns l multiplied by a factor.
 func (l look) times(factor float64) look {
 	return look{int64(float64(l.events) * factor), dynamo.Cost{
 		Requests:  int(float64(l.cost.Requests) * factor),
@@ -89,16 +89,17 @@ func (l look) times(factor float64) look {
 	}}
 }
 
-// extrapolate returns what a sweep does for a persistence id of which an offset was reached.
+// extrapolate returns the estimate for a persistence id from the part that was read, up to an
+// offset.
 func (e *estimator) extrapolate(ctx context.Context, pid string, at engine.Offset, found look) (look, error) {
 	bounds, err := e.Journal.Bounds(ctx, pid)
 	if err != nil {
-		return look{}, fmt.Errorf("look at %q: %w", pid, err)
+		return look{}, fmt.Errorf("estimate %q: %w", pid, err)
 	}
 	return found.times(max(float64(bounds.Highest)/float64(at.Seq), 1)), nil
 }
 
-// sum makes the result of the looks, and of what the listing has cost.
+// sum sets the result from the looks and the cost of the listing.
 func (e *estimator) sum(listing dynamo.Cost) {
 	r := &e.result
 	r.Sampled = len(e.looks)
@@ -120,7 +121,7 @@ func (e *estimator) sum(listing dynamo.Cost) {
 	}
 }
 
-// positions returns what a sweep of the source [projection.Sweep] uses for its position.
+// positions returns the cost of storing the position of a sweep of the source [projection.Sweep].
 func (e *estimator) positions() dynamo.Cost {
 	if e.Config.Source.Kind() != engine.SourceSweep {
 		return dynamo.Cost{}
@@ -132,8 +133,8 @@ func (e *estimator) positions() dynamo.Cost {
 	return dynamo.Cost{Requests: 1 + saved, ReadUnits: 1, WriteUnits: float64(saved)}
 }
 
-// extend returns the total of a quantity of all, of which some were looked at, and two standard
-// errors of it.
+// extend returns the total of a quantity of all persistence ids, estimated from the looks, and two
+// standard errors of it.
 func extend(looks []look, all int, of func(look) float64) (_, margin float64) {
 	n := float64(len(looks))
 	if n == 0 {

@@ -8,13 +8,14 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// payable returns an error if the processes of a group can't find what is owed.
+// payable returns an error if the processes of a group can't find debts.
 func (o *operated) payable(ctx context.Context) error {
 	_, _, err := o.Table.Debts(ctx, o.Projection, engine.ListedDue, nil)
 	return noIndex(err)
 }
 
-// noIndex returns an error that is ErrNoIndex if err reports that there is no index of debts.
+// noIndex returns an error that is ErrNoIndex if err reports that there is no index of debts. It
+// returns other errors unchanged.
 func noIndex(err error) error {
 	if engine.IsNoIndex(err) {
 		return fmt.Errorf("%w: %w", ErrNoIndex, err)
@@ -22,8 +23,8 @@ func noIndex(err error) error {
 	return err
 }
 
-// eachOwed calls do with each row that a list of debts has, of the projection or of all, until do
-// returns false.
+// eachOwed calls do with each row in a list of debts, of the projection or of all projections,
+// until do returns false.
 func (o *Operator) eachOwed(
 	ctx context.Context, list engine.Listed, do func(projection string, run engine.OwedRun, row engine.Row) bool,
 ) error {
@@ -34,7 +35,7 @@ func (o *Operator) eachOwed(
 	return err
 }
 
-// eachOwedOf is eachOwed for a projection. It reports whether do has always returned true.
+// eachOwedOf is eachOwed for one projection. It reports whether do has always returned true.
 func eachOwedOf(
 	ctx context.Context, t *engine.Table, projection string, list engine.Listed,
 	do func(projection string, run engine.OwedRun, row engine.Row) bool,
@@ -56,10 +57,10 @@ func eachOwedOf(
 		for i, run := range page {
 			row, err := engine.DecodeRow(t.Name, rows[i])
 			switch {
-			case err != nil: // the others are to be seen, too
+			case err != nil: // the loop continues with the others
 				row.Reason = err.Error()
 			case !row.Debt.Owed || row.Stuck() != (list == engine.ListedStuck):
-				continue // that has changed meanwhile
+				continue // it has changed meanwhile
 			}
 			if !do(projection, run, row) {
 				return false, nil

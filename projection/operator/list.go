@@ -27,8 +27,8 @@ type Info struct {
 	// Owed reports whether a sweep of all persistence ids is still owed, on Lambda by
 	// awslambda.Maintain. For a group with [projection.Streams] see [Position].
 	Owed bool
-	// Paused is when [Operator.Pause] paused the projection, by the clock of the program that called
-	// it. It is zero if the projection is not paused.
+	// Paused is when [Operator.Pause] paused the projection, by the clock of the program that
+	// called it. It is zero if the projection is not paused.
 	Paused time.Time
 
 	// Prefixes are the prefixes of [projection.OnlyIDs]. They are empty if the projection takes all

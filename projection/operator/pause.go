@@ -11,16 +11,15 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Pause pauses the projection in all processes, until [Operator.Continue]: also in processes that
-// begin later. It stores that and returns. A process finds it within a sixth of
-// Config.ClaimTimeout, at most 10 seconds; handlers that are called then return in their time. The
-// other projections of the group continue. [projection.Group.Resume] works on a paused projection,
-// too.
+// Pause pauses the projection in all processes, including processes that start later, until
+// [Operator.Continue]. It stores the pause and returns. Each process reads it within a sixth of
+// Config.ClaimTimeout, at most 10 seconds. Running handlers return normally. The other projections
+// of the group continue. [projection.Group.Resume] still works on a paused projection.
 //
-// Nothing is lost, and no stream needs to keep its records meanwhile: Continue makes the group look
-// at all persistence ids. It costs 1 write unit.
+// Nothing is lost, even if the stream drops its records meanwhile: Continue makes the group sweep
+// all persistence ids. Pause costs 1 write unit.
 //
-// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], and those of requests.
+// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], and errors of requests.
 func (o *Operator) Pause(ctx context.Context) error {
 	return o.change(ctx, "pause", dynamo.Update{
 		Expression: "SET " + engine.AttrPaused + " = if_not_exists(" + engine.AttrPaused + ", :now)",
@@ -29,14 +28,15 @@ func (o *Operator) Pause(ctx context.Context) error {
 	}, projection.ErrNoProjection)
 }
 
-// Continue continues a projection that [Operator.Pause] has paused. With [projection.Streams] the
-// group looks at all persistence ids for it, at StreamsOptions.PerSecond; with [projection.Sweep]
-// that is what the next sweep does, on AWS Lambda what awslambda.Maintain does. It does nothing if
-// the projection is not paused. It costs 1 write unit.
+// Continue continues a projection that [Operator.Pause] has paused, and makes the group sweep all
+// persistence ids for it: with [projection.Streams] at StreamsOptions.PerSecond, with
+// [projection.Sweep] by the next sweep, on AWS Lambda by awslambda.Maintain. It does nothing if the
+// projection is not paused. It costs 1 write unit.
 //
-// Errors: those of Pause, without ErrNoProjection.
+// Errors: as for Pause, without ErrNoProjection.
 func (o *Operator) Continue(ctx context.Context) error {
-	// The sweep is owed in the same write: what was not handled meanwhile is not forgotten.
+	// The same write stores that a sweep is owed, so that events of the time of the pause are not
+	// missed.
 	owe := "SET " + engine.AttrOwed + " = if_not_exists(" + engine.AttrOwed + ", :none) + :one "
 	values := dynamo.Attributes{":none": engine.Number(0), ":one": engine.Number(1)}
 	return o.change(ctx, "continue", dynamo.Update{
@@ -46,7 +46,7 @@ func (o *Operator) Continue(ctx context.Context) error {
 	}, nil)
 }
 
-// change changes the item of the projection. failed is the error if the condition does not hold.
+// change updates the item of the projection. failed is the error if the condition does not hold.
 func (o *Operator) change(ctx context.Context, what string, update dynamo.Update, failed error) error {
 	if o.journal == nil {
 		return engine.Argument("journal", nil, "it must be an open journal")

@@ -11,31 +11,31 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/stream"
 )
 
-// Position is how far a projection has read a shard of the stream.
+// Position is the position of a projection in a shard of the stream.
 type Position struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
 	Shard      string
-	// Worker names the process that reads the shard. It is empty if none does.
+	// Worker names the process that reads the shard. It is empty if no process does.
 	Worker string
-	// Behind is the time since which records of the shard may not be handled by the projection. It
-	// is stored six times in StreamsOptions.LeaseTimeout, so it is 5 seconds with the defaults for
-	// an idle shard.
+	// Behind is an age: all older records of the shard are handled by the projection. The position
+	// is stored six times in StreamsOptions.LeaseTimeout, so with the defaults Behind is 5 seconds
+	// for an idle shard.
 	Behind time.Duration
-	// Unread reports whether nobody has read the shard yet: Behind is 0 then.
+	// Unread reports whether no process has read the shard yet: Behind is 0 then.
 	Unread bool
-	// Owed reports whether the group has still to sweep all persistence ids.
+	// Owed reports whether the group still has to sweep all persistence ids.
 	Owed bool
 }
 
-// Positions returns how far the projection has read the stream of the journal table, for each shard
-// that is not read to its end. If the operator has no name, it returns the positions of all
-// projections that read the stream. It reads the leases: 1 read unit for each shard and group, and
-// 1 request DescribeStream for each 100 shards. It says nothing of single persistence ids: see
+// Positions returns the position of the projection in each shard of the journal table's stream that
+// is not read to its end. If the operator has no name, it returns the positions of all projections
+// that read the stream. It reads the leases: 1 read unit for each shard and group, and 1
+// DescribeStream request for each 100 shards. For the backlog of single persistence ids see
 // [Operator.MeasureLag].
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrNoStream], and
-// those of requests.
+// errors of requests.
 func (o *Operator) Positions(ctx context.Context, client *dynamodbstreams.Client) ([]Position, error) {
 	all, err := o.positions(ctx, client)
 	if err != nil {

@@ -18,29 +18,30 @@ import (
 
 // RemoveOptions are the options of [Operator.Remove]. The zero value has the defaults.
 type RemoveOptions struct {
-	// Progress is called with the number of items that are deleted so far, if it is set.
+	// Progress, if set, is called with the number of items that are deleted so far.
 	Progress func(items int64)
 
 	// ScanOptions pace the scan of the projections table.
 	ScanOptions
 }
 
-// Remove removes a projection that no process runs any more: its rows, those of stuck persistence
-// ids among them, the dead letters of an outbox, its requests, and the leases of each set of
-// projections that it was in. Last it leaves the registry. It returns how many items it has
-// deleted. What handlers have written is not touched. The offsets of package sqlprojection are in
-// its database, where sqlprojection.RemoveOffsets deletes them.
+// Remove removes a projection that no process runs any more. It deletes the projection's rows,
+// including rows of stuck persistence ids, the dead letters of an outbox, the requests of
+// operators, and the leases of each set of projections that it was in. Last it deletes the
+// projection from the registry. It returns the number of deleted items. What handlers have written
+// stays. A projection of package sqlprojection has its offsets in its database, where
+// sqlprojection.RemoveOffsets deletes them.
 //
-// It scans the projections table, which costs 1 read unit for each 4 KB. Beside that it costs 1
-// write unit for each item, 3 more, and 5 read units. If it is interrupted, call it again: until it
-// is done the projection does not begin ([projection.ErrResetting]). Afterwards one of the same
-// name begins as one that has never run.
+// It scans the projections table, which costs 1 read unit for each 4 KB. In addition it costs 1
+// write unit for each item, 3 more, and 5 read units. If Remove is interrupted, call it again:
+// until it is done, the projection does not start ([projection.ErrResetting]). Afterwards a
+// projection with the same name starts like one that has never run.
 //
-// A process that stands still for 3 minutes does not count as running. If it continues afterwards,
-// it is in the registry again a minute later, with what it has written: call Remove again.
+// A process that is suspended for 3 minutes does not count as running. If it continues after
+// Remove, it is in the registry again a minute later, with what it has written: call Remove again.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrInUse], and
-// those of requests.
+// errors of requests.
 func (o *Operator) Remove(ctx context.Context, opts RemoveOptions) (int64, error) {
 	p, err := o.find(ctx)
 	if err == nil {
@@ -56,7 +57,8 @@ func (o *Operator) Remove(ctx context.Context, opts RemoveOptions) (int64, error
 	return items, nil
 }
 
-// remove removes the projection under the mark of a reset, which keeps processes from beginning.
+// remove removes the projection while it is marked as being reset, which keeps processes from
+// starting.
 func (o *operated) remove(ctx context.Context, opts RemoveOptions) (int64, error) {
 	if err := o.beginReset(ctx, false); err != nil {
 		return 0, err
@@ -71,9 +73,9 @@ func (o *operated) remove(ctx context.Context, opts RemoveOptions) (int64, error
 	return items, err
 }
 
-// deleteAll deletes the rows of the projection, its dead letters, the positions of sweeps for it,
-// and the sets that it was in. The item of a set names its projections, and is deleted after its
-// leases.
+// deleteAll deletes the rows of the projection, its dead letters, the positions of its sweeps, and
+// the sets that it was in. The item of a set names its projections, and is deleted after the leases
+// of the set.
 func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
 	d, letters := o.deletion(opts.Progress), o.Table.LetterPrefix(o.Projection)
 	in := dynamodb.ScanInput{
@@ -124,7 +126,7 @@ func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 	return d.deleted, err
 }
 
-// among reports whether the projection is one of those whose names engine.Subjects returns.
+// among reports whether the names that engine.Subjects returns include the projection.
 func (o *operated) among(subjects string) bool {
 	return slices.ContainsFunc(strings.Split(subjects, "\x00"), func(of string) bool {
 		rest, found := strings.CutPrefix(of, o.Projection)
@@ -132,15 +134,17 @@ func (o *operated) among(subjects string) bool {
 	})
 }
 
-// setItems are the items of sets that read a stream, as a scan finds them: in any order.
+// setItems collects the items of sets that read a stream, in the order of a scan, which is
+// arbitrary.
 type setItems struct {
 	// mine are the items of the sets that the projection was in, by their names.
 	mine map[string]dynamo.Attributes
-	// leases are those of all sets of the group.
+	// leases are the leases of all sets of the group.
 	leases map[string][]dynamo.Attributes
 }
 
-// see notes the item of a set, or one of its leases, by its key after that of the group.
+// see records the item of a set, or one of its leases. name is its key without the prefix of the
+// group.
 func (s *setItems) see(name string, key dynamo.Attributes, mine bool) {
 	set, _, lease := strings.Cut(name, "\x00")
 	switch {
@@ -162,7 +166,7 @@ func (s *setItems) removed() (keys []dynamo.Attributes) {
 	return keys
 }
 
-// forgetRequests removes the requests of operators for the projection.
+// forgetRequests deletes the requests of operators for the projection.
 func (o *operated) forgetRequests(ctx context.Context) error {
 	item, err := o.Table.Get(ctx, o.Table.RequestsKey(o.Group))
 	if err != nil {
@@ -183,9 +187,9 @@ func (o *operated) forgetRequests(ctx context.Context) error {
 	})
 }
 
-// unregister removes the name from the registry, and then the item of the projection, under the
-// condition that no process has begun meanwhile. Such a process finds the mark of the reset, and
-// has stored before that it is there: see engine.Group.enter.
+// unregister deletes the name from the registry, and then the item of the projection, on condition
+// that no process has started meanwhile. Such a process has stored that it runs before it finds the
+// mark of the reset: see engine.Group.enter.
 func (o *operated) unregister(ctx context.Context) error {
 	for range engine.MostAgain {
 		item, err := o.Table.Get(ctx, o.Table.StandingKey(o.Projection))
@@ -197,7 +201,7 @@ func (o *operated) unregister(ctx context.Context) error {
 			return err
 		}
 		if len(infos) > 0 && infos[0].Processes > 0 {
-			return fmt.Errorf("a process has begun meanwhile; remove it again: %w", projection.ErrInUse)
+			return fmt.Errorf("a process has started meanwhile; remove the projection again: %w", projection.ErrInUse)
 		}
 		if err := o.Table.Unknown(ctx, o.Projection); err != nil {
 			return err
@@ -207,5 +211,5 @@ func (o *operated) unregister(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("processes begin again and again: %w", projection.ErrInUse)
+	return fmt.Errorf("processes start again and again: %w", projection.ErrInUse)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Retry makes the processes of a group handle a persistence id again that is stuck, or that is owed
-// a run at a later time. A process of the group, also one that begins later, does so within a sixth
-// of Config.ClaimTimeout, at most 10 seconds. On AWS Lambda the next call of awslambda.Maintain
-// does. The attempts of the handler are counted anew. Retry does nothing to a persistence id that
-// the projection owes no run.
+// Retry makes the processes of a group retry a persistence id that is stuck, or that is owed a run
+// at a later time. A process of the group, even one that starts later, does so within a sixth of
+// Config.ClaimTimeout, at most 10 seconds. On AWS Lambda the next call of awslambda.Maintain does.
+// The attempts of the handler are counted from 0 again. Retry does nothing to a persistence id that
+// is not owed a run.
 //
 // It costs 2.5 read units, and 3 write units if the persistence id is stuck.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [ErrNoIndex],
-// [dynajournal.ErrCorruptItem] if the row is damaged, and those of requests.
+// [dynajournal.ErrCorruptItem] if the row is damaged, and errors of requests.
 func (o *Operator) Retry(ctx context.Context, persistenceID string) error {
 	p, err := o.find(ctx)
 	if err == nil {

@@ -10,29 +10,29 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Skipped is what a projection has passed over.
+// Skipped is the event, gap or purge that a projection has skipped.
 type Skipped struct {
-	// First and Last are the first and the last sequence number: of one event, or of a gap. If a
-	// purge was passed over, both are its Last: see [projection.Purge].
+	// First and Last are the first and the last sequence number of the event or the gap. For a
+	// purge, both are its Last: see [projection.Purge].
 	First, Last int64
-	// Purge reports whether it is a purge.
+	// Purge reports whether a purge was skipped.
 	Purge bool
 }
 
-// Skip makes the projection pass over what its handler fails at: the event that follows the offset
-// of a stuck persistence id, or a gap or a purge there. In the same write it does what
-// [Operator.Retry] does. The event is never handled.
+// Skip makes the projection skip the step at which its handler fails: the event after the offset of
+// a stuck persistence id, or a gap or a purge there. The same write does what [Operator.Retry]
+// does. The event is never handled.
 //
-// The number sequenceNumber is the last one to be passed over: that of StuckID. If something else
-// follows, the error is a *[SkipError], which has the right number, and nothing is
-// changed. So a call that is repeated passes over nothing twice. With [AnyNumber], whatever follows
-// is passed over.
+// The argument sequenceNumber is the last number to be skipped: [StuckID].SequenceNumber. If
+// something else follows the offset, nothing is changed, and the error is a *[SkipError] with the
+// right number. So a repeated call skips nothing twice. With [AnyNumber], Skip skips whatever
+// follows.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrUnsupported]
-// of a projection of package sqlprojection, [ErrNoIndex], [ErrNotStuck], [ErrClaimed], a
+// for a projection of package sqlprojection, [ErrNoIndex], [ErrNotStuck], [ErrClaimed], a
 // *[SkipError], an item that can't be read ([dynajournal.ErrCorruptItem]: repair the journal) or is
 // missing ([dynajournal.ErrEventMissing]: restore it, or repair the journal with
-// VerifyOptions.SealMissing), and those of requests.
+// VerifyOptions.SealMissing), and errors of requests.
 func (o *Operator) Skip(ctx context.Context, persistenceID string, sequenceNumber int64) (Skipped, error) {
 	skipped, err := o.skip(ctx, persistenceID, sequenceNumber)
 	if err != nil {
@@ -41,21 +41,22 @@ func (o *Operator) Skip(ctx context.Context, persistenceID string, sequenceNumbe
 	return skipped, nil
 }
 
-// AnyNumber is the number of [Operator.Skip] for whatever follows.
+// AnyNumber makes [Operator.Skip] skip whatever follows the offset.
 const AnyNumber = -1
 
-// SkipError reports that something else follows than what was to be passed over.
+// SkipError reports that Skip found another number than the one to be skipped.
 type SkipError struct {
-	// Want is the number that was to be passed over, Next what follows.
+	// Want is the number that was to be skipped. Next is the event, gap or purge that follows the
+	// offset.
 	Want int64
 	Next Skipped
 }
 
 func (e *SkipError) Error() string {
 	if e.Next.Purge {
-		return fmt.Sprintf("the purge up to %d follows, and not %d", e.Next.Last, e.Want)
+		return fmt.Sprintf("the purge up to %d is next, not %d", e.Next.Last, e.Want)
 	}
-	return fmt.Sprintf("%d follows, and not %d", e.Next.Last, e.Want)
+	return fmt.Sprintf("%d is next, not %d", e.Next.Last, e.Want)
 }
 
 func (o *Operator) skip(ctx context.Context, pid string, seq int64) (Skipped, error) {
@@ -80,12 +81,12 @@ func (o *Operator) skip(ctx context.Context, pid string, seq int64) (Skipped, er
 		if !errors.Is(err, engine.ErrAgain) || again == engine.MostAgain {
 			return skipped, err
 		}
-		seq = skipped.Last // it may have been passed over, and the response was lost
+		seq = skipped.Last // it may have been skipped, and the response was lost
 	}
 }
 
-// skip moves the offset to the next step, under the condition that the row is stuck and as it was
-// read.
+// skip moves the offset past the next step, on condition that the row is stuck and has not changed
+// since it was read.
 func (o *operated) skip(
 	ctx context.Context, journal *dynajournal.Journal, pid string, seq int64,
 ) (Skipped, error) {
@@ -94,7 +95,7 @@ func (o *operated) skip(
 	case err != nil:
 		return Skipped{}, err
 	case state.Begun && state.Seq == seq && state.Debt.Owed && !state.Stuck():
-		// An earlier call has passed over it.
+		// An earlier call has skipped it.
 		return Skipped{First: seq, Last: seq}, nil
 	case !state.Stuck():
 		return Skipped{}, ErrNotStuck
@@ -108,7 +109,7 @@ func (o *operated) skip(
 	}
 	steps := engine.Plan(state.Offset, state.Exists, page)
 	if len(steps) == 0 {
-		return Skipped{}, fmt.Errorf("no event follows %d: retry it: %w", state.Seq, ErrNotStuck)
+		return Skipped{}, fmt.Errorf("no event follows %d; retry the persistence id: %w", state.Seq, ErrNotStuck)
 	}
 	next := steps[0]
 	if next.Event != nil && state.Failed > next.To.Seq { // a filter leaves out the rest
@@ -133,7 +134,7 @@ func (o *operated) at(ctx context.Context, journal *dynajournal.Journal, pid str
 		return engine.Offset{}, err
 	}
 	if len(page.Events) == 0 || page.Events[0].SequenceNumber != seq {
-		return engine.Offset{}, fmt.Errorf("event %d is no longer there: retry it: %w", seq, ErrNotStuck)
+		return engine.Offset{}, fmt.Errorf("event %d no longer exists; retry the persistence id: %w", seq, ErrNotStuck)
 	}
 	return engine.Offset{Seq: seq, Writer: page.Events[0].Writer}, nil
 }

@@ -14,27 +14,27 @@ type StuckID struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection    string
 	PersistenceID string
-	// Since is when it became stuck.
+	// Since is when the persistence id became stuck.
 	Since time.Time
 	// Offset is the number up to which events were handled.
 	Offset int64
-	// SequenceNumber is where the handler has failed, the number for [Operator.Skip]: that of the
-	// event, or the last one of a gap or of a purge. It is 0 if the journal could not be read, and
-	// for a purge after which the numbers begin again at 1.
+	// SequenceNumber is the number at which the handler has failed, to be passed to
+	// [Operator.Skip]: the number of the event, or the last number of a gap or of a purge. It is 0
+	// if the journal could not be read, and for a purge after which the numbers start again at 1.
 	SequenceNumber int64
 	// Reason is the text of the last failure, shortened.
 	Reason string
 }
 
 // Stuck returns the persistence ids that are stuck in the projection, or in all projections of the
-// journal if the operator has no name. It reads the index of debts as the loop continues: half a
-// read unit for each projection and for each 4 KB of entries, of about 200 bytes each, and 1 read
-// unit for each persistence id. It may not see what has become stuck in the last second.
+// journal if the operator has no name. It reads the index of debts while the loop runs: half a read
+// unit for each projection and for each 4 KB of entries, of about 200 bytes each, and 1 read unit
+// for each persistence id. Persistence ids that became stuck in the last second may be missing.
 //
-// A persistence id that became stuck with version 0.1.0 is not in the index until a trigger of it
-// comes, or dynajournal.UpdateTables has run.
+// A persistence id that became stuck with version 0.1.0 is not in the index before it is triggered
+// again, or dynajournal.UpdateTables has run.
 //
-// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [ErrNoIndex], and those of
+// Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [ErrNoIndex], and errors of
 // requests. After an error the sequence ends.
 func (o *Operator) Stuck(ctx context.Context) iter.Seq2[StuckID, error] {
 	return func(yield func(StuckID, error) bool) {

@@ -13,16 +13,17 @@ import (
 )
 
 // SendAgain makes the processes of a group send a dead letter of an outbox again. The projection is
-// named as group/projection. It stores a request and returns. A process finds the request as one of
-// [operator.Operator.Retry]. The message has the same id as before, and is sent after messages that
-// were sent meanwhile. When it is sent, the dead letter is deleted. If it is refused again, it
-// stays, with the new reason. While the target can't be reached, the request stays.
+// named as group/projection. SendAgain stores a request and returns. A process finds the request as
+// it finds one of [operator.Operator.Retry]. The message has the same id as before, and is sent
+// after messages that were sent meanwhile. When it is sent, the dead letter is deleted. If the
+// target refuses it again, the dead letter stays, with the new reason. While the target can't be
+// reached, the request stays.
 //
-// It costs 1 read unit for each 4 KB of the dead letter, and 1 write unit for each KB of requests
-// that wait. At most 500 can wait.
+// It costs 1 read unit for each 4 KB of the dead letter, and 1 write unit for each KB of waiting
+// requests. At most 500 requests can wait.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [ErrNoDeadLetter],
-// [ErrTooManyRequests], and those of requests.
+// [ErrTooManyRequests], and errors of requests.
 func SendAgain(ctx context.Context, journal *dynajournal.Journal, name, messageID string) error {
 	err := checkLetter(journal, name, messageID)
 	if err == nil {
@@ -49,8 +50,8 @@ func sendAgain(ctx context.Context, journal *dynajournal.Journal, name, id strin
 	return err
 }
 
-// SendAgain sends a dead letter again, and deletes it when the target has it. An error means that
-// the request stays.
+// SendAgain sends a dead letter again, and deletes it when the target has received it. If it
+// returns an error, the request stays.
 func (o *outbox) SendAgain(ctx context.Context, g *engine.Group, of *engine.Member, id string) error {
 	letter, err := deadLetter(ctx, g.Table, of.Name, id)
 	if errors.Is(err, ErrNoDeadLetter) {

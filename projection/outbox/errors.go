@@ -2,18 +2,18 @@ package outbox
 
 import "errors"
 
-// Errors, for errors.Is. Those of the journal and of package projection are returned as well.
+// Errors for errors.Is. Errors of the journal and of package projection are also returned.
 var (
-	// ErrInvalidMessage: the function of an outbox has returned messages that can't be sent.
+	// ErrInvalidMessage: the [MessageFunc] of an outbox has returned messages that can't be sent.
 	ErrInvalidMessage = errors.New("the message is not valid")
 
-	// ErrNoDeadLetter: there is no such dead letter. It may have been sent or discarded.
+	// ErrNoDeadLetter: the dead letter does not exist. It may have been sent or discarded.
 	ErrNoDeadLetter = errors.New("there is no such dead letter")
 
-	// ErrRefused: the target of an outbox will never take the message. A [Target] returns it.
+	// ErrRefused: the target of an outbox will never accept the message. A [Target] returns it.
 	ErrRefused = errors.New("the target refuses the message")
 
-	// ErrTooManyRequests: too many requests of operators wait. Try again when processes of the
-	// group have carried them out.
+	// ErrTooManyRequests: too many requests of operators are waiting. Try again when processes of
+	// the group have carried them out.
 	ErrTooManyRequests = errors.New("too many requests wait for processes of the group")
 )

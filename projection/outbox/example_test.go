@@ -13,7 +13,7 @@ import (
 // sqsInput has the fields of sqs.SendMessageInput that a FIFO queue needs.
 type sqsInput struct{ MessageBody, MessageGroupID, MessageDeduplicationID string }
 
-// sqsClient is what a client of SQS does, in memory: what comes again with the same id is dropped.
+// sqsClient imitates a client of SQS in memory: it drops messages whose id it has received before.
 type sqsClient struct{ known map[string]bool }
 
 func (c *sqsClient) SendMessage(_ context.Context, in *sqsInput) error {
@@ -31,7 +31,7 @@ type natsMessage struct {
 	Data    []byte
 }
 
-// natsClient is what a client of JetStream does, in memory.
+// natsClient imitates a client of JetStream in memory.
 type natsClient struct{ known map[string]bool }
 
 func (c *natsClient) PublishMsg(_ context.Context, m *natsMessage) error {
@@ -42,13 +42,13 @@ func (c *natsClient) PublishMsg(_ context.Context, m *natsMessage) error {
 	return nil
 }
 
-// A target is a function that sends a message with its id. SQS knows the id of a message for five
-// minutes, JetStream for the duplicate window of the stream.
+// A target is a function that sends a message with its id. SQS remembers the id of a message for
+// five minutes, JetStream for the duplicate window of the stream.
 func ExampleTargetFunc() {
 	ctx := context.Background()
 	queue := &sqsClient{map[string]bool{}}
 	toSQS := outbox.TargetFunc(func(ctx context.Context, m outbox.Message) error {
-		// A group id may not have all characters that a persistence id may have.
+		// A group id allows fewer characters than a persistence id.
 		group := sha256.Sum256([]byte(m.PersistenceID))
 		return queue.SendMessage(ctx, &sqsInput{
 			MessageBody: string(m.Body), MessageGroupID: hex.EncodeToString(group[:]), MessageDeduplicationID: m.ID,

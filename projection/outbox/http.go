@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// The headers of a request of HTTPTarget, beside those of the message.
+// The headers of a request of HTTPTarget, in addition to headers of the message.
 const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerPersistenceID  = "Outbox-Persistence-Id"
@@ -26,25 +26,26 @@ const (
 
 const (
 	defaultHTTPTimeout = 10 * time.Second
-	// maxResponseBytes is how much of a response is read, so that its connection can be used again.
+	// maxResponseBytes is the maximum number of response bytes that are read, so that the
+	// connection can be reused.
 	maxResponseBytes = 64 << 10
-	// shownResponseBytes is how much of a refusal is kept as the reason.
+	// shownResponseBytes is the maximum number of response bytes in an error.
 	shownResponseBytes = 200
 )
 
-// HTTPOptions are the options of NewHTTPTarget. The zero value has the defaults.
+// HTTPOptions are the options of [NewHTTPTarget]. The zero value has the defaults.
 type HTTPOptions struct {
-	// Client sends the requests. Its CheckRedirect and Timeout are not used: a redirect is not
+	// Client sends the requests. Its CheckRedirect and Timeout are not used: redirects are not
 	// followed.
 	//
-	// Defaults to one with http.DefaultTransport.
+	// Defaults to a client with http.DefaultTransport.
 	Client *http.Client
 
-	// Header is sent with each request, such as Authorization. It replaces headers of messages of
-	// the same name. For credentials that change give the Client a transport that sets them.
+	// Header is sent with each request, for example Authorization. It replaces message headers of
+	// the same name. For credentials that change, give Client a transport that sets them.
 	Header http.Header
 
-	// Timeout bounds a request, with its response.
+	// Timeout limits the time of a request, including its response.
 	//
 	// Must not be negative. Defaults to 10 seconds.
 	Timeout time.Duration
@@ -54,13 +55,13 @@ type HTTPOptions struct {
 //
 // A request has the headers and the body of the message, its ID as Idempotency-Key, and its
 // persistence id, sequence number and topic as Outbox-Persistence-Id, Outbox-Sequence-Number and
-// Outbox-Topic. In values of headers, but those of HTTPOptions.Header, a percent sign, a space at
-// an end, and all but printable ASCII are percent-encoded.
+// Outbox-Topic. Header values, except values of HTTPOptions.Header, are percent-encoded: percent
+// signs, leading and trailing spaces, and all bytes but printable ASCII.
 //
-// A status of 2xx means that the message is sent. 4xx means that it is refused ([ErrRefused]), but
-// for 401, 407, 408, 421, 425 and 429. After these, any other status and any other failure the
-// message is sent again. If the response has Retry-After, nothing is sent to the URL for that time,
-// at most 1 minute.
+// A status of 2xx means that the message was received. A status of 4xx means that it was refused
+// ([ErrRefused]), except 401, 407, 408, 421, 425 and 429. After these, any other status and any
+// other failure the message is sent again. If such a response has Retry-After, nothing is sent to
+// the URL for that time, at most 1 minute.
 type HTTPTarget struct {
 	url    string
 	client http.Client
@@ -137,10 +138,10 @@ func (t *HTTPTarget) request(ctx context.Context, m Message) (*http.Request, err
 	return request, nil
 }
 
-// judge returns what a response means. It reads a bounded part of the body.
+// judge converts a response to an error. It reads a bounded part of the body.
 func (t *HTTPTarget) judge(response *http.Response) error {
 	var body bytes.Buffer
-	// The status is what counts, whatever the body is.
+	// Only the status counts, even if the body can't be read.
 	_, _ = io.Copy(&body, io.LimitReader(response.Body, maxResponseBytes))
 	status := response.StatusCode
 	if status >= 200 && status < 300 {
@@ -159,14 +160,14 @@ func (t *HTTPTarget) judge(response *http.Response) error {
 	return fmt.Errorf("the target answers with status %d: %q", status, start)
 }
 
-// pause returns for how long nothing is to be sent.
+// pause returns how long the target must not send.
 func (t *HTTPTarget) pause() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return time.Until(t.until)
 }
 
-// wait sends nothing for a time.
+// wait makes the target send nothing for a time.
 func (t *HTTPTarget) wait(pause time.Duration) {
 	if pause <= 0 {
 		return
@@ -181,7 +182,7 @@ func (t *HTTPTarget) wait(pause time.Duration) {
 // maxRetryAfter bounds the pause that a target may ask for.
 const maxRetryAfter = time.Minute
 
-// retryAfter returns the pause that a header asks for: a number of seconds, or a date.
+// retryAfter returns the pause that a Retry-After header asks for: a number of seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
@@ -193,8 +194,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return max(min(date.Sub(now), maxRetryAfter), 0)
 }
 
-// headerValue encodes a text as the value of a header, in such a way that url.PathUnescape decodes
-// it: no text can end the header and begin another one.
+// headerValue encodes a text as the value of a header, so that url.PathUnescape decodes it. No text
+// can end the header and start another one.
 func headerValue(s string) string {
 	var encoded strings.Builder
 	for i := range len(s) {

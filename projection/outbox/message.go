@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// The bounds of the messages of an event.
+// The limits of the messages of an event.
 const (
 	maxMessages      = 100
 	maxTopicBytes    = 256
@@ -28,8 +28,8 @@ var (
 	messageID  = regexp.MustCompile(messageIDPattern)
 )
 
-// messageIDOf returns the idempotency key of a message. It must never change: a target knows by it
-// what it has received.
+// messageIDOf returns the idempotency key of a message. It must never change, because a target uses
+// it to recognize messages that it has received.
 func messageIDOf(journal, projection, pid string, of engine.Offset, index int) string {
 	writer := of.Writer
 	h := sha256.New()
@@ -41,13 +41,13 @@ func messageIDOf(journal, projection, pid string, of engine.Offset, index int) s
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// of makes the messages of a step, and returns them in their stored form as well.
+// of makes the messages of a step. It also returns them in their stored form.
 func (o *outbox) of(ctx context.Context, r *engine.Run, s *engine.Step) ([]Message, []byte, error) {
 	var all []Message
 	err := r.EachEvent(ctx, s, func(event dynajournal.Event) error {
 		messages, err := o.make(ctx, event)
 		if err == nil && len(messages) > maxMessages-len(all) {
-			err = fmt.Errorf("%w: an event has more than %d", ErrInvalidMessage, maxMessages)
+			err = fmt.Errorf("%w: an event has more than %d messages", ErrInvalidMessage, maxMessages)
 		}
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (o *outbox) of(ctx context.Context, r *engine.Run, s *engine.Step) ([]Messa
 	}
 	encoded, err := json.Marshal(all)
 	if err == nil && len(encoded) > maxEncodedBytes {
-		err = fmt.Errorf("%w: those of an event have %d bytes as JSON, at most %d", ErrInvalidMessage,
+		err = fmt.Errorf("%w: the messages of an event have %d bytes as JSON, the limit is %d", ErrInvalidMessage,
 			len(encoded), maxEncodedBytes)
 	}
 	return all, encoded, err
@@ -81,10 +81,10 @@ func (m *Message) check() error {
 	}
 	for name, value := range m.Headers {
 		if !headerName.MatchString(name) {
-			return fmt.Errorf("%w: the name of a header is %.70q", ErrInvalidMessage, name)
+			return fmt.Errorf("%w: invalid header name %.70q", ErrInvalidMessage, name)
 		}
 		if !utf8.ValidString(value) {
-			return fmt.Errorf("%w: the header %s is not UTF-8", ErrInvalidMessage, name)
+			return fmt.Errorf("%w: the value of header %s is not UTF-8", ErrInvalidMessage, name)
 		}
 	}
 	return nil
@@ -94,15 +94,15 @@ func (m *Message) check() error {
 func decodeMessages(encoded []byte) ([]Message, error) {
 	var all []Message
 	if err := json.Unmarshal(encoded, &all); err != nil {
-		return nil, fmt.Errorf("it is not JSON of messages: %w", err)
+		return nil, fmt.Errorf("decode messages: %w", err)
 	}
 	if len(all) == 0 || len(all) > maxMessages {
-		return nil, fmt.Errorf("it has %d messages", len(all))
+		return nil, fmt.Errorf("%d messages, want 1 to 100", len(all))
 	}
 	for i := range all {
 		m := &all[i]
 		if !messageID.MatchString(m.ID) || m.PersistenceID == "" || m.SequenceNumber < 1 {
-			return nil, errors.New("a message names no event")
+			return nil, errors.New("a message has an invalid id, persistence id or sequence number")
 		}
 		if err := m.check(); err != nil {
 			return nil, err

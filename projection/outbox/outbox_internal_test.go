@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// The id of a message never changes: those who have received it know it.
-func TestMessageIDIsWhatItWas(t *testing.T) {
+// The id of a message never changes: targets recognize messages by it.
+func TestMessageID_NeverChanges(t *testing.T) {
 	t.Parallel()
 	const want = "3c9a038b4189b80e04ae50fba2386026dc177d3bdce81a8428ad50ed0bf0cfe1"
 	if got := messageIDOf("journal", "group/out", "a", engine.Offset{Seq: 7, Writer: "writer"}, 2); got != want {

@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// send sends the messages of an event, one after the other. Before it is the offset that the row
-// would get now.
+// send sends the messages of an event, one at a time. before is the offset that the row would get
+// now.
 func (o *outbox) send(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row, before engine.Offset) error {
 	messages, err := o.messages(ctx, r, s, state, before)
 	if err != nil {
@@ -39,9 +39,9 @@ func (o *outbox) sendOne(ctx context.Context, r *engine.Run, m *Message) error {
 	return &engine.DelayedError{Err: err}
 }
 
-// messages returns the messages of an event: those that are stored, or what the function makes.
-// The write that stores messages replaces those of an earlier event, so it moves the offset behind
-// that.
+// messages returns the messages of an event: the stored ones, or new ones that the function makes.
+// The write that stores messages replaces the messages of an earlier event, so it also moves the
+// offset past that event.
 func (o *outbox) messages(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row, before engine.Offset) ([]Message, error) {
 	if state.Made.IsOf(s) {
 		return storedMessages(r, state.Made)

@@ -14,13 +14,13 @@ import (
 // Dialect is a kind of SQL database.
 type Dialect int
 
-// The kinds of databases. Any driver for package database/sql will do. What a PostgreSQL driver
-// returns as an error needs the method SQLState, as those of pgx and lib/pq have it.
+// The kinds of databases. Any driver for package database/sql works. The errors of a PostgreSQL
+// driver must have the method SQLState, as in pgx and lib/pq.
 const (
 	// SQLite is SQLite 3.24 or later. A group has one transaction under way in a database at a
-	// time. Set a busy timeout in the driver's data source name if others write as well.
+	// time. If other programs also write, set a busy timeout in the driver's data source name.
 	SQLite Dialect = iota + 1
-	// Postgres is PostgreSQL 9.5 or later. Any isolation level will do.
+	// Postgres is PostgreSQL 9.5 or later. Any isolation level works.
 	Postgres
 )
 
@@ -42,8 +42,8 @@ func (d Dialect) check() error {
 	return nil
 }
 
-// OffsetsTable returns the statement that makes the table of the offsets if it does not exist, for
-// those who make tables with a tool of their own.
+// OffsetsTable returns the statement that creates the table of the offsets if it does not exist,
+// for programs that create tables themselves.
 func (d Dialect) OffsetsTable() string {
 	return `CREATE TABLE IF NOT EXISTS dynajournal_offsets (
 	journal text NOT NULL,
@@ -56,28 +56,28 @@ func (d Dialect) OffsetsTable() string {
 )`
 }
 
-// The statements on the table of the offsets. A row has the offset, and the transaction that stored
-// it as run. Parameters are question marks.
+// The statements on the table of the offsets. A row has the offset, and as run the id of the
+// transaction that stored it. Parameters are question marks.
 const (
 	offsetsKey = ` WHERE journal = ? AND projection = ? AND persistence_id = ?`
 
 	readOffset = `SELECT seq, writer FROM dynajournal_offsets` + offsetsKey
-	// firstOffset and holdOffset lock the row of an offset, the latter with unmoved: if it is what
-	// was read.
+	// firstOffset and holdOffset lock the row of an offset. holdOffset is used with unmoved: it
+	// locks the row only if the offset has not changed since it was read.
 	firstOffset = `INSERT INTO dynajournal_offsets (journal, projection, persistence_id, seq, writer, run)` +
 		` VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	holdOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey
 	unmoved    = ` AND seq = ? AND writer = ?`
-	// keepOffset changes nothing. It finds the row if the transaction has locked it.
+	// keepOffset changes nothing. It finds the row only if the transaction has locked it.
 	keepOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey + ` AND run = ?`
 	// moveOffset stores the offset in the transaction that has locked the row.
 	moveOffset = `UPDATE dynajournal_offsets SET seq = ?, writer = ?` + offsetsKey + ` AND run = ?`
-	// removeOffsets deletes some offsets of a projection.
+	// removeOffsets deletes up to 1,000 offsets of a projection.
 	removeOffsets = `DELETE FROM dynajournal_offsets WHERE journal = ? AND projection = ? AND persistence_id IN (` +
 		`SELECT persistence_id FROM dynajournal_offsets WHERE journal = ? AND projection = ? LIMIT 1000)`
 )
 
-// statement returns a statement with the parameters of the database.
+// statement returns a statement with the parameter syntax of the database.
 func (d Dialect) statement(text string) string {
 	if d != Postgres {
 		return text
@@ -99,43 +99,44 @@ func stateOf(err error) string {
 	return ""
 }
 
-// begins reports whether a SQLSTATE is one of some codes, or of some classes.
+// begins reports whether a SQLSTATE begins with one of some codes or classes.
 func begins(code string, with ...string) bool {
 	return slices.ContainsFunc(with, func(prefix string) bool { return strings.HasPrefix(code, prefix) })
 }
 
-// says reports whether the text of an error of SQLite contains one of some texts. They are those of
-// SQLite itself, the same in all drivers; the codes are not to be had in the same way.
+// says reports whether the text of an SQLite error contains one of some texts. SQLite itself makes
+// these texts, so they are the same in all drivers. Drivers differ in how they return codes.
 func (d Dialect) says(err error, texts ...string) bool {
 	return d == SQLite && err != nil &&
 		slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
-// met reports whether a transaction has failed because it met another one, and may succeed at once.
+// met reports whether a transaction has failed because of a conflict with another one, and may
+// succeed at once.
 func met(err error) bool { return begins(stateOf(err), "40001", "40P01") }
 
-// passes reports whether an error passes without a change of anything: a conflict with others, or a
-// server that is not there, is overloaded, or is for reading only as long as another takes over.
+// passes reports whether an error is temporary: a conflict with other transactions, or a server
+// that can't be reached, is overloaded, or is read-only while another server takes over.
 func (d Dialect) passes(err error) bool {
 	return d.says(err, "database is locked", "database table is locked") ||
 		errors.Is(err, driver.ErrBadConn) ||
 		begins(stateOf(err), "40001", "40003", "40P01", "08", "53", "57P", "55P03", "25006")
 }
 
-// refuses reports whether an error of a statement on the table of the offsets says that the table
-// can't be used: it has other columns, or a permission is missing.
+// refuses reports whether an error of a statement means that the table of the offsets can't be
+// used: it has other columns, or a permission is missing.
 func (d Dialect) refuses(err error) bool {
 	return begins(stateOf(err), "28", "3D", "3F", "42") || d.missing(err) ||
 		d.says(err, "no such column", "has no column named", "readonly database", "not a database")
 }
 
-// missing reports whether an error says that a table does not exist.
+// missing reports whether an error means that a table does not exist.
 func (d Dialect) missing(err error) bool {
 	return begins(stateOf(err), "42P01") || d.says(err, "no such table")
 }
 
-// violates reports whether an error of a commit says that what was written breaks a constraint,
-// which is checked at the end. Nothing is stored then.
+// violates reports whether an error of a commit means that a constraint is violated, which is
+// checked at the end. Nothing is stored then.
 func (d Dialect) violates(err error) bool {
 	return begins(stateOf(err), "23") || d.says(err, "constraint failed")
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestStatementsHaveTheParametersOfTheDatabase(t *testing.T) {
+func TestDialect_StatementParameters(t *testing.T) {
 	t.Parallel()
 	const text = `a = ? AND b = ?`
 	if got := SQLite.statement(text); got != text {
@@ -25,7 +25,7 @@ func (c code) Error() string { return "the server says " + string(c) }
 
 func (c code) SQLState() string { return string(c) }
 
-func TestErrorsOfDatabasesAreToldApart(t *testing.T) {
+func TestDialect_ClassifiesErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		dialect              Dialect

@@ -6,14 +6,14 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Errors, for errors.Is. Those of the journal and of package projection are returned as well.
+// Errors for errors.Is. Errors of the journal and of package projection are also returned.
 var (
 	// ErrNoOffsetsTable: the table dynajournal_offsets of a SQL database can't be used. It could
-	// not be made, has other columns, or a permission is missing.
+	// not be created, has other columns, or a permission is missing.
 	ErrNoOffsetsTable = engine.ErrNoOffsetsTable
 
-	// ErrTransactionEnded: the transaction that a handler of [New] was called with has ended before
-	// the offset was stored: the handler has ended it, or the database has after an error that the
+	// ErrTransactionEnded: the transaction of a handler of [New] ended before the offset was
+	// stored. The handler has ended it, or the database has ended it after an error that the
 	// handler did not return.
 	ErrTransactionEnded = errors.New("the transaction has ended within the handler")
 )

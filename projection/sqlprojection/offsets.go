@@ -21,9 +21,10 @@ type sqlOffsets struct {
 	table *engine.Table
 	// journal and name are the names of the journal, and of the group and the projection.
 	journal, name string
-	// limit bounds a statement.
+	// limit is the time limit of a statement.
 	limit time.Duration
-	// turn has a token while a transaction of the group is under way, nil if any number may be.
+	// turn has a token while a transaction of the group is under way. It is nil if the number of
+	// transactions is not limited.
 	turn chan struct{}
 	// ready reports whether the table exists.
 	ready atomic.Bool
@@ -51,8 +52,8 @@ func (o *sqlOffsets) Prepare(ctx context.Context) error {
 	return err
 }
 
-// create makes the table if it does not exist. Others may do so at the same time, which makes the
-// statement of one of them fail: so the table is looked at again.
+// create creates the table if it does not exist. If other processes do so at the same time, one of
+// the statements fails, so create reads the table again.
 func (o *sqlOffsets) create(ctx context.Context) error {
 	_, err := o.read(ctx, "")
 	if !o.dialect.missing(err) {
@@ -67,7 +68,7 @@ func (o *sqlOffsets) create(ctx context.Context) error {
 	return err
 }
 
-// stored is the offset of a row of the table. begun reports whether the row exists.
+// stored is an offset in the table. begun reports whether its row exists.
 type stored struct {
 	engine.Offset
 
@@ -94,7 +95,7 @@ func (o *sqlOffsets) read(ctx context.Context, pid string) (stored, error) {
 	return stored{engine.Offset{Seq: n, Writer: w}, true}, nil
 }
 
-// failed returns the error of a statement on the table.
+// failed returns the error for a failed statement on the table.
 func (o *sqlOffsets) failed(err error) error {
 	if o.dialect.refuses(err) {
 		return fmt.Errorf("projection %s: %w: %w", o.name, ErrNoOffsetsTable, err)
@@ -102,10 +103,11 @@ func (o *sqlOffsets) failed(err error) error {
 	return fmt.Errorf("the offsets of projection %s: %w", o.name, err)
 }
 
-// Locate replaces the offset of a row of the projections table by that in the SQL database, which
-// alone counts. Where there is none, one in the projections table is where the projection begins,
-// as FromNow has put it there. Without FromNow any other is of a projection of another kind. With
-// it that can't be told: rows of v0.1.0 have no begins_behind.
+// Locate replaces the offset of a row of the projections table with the one in the SQL database,
+// which alone counts. If the database has no offset, an offset in the projections table may be the
+// start of the projection, stored by FromNow. Without FromNow, any other offset is from a
+// projection of another kind. With FromNow it can't be distinguished, because rows of v0.1.0 do not
+// have begins_behind.
 func (o *sqlOffsets) Locate(ctx context.Context, r *engine.Run, state *engine.Row) error {
 	put := state.Begins > 0 && state.Begins == state.Seq
 	if state.Begun && !put && !r.Of.FromNow {

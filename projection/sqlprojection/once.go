@@ -12,11 +12,11 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// refusal is the failure of a step in a transaction, of which nothing is stored.
+// refusal reports that a step failed in a transaction. Nothing of the transaction is stored.
 type refusal struct {
-	// good is how many steps before it had succeeded. They are tried without it.
+	// good is the number of steps before it that succeeded. They are retried without it.
 	good int
-	// err is nil if the step is not known.
+	// err is nil if it is not known which step failed.
 	err error
 }
 
@@ -25,12 +25,12 @@ func (e *refusal) Error() string { return fmt.Sprintf("step %d: %v", e.good+1, e
 // Writes returns 0: the offset is in the database.
 func (*sqlOffsets) Writes([]engine.Step) (requests, units int) { return 0, 0 }
 
-// Apply calls the handler for several steps in a transaction that also stores the offset, under the
-// condition that the offset is what was read. It reports whether it has handled all: it stops when
-// a third of Config.ClaimTimeout is over. If a step fails, those before it are done in a
-// transaction without it, and then the failure counts.
+// Apply calls the handler for several steps in a transaction that also stores the offset, on
+// condition that the offset has not changed since it was read. It reports whether it has handled
+// all steps: it stops after a third of Config.ClaimTimeout. If a step fails, the steps before it
+// are done in a transaction without it, and then the failure counts.
 //
-// Where the outcome of a commit is unknown, the next run reads it from the row.
+// If the outcome of a commit is unknown, the next run reads it from the row.
 func (o *sqlOffsets) Apply(ctx context.Context, r *engine.Run, state *engine.Row, steps []engine.Step) (bool, error) {
 	if err := r.CountBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
@@ -59,8 +59,8 @@ func (o *sqlOffsets) Apply(ctx context.Context, r *engine.Run, state *engine.Row
 	}
 }
 
-// refused does what follows from a failure of the handler after an offset. The failure is stored
-// elsewhere than the offset, so the offset is read again: another process may have come further.
+// refused counts a failure of the handler after an offset. The failure is not stored in the same
+// database as the offset, so refused reads the offset again: another process may have moved it.
 func (o *sqlOffsets) refused(ctx context.Context, r *engine.Run, state *engine.Row, at stored, s *engine.Step, err error) error {
 	failure, attempt := r.Failure(s, err), int64(1)
 	if at.Offset == state.Offset {
@@ -79,9 +79,9 @@ func (o *sqlOffsets) refused(ctx context.Context, r *engine.Run, state *engine.R
 	return r.Stick(ctx, failure, engine.Change{}, state.Unchanged().And(state.SameClaim()))
 }
 
-// noteHoles stores which missing numbers the run has passed, up to an offset that is stored, and
-// that no attempt is counted there. They are in the projections table. After a crash before that,
-// an event that comes there too late is not told.
+// noteHoles stores in the projections table which missing numbers the run has passed, up to a
+// stored offset, and that no attempt is counted there. After a crash before that, an event that is
+// stored at such a number too late is not reported.
 func noteHoles(ctx context.Context, r *engine.Run, to engine.Offset) error {
 	c := r.Moved(to)
 	delete(c.Set, engine.AttrSeq)
@@ -92,9 +92,9 @@ func noteHoles(ctx context.Context, r *engine.Run, to engine.Offset) error {
 	return r.Group.Table.Update(ctx, r.Key, c, engine.Condition{Expression: engine.Always, Values: dynamo.Attributes{}})
 }
 
-// commit does steps and stores the offset in one transaction. It returns how many. If a step has
-// failed, nothing is stored, and the error is a *refusal; if something else has, nothing may be
-// stored, or all.
+// commit does steps and stores the offset in one transaction. It returns the number of steps done.
+// If a step has failed, nothing is stored, and the error is a *refusal. After any other error
+// either nothing is stored, or everything.
 func (o *sqlOffsets) commit(ctx context.Context, r *engine.Run, at stored, steps []engine.Step) (int, error) {
 	// One part each for the lock, the steps, a last call of the handler, and the commit.
 	const parts = 4
@@ -126,7 +126,7 @@ func (o *sqlOffsets) commit(ctx context.Context, r *engine.Run, at stored, steps
 		}
 		done++
 	}
-	// What a handler has broken may show only now. Which one has, a transaction of one step shows.
+	// A step's error may surface only here. Retries with fewer steps find the step.
 	if err := t.move(within, steps[done-1].To); err != nil {
 		return 0, t.blameLate(ctx, r, done, err)
 	}
@@ -139,7 +139,7 @@ func (o *sqlOffsets) commit(ctx context.Context, r *engine.Run, at stored, steps
 	return done, nil
 }
 
-// again returns engine.ErrAgain for an error of a transaction that has met another one.
+// again returns engine.ErrAgain if a transaction has failed because of a conflict with another one.
 func again(err error) error {
 	if met(err) {
 		return fmt.Errorf("%w: %w", engine.ErrAgain, err)
@@ -147,7 +147,7 @@ func again(err error) error {
 	return err
 }
 
-// why returns the error of a transaction, or why the group ends.
+// why returns the error of a transaction, or the cause if the group ends.
 func why(ctx context.Context, r *engine.Run, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -158,8 +158,8 @@ func why(ctx context.Context, r *engine.Run, err error) error {
 	return fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err)
 }
 
-// blame returns the error of a handler: a *refusal if it is a failure, of the step after the good
-// ones, and another error if it passes.
+// blame returns the error of a handler: a *refusal if it is a failure of the step after the good
+// ones, and another error if it is temporary.
 func (t *transaction) blame(ctx context.Context, r *engine.Run, good int, err error) error {
 	late := errors.Is(err, context.DeadlineExceeded)
 	delayed := errors.As(err, new(*engine.DelayedError))
@@ -177,8 +177,8 @@ func (t *transaction) blame(ctx context.Context, r *engine.Run, good int, err er
 	return &refusal{good, err}
 }
 
-// blameLate returns the error of the end of a transaction of some steps. If it is the failure of
-// one of them, half of the steps are tried without the others, until there is one.
+// blameLate returns the error at the end of a transaction of some steps. If a step has failed, but
+// it is not known which, the first half of the steps is retried alone, until one step is left.
 func (t *transaction) blameLate(ctx context.Context, r *engine.Run, steps int, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return why(ctx, r, err)

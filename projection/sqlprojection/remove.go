@@ -10,14 +10,14 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// RemoveOffsets deletes the offsets of a projection of [New] in its database, named as
-// group/projection, and returns how many. Call it before or after operator.Operator.Remove; the
-// projection that is next to get the name continues at what is left. No process may run it, nor
-// begin meanwhile. It deletes 1,000 rows in a statement. If it is interrupted, call it again. A
-// table that does not exist has none.
+// RemoveOffsets deletes the offsets of a projection of [New] from its database, and returns their
+// number. The projection is named as group/projection. Call RemoveOffsets before or after
+// operator.Operator.Remove: otherwise the next projection with that name continues at the remaining
+// offsets. No process may run or start the projection meanwhile. Each statement deletes 1,000 rows.
+// If RemoveOffsets is interrupted, call it again. It returns 0 if the table does not exist.
 //
-// Errors: a *dynajournal.ArgumentError, [projection.ErrInUse], [ErrNoOffsetsTable], those of
-// requests, and those of the driver.
+// Errors: a *dynajournal.ArgumentError, [projection.ErrInUse], [ErrNoOffsetsTable], errors of
+// requests, and errors of the driver.
 func RemoveOffsets(
 	ctx context.Context, journal *dynajournal.Journal, db *sql.DB, dialect Dialect, name string,
 ) (int64, error) {
@@ -55,7 +55,7 @@ func RemoveOffsets(
 	}
 }
 
-// removeSome deletes some of the offsets, and returns how many: 0 if there are none.
+// removeSome deletes some of the offsets, and returns their number.
 func (o *sqlOffsets) removeSome(ctx context.Context) (int64, error) {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()

@@ -1,10 +1,11 @@
 // Package sqlprojection has a projection whose effects are in a SQL database. The effects of an
-// event and the offset are one transaction of the database, so each event has its effects once:
+// event and the offset are stored in one transaction of the database, so each event has its effects
+// once:
 //
 //	balances := sqlprojection.New("balances", db, sqlprojection.Postgres, handler)
 //	group, err := projection.New(journal, projection.Config{Name: "billing"}, balances)
 //
-// It is a package of its own, so that other programs do not compile package database/sql.
+// It is a separate package, so that other programs do not compile package database/sql.
 package sqlprojection
 
 import (
@@ -16,21 +17,22 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Handler writes what follows from events into a SQL database. What it does in tx, and the
-// offset, are one transaction of the database: both are stored once, or neither is. Several events
-// of a persistence id may be in one transaction.
+// Handler writes the effects of events into a SQL database. Its statements in tx and the offset are
+// one transaction of the database: both are stored once, or neither is. A transaction may have
+// several events of a persistence id.
 //
-// The handler may be called several times for an event, of which one counts. So it uses tx alone,
-// and has no effects outside of the database. It gets the events of one persistence id one after
-// the other, in their order; those of different ids at the same time. It must return when ctx ends,
-// which is a third of Config.ClaimTimeout after the call at the latest, and must not end tx.
+// The handler may be called several times for an event, but only one call is committed. So it must
+// use only tx, and must not have effects outside of the database. It gets the events of one
+// persistence id one at a time and in order, and events of different persistence ids concurrently.
+// It must return when ctx ends, which is at the latest a third of Config.ClaimTimeout after the
+// call, and must not end tx.
 //
 // An error or a panic is a failure, which makes the persistence id stuck after Config.Attempts and
-// Config.StuckAfter. What passes by itself is not: a serialization failure, a deadlock, a lock that
-// is not free, a lost connection. The handler returns the error of the driver as it is, or wraps it
-// with %w.
+// Config.StuckAfter. Temporary errors do not count: a serialization failure, a deadlock, a lock
+// that is not free, a lost connection. To make them recognizable, return the error of the driver
+// unchanged, or wrap it with %w.
 //
-// It can also have the methods of [GapHandler] and [PurgeHandler].
+// A Handler may also implement [GapHandler] and [PurgeHandler].
 type Handler interface {
 	// Handle handles an event in tx.
 	Handle(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error
@@ -56,24 +58,24 @@ type PurgeHandler interface {
 	HandlePurge(ctx context.Context, tx *sql.Tx, purge projection.Purge) error
 }
 
-// target is where the effects and the offsets of a projection of SQL are stored.
+// target is the database and the handler of a projection.
 type target struct {
 	db      *sql.DB
 	dialect Dialect
 	handler Handler
 }
 
-// New returns a projection whose effects are in a SQL database, each once. Name is that of
-// [projection.AtLeastOnce], and must not be that of a projection of another kind.
+// New returns a projection whose effects are in a SQL database, each stored once. The name is as
+// for [projection.AtLeastOnce], and must not be the name of a projection of another kind.
 //
-// The offsets are in the same database, in the table dynajournal_offsets, which
-// [projection.Group.Run] makes if it does not exist. Without the permission to make tables, make it
-// once with [Dialect.OffsetsTable]. The group needs to select, insert and update there. The rows
-// have the name of the journal; two journals of the same name need different names of groups in a
-// database.
+// The offsets are in the same database, in the table dynajournal_offsets. [projection.Group.Run]
+// creates the table if it does not exist. Without the permission to create tables, create it once
+// with [Dialect.OffsetsTable]. The group needs permission to select, insert and update there. The
+// rows have the name of the journal: in one database, two journals of the same name need groups of
+// different names.
 //
-// A database that was restored from a backup has the effects and the offsets of the same time: the
-// events since then are handled again. To wait for such a projection, use [WaitFor].
+// A database that was restored from a backup has the effects and the offsets of the same time, so
+// later events are handled again. To wait for such a projection, use [WaitFor].
 func New(name string, db *sql.DB, dialect Dialect, h Handler, opts ...projection.Option) projection.Projection {
 	return engine.Define[projection.Projection](name, &target{db, dialect, h}, opts)
 }
@@ -101,7 +103,7 @@ func (t *target) Open(g *engine.Group, of *engine.Member) (engine.Effect, engine
 	return o, o
 }
 
-// sqliteTurn returns the turn of the transactions of a SQLite database, which has one writer at a
+// sqliteTurn returns the turn for transactions of a SQLite database, which has one writer at a
 // time.
 func sqliteTurn(g *engine.Group, db *sql.DB) chan struct{} {
 	for _, of := range g.Members {

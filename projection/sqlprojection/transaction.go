@@ -18,11 +18,11 @@ type transaction struct {
 	conn *sql.Conn
 	tx   *sql.Tx
 	pid  string
-	// run names the transaction in the row.
+	// run is the id of the transaction in the row.
 	run string
 }
 
-// take waits until a transaction may begin.
+// take waits until a transaction may start.
 func (o *sqlOffsets) take(ctx context.Context) error {
 	if o.turn == nil {
 		return nil
@@ -35,20 +35,20 @@ func (o *sqlOffsets) take(ctx context.Context) error {
 	}
 }
 
-// give lets the next transaction begin.
+// give lets the next transaction start.
 func (o *sqlOffsets) give() {
 	if o.turn != nil {
 		<-o.turn
 	}
 }
 
-// begin begins a transaction that has locked the row of an offset. The error is engine.ErrAgain if
-// the row is not what was read.
+// begin starts a transaction that has locked the row of an offset. The error is engine.ErrAgain if
+// the row has changed since it was read.
 //
-// The lock is a write: the database makes another transaction on the row wait until this one has
-// ended, and then compare, whatever the isolation level. So also what a lost connection has left
-// behind is waited for. In SQLite the transaction so begins by writing, and can't meet a writer
-// later.
+// The lock is a write: at any isolation level the database makes another transaction on the row
+// wait until this one has ended, and then compare. So a transaction that a lost connection has left
+// open is also waited for. In SQLite the transaction thereby starts with a write, and can't meet a
+// writer later.
 func (o *sqlOffsets) begin(ctx context.Context, pid string, at stored) (*transaction, error) {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
@@ -61,7 +61,7 @@ func (o *sqlOffsets) begin(ctx context.Context, pid string, at stored) (*transac
 	return t, nil
 }
 
-// open opens the transaction, whose context is ctx, and locks the row, for which it has the time of
+// open opens the transaction with the context ctx, and locks the row, for which it has the time of
 // within.
 func (t *transaction) open(ctx, within context.Context, at stored) error {
 	var err error
@@ -87,7 +87,7 @@ func (t *transaction) open(ctx, within context.Context, at stored) error {
 	return nil
 }
 
-// execute executes a statement on the row, and reports whether it has changed it.
+// execute executes a statement on the row, and reports whether it changed the row.
 func (t *transaction) execute(ctx context.Context, text string, values ...any) (bool, error) {
 	result, err := t.tx.ExecContext(ctx, t.dialect.statement(text), values...)
 	if err != nil {
@@ -97,8 +97,9 @@ func (t *transaction) execute(ctx context.Context, text string, values ...any) (
 	return n == 1, err
 }
 
-// move stores an offset. The error is ErrTransactionEnded if the row does not have the name of the
-// transaction: so what the handlers did was rolled back, and what follows would be stored alone.
+// move stores an offset. The error is ErrTransactionEnded if the row does not have the id of the
+// transaction: then the writes of the handlers were rolled back, and the offset would be stored
+// alone.
 func (t *transaction) move(ctx context.Context, to engine.Offset) error {
 	within, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
@@ -106,9 +107,9 @@ func (t *transaction) move(ctx context.Context, to engine.Offset) error {
 	return notEnded(moved, err)
 }
 
-// whole returns ErrTransactionEnded if the transaction was rolled back by SQLite, which some errors
-// of a statement do. A handler that passes over such an error does not notice: what follows would
-// be stored without what was before. PostgreSQL refuses everything that follows on an error.
+// whole returns ErrTransactionEnded if SQLite has rolled the transaction back, as it does after
+// some errors of statements. A handler that ignores such an error does not notice: later writes
+// would be stored without earlier ones. PostgreSQL refuses all statements after an error.
 func (t *transaction) whole(ctx context.Context) error {
 	if t.dialect != SQLite {
 		return nil
@@ -118,7 +119,7 @@ func (t *transaction) whole(ctx context.Context) error {
 }
 
 // notEnded returns the error of a statement on the row: ErrTransactionEnded if it has not found the
-// row with the name of the transaction.
+// row with the id of the transaction.
 func notEnded(found bool, err error) error {
 	if errors.Is(err, sql.ErrTxDone) || err == nil && !found {
 		return ErrTransactionEnded
@@ -140,6 +141,6 @@ func (t *transaction) end() {
 		_ = t.tx.Rollback() // it may have ended already
 	}
 	if t.conn != nil {
-		_ = t.conn.Close() // it goes back to the pool
+		_ = t.conn.Close() // returns it to the pool
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// sqlLook bounds a statement of WaitFor.
+// sqlLook limits the time of a statement of WaitFor.
 const sqlLook = 20 * time.Second
 
 // WaitFor is [projection.WaitFor] for a projection of [New]: it waits until the effects of the
-// events up to a sequence number are in the database. It reads the offset there, and 1 read unit of
-// the projections table a look to see whether the persistence id is stuck. It waits also while the
-// table of the offsets does not exist.
+// events up to a sequence number are in the database. It polls the offset there. Each poll also
+// costs 1 read unit of the projections table, to see whether the persistence id is stuck. WaitFor
+// also waits while the table of the offsets does not exist.
 //
-// Errors: those of projection.WaitFor, [ErrNoOffsetsTable], and those of the driver.
+// Errors: as for projection.WaitFor, [ErrNoOffsetsTable], and errors of the driver.
 func WaitFor(
 	ctx context.Context, journal *dynajournal.Journal, db *sql.DB, dialect Dialect,
 	name, persistenceID string, sequenceNumber int64,
@@ -45,9 +45,10 @@ func WaitFor(
 		}
 		state, err := t.Row(ctx, key)
 		if err == nil && state.Stuck() {
-			// Events can have been handled since the offset was read, before one was not.
+			// Events may have been handled after the offset was read, and before the persistence id
+			// became stuck.
 			if now, err = o.read(ctx, persistenceID); err != nil && (dialect.passes(err) || dialect.missing(err)) {
-				return engine.Row{}, nil // the next look tells
+				return engine.Row{}, nil // the next poll reads the offset again
 			}
 		}
 		if now.begun {

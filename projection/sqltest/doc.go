@@ -1,3 +1,3 @@
 // Package sqltest tests the projections into SQL databases with SQLite and with a PostgreSQL server
-// that the tests start. It is a module of its own, so that nobody else needs the drivers.
+// that the tests start. It is a separate module, so that other programs do not need the drivers.
 package sqltest

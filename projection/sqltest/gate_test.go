@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// gate holds the first request to DynamoDB whose body contains a text.
+// gate blocks the first request to DynamoDB whose body contains a text.
 type gate struct {
 	text    string
 	inner   aws.HTTPClient
@@ -22,7 +22,7 @@ type gate struct {
 	passed  chan struct{}
 	once    sync.Once
 	release func()
-	// dead makes all requests fail, as those of a process that was killed.
+	// dead makes all requests fail, as in a process that was killed.
 	dead atomic.Bool
 }
 
@@ -32,7 +32,7 @@ func newGate(text string) *gate {
 	return g
 }
 
-// install leads the requests of a configuration through the gate.
+// install makes the requests of a configuration pass through the gate.
 func (g *gate) install(c *dynajournal.Config) {
 	g.inner = c.AWS.HTTPClient
 	c.AWS.HTTPClient = &http.Client{Transport: g}

@@ -43,7 +43,7 @@ func stopShared() error {
 	}
 	s, err := shared()
 	if err != nil {
-		return nil //nolint:nilerr // the tests have told it
+		return nil //nolint:nilerr // the tests have reported it
 	}
 	return s.stop()
 }
@@ -51,12 +51,12 @@ func stopShared() error {
 var (
 	// schemas counts the schemas of tests.
 	schemas atomic.Int64
-	// sharedUsed reports whether the shared server was asked for.
+	// sharedUsed reports whether a test has used the shared server.
 	sharedUsed atomic.Bool
 )
 
-// patience is how long a test waits for what must happen, on a busy machine too. With a safeguard
-// taken out the test is to fail, and waits less long for it.
+// patience is how long a test waits for an expected event, even on a busy machine. Without a
+// safeguard the test is expected to fail, so it waits less.
 var patience = func() time.Duration {
 	if os.Getenv("DYNAJOURNAL_WITHOUT") != "" {
 		return 10 * time.Second
@@ -171,9 +171,9 @@ func (b *bundle) write(pid string, events ...any) *dynajournal.Writer {
 	return w
 }
 
-// ledger is a handler that writes what it is told into the table effects.
+// ledger is a handler that writes its calls into the table effects.
 type ledger struct {
-	// on is called before an event is written, if set. Its error is the handler's.
+	// on, if set, is called before an event is written. Its error becomes the handler's.
 	on func(ctx context.Context, tx *sql.Tx, e dynajournal.Event) error
 }
 
@@ -196,14 +196,14 @@ func (l ledger) HandlePurge(ctx context.Context, tx *sql.Tx, p projection.Purge)
 	return note(ctx, tx, p.PersistenceID, fmt.Sprintf("purge at %d up to %d", p.Offset, p.Last))
 }
 
-// note writes a row, numbered in the order of its id.
+// note writes a row, numbered in the order of its persistence id.
 func note(ctx context.Context, tx *sql.Tx, pid, what string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO effects (id, nth, what)
 		SELECT $1, count(*) + 1, $2 FROM effects WHERE id = $1`, pid, what)
 	return err
 }
 
-// effects returns what was written of an id.
+// effects returns the effects that were written for a persistence id.
 func (b *bundle) effects(pid string) string {
 	b.Helper()
 	rows, err := b.db.QueryContext(b.Context(), `SELECT what FROM effects WHERE id = $1 ORDER BY nth`, pid)
@@ -232,7 +232,7 @@ func (b *bundle) wantEffects(pid string, want ...string) {
 	}
 }
 
-// wantNumber checks a number that is in the database.
+// wantNumber checks the number that a query returns.
 func (b *bundle) wantNumber(query string, want int64) {
 	b.Helper()
 	var n int64
@@ -241,7 +241,7 @@ func (b *bundle) wantNumber(query string, want int64) {
 	}
 }
 
-// fast is a configuration with short pauses, whose source does nothing before the test ends.
+// fast returns a configuration with short pauses, whose source does nothing before the test ends.
 func fast() projection.Config {
 	return projection.Config{
 		Name: "group", Source: projection.Sweep(projection.SweepOptions{Every: time.Hour, PerSecond: -1}),
@@ -284,7 +284,7 @@ func (b *bundle) run(config projection.Config, h sqlprojection.Handler) *project
 	return g
 }
 
-// await waits until the projection has handled a number.
+// await waits until the projection has handled events up to a number.
 func (b *bundle) await(pid string, seq int64) {
 	b.Helper()
 	if err := b.wait(pid, seq); err != nil {
@@ -298,7 +298,7 @@ func (b *bundle) wait(pid string, seq int64) error {
 	return sqlprojection.WaitFor(ctx, b.journal, b.db, b.dialect, "group/effects", pid, seq)
 }
 
-// stuckness waits until an id is stuck, and returns the error.
+// stuckness waits until a persistence id is stuck, and returns the error.
 func (b *bundle) stuckness(pid string) *projection.StuckError {
 	b.Helper()
 	err := b.wait(pid, 1<<40)
@@ -309,7 +309,7 @@ func (b *bundle) stuckness(pid string) *projection.StuckError {
 	return stuck
 }
 
-// until waits until a condition holds, which something else makes hold.
+// until waits until a condition holds.
 func (b *bundle) until(what string, holds func() bool) {
 	b.Helper()
 	for deadline := time.Now().Add(patience); !holds(); {

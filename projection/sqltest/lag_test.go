@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
-// The lag of a projection of SQL is measured by the offsets in its database, and by its group
-// alone.
+// The lag of a projection of SQL is measured by the offsets in its database, and only through its
+// group.
 func TestLagOfAProjectionOfSQL(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {

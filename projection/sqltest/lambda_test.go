@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
-// lambdaEvent is the event of an insertion for the persistence id a, of a stream of keys.
+// lambdaEvent is an event for an insertion for the persistence id a, from a stream with only keys.
 const lambdaEvent = `{"Records":[{"eventName":"INSERT","eventSource":"aws:dynamodb","dynamodb":{
 "Keys":{"par":{"S":"journal-P-a-0"},"num":{"N":"1"}},"SequenceNumber":"100000000000000000001"},
 "eventSourceARN":"arn:aws:dynamodb:us-east-1:123456789012:table/pekko-persistence/stream/x"}]}`

@@ -69,7 +69,8 @@ func TestPurge_InTransactionOfOffset(t *testing.T) {
 	})
 }
 
-// If an event fails, those before it are stored without it, and the failure counts for it alone.
+// If an event fails, the events before it are stored without it, and the failure counts for that
+// event alone.
 func TestFailureLeavesTheEventsBeforeIt(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -109,7 +110,7 @@ func TestFailureLeavesTheEventsBeforeIt(t *testing.T) {
 	})
 }
 
-// Each event fails once, and succeeds when it is tried again: none has failed as often as Attempts.
+// Each event fails once, and succeeds when it is retried. No event fails as often as Attempts.
 func TestEachEventHasItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -130,7 +131,8 @@ func TestEachEventHasItsOwnAttempts(t *testing.T) {
 	})
 }
 
-// A process that has read the offset before another one has stored a further one writes nothing.
+// A process reads the offset, and then another process stores a higher one. The first process
+// writes nothing.
 func TestLateProcessIsRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -180,8 +182,8 @@ func TestFirstRowOfTwoProcesses(t *testing.T) {
 	})
 }
 
-// A transaction that a handler has ended stores no offset, also if the handler returns no error.
-// The events beside it are stored.
+// A transaction that a handler has ended stores no offset, even if the handler returns no error.
+// The other events are stored.
 func TestHandlerThatEndsItsTransaction(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(context.Context, *sql.Tx) error{
@@ -213,8 +215,8 @@ func TestHandlerThatEndsItsTransaction(t *testing.T) {
 	}
 }
 
-// What the database refuses at the end of a transaction is a failure of the event that is to blame.
-func TestConstraintThatIsCheckedAtTheEnd(t *testing.T) {
+// An error of the database at the end of a transaction is a failure of the event that caused it.
+func TestCommit_DeferredConstraint(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		b.exec(`CREATE TABLE parents (n bigint PRIMARY KEY)`)
@@ -257,7 +259,7 @@ func TestEventsThatAreLeftOutMoveTheOffset(t *testing.T) {
 	})
 }
 
-// The option is taken out of the program when the projection has begun, and put back.
+// The option is removed from the program after the projection has started, and added again.
 func TestFromNowMeansNothingLater(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -281,7 +283,7 @@ func TestFromNowMeansNothingLater(t *testing.T) {
 	})
 }
 
-// A projection that begins from now has its beginning in the projections table.
+// A projection with FromNow has its start in the projections table.
 func TestProjectionThatBeginsFromNow(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {

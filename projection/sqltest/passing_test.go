@@ -17,7 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
-// once is a configuration with which one failure of a handler makes its persistence id stuck.
+// once returns a configuration with which a single failure of a handler makes its persistence id
+// stuck.
 func once() projection.Config {
 	config := fast()
 	config.Attempts, config.BatchSize = 1, 3
@@ -39,7 +40,7 @@ func (r *records) Handle(context.Context, slog.Record) error {
 }
 
 // Two persistence ids change the same rows in different orders, at the same time.
-func TestDeadlockIsTriedAgain(t *testing.T) {
+func TestDeadlock_Retried(t *testing.T) {
 	t.Parallel()
 	b := onPostgres(t)
 	b.exec(`CREATE TABLE counters (id text PRIMARY KEY, n bigint NOT NULL)`)
@@ -125,7 +126,8 @@ func TestLockedSQLiteIsWaitedFor(t *testing.T) {
 	b.wantEffects("a", "1 x", "2 y", "3 z")
 }
 
-// A lost connection is no failure, whether or not the handler returns the driver's error.
+// A lost connection does not count as a failure, whether or not the handler returns the driver's
+// error.
 func TestLostConnectionIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for name, hide := range map[string]func(error) error{
@@ -155,8 +157,8 @@ func TestLostConnectionIsNoFailure(t *testing.T) {
 	}
 }
 
-// The answers of commits are lost, whether or not the server has got them.
-func TestLostAnswerOfACommitIsSettledByTheRow(t *testing.T) {
+// The responses of commits are lost, whether or not the server has received the commits.
+func TestCommit_LostResponse(t *testing.T) {
 	t.Parallel()
 	b := onPostgres(t)
 	s, err := shared()
@@ -173,7 +175,7 @@ func TestLostAnswerOfACommitIsSettledByTheRow(t *testing.T) {
 	}
 	_, schema, _ := strings.Cut(b.source, "search_path=")
 	config := once()
-	config.BatchSize, config.ClaimTimeout = 1, 6*time.Second // it looks for debts each second
+	config.BatchSize, config.ClaimTimeout = 1, 6*time.Second // it polls for debts each second
 	for range 2 {
 		through := b.connect(s.source(schema, p.host()))
 		b.start(b.group(b.open(), config, sqlprojection.New("effects", through, b.dialect, ledger{})))
@@ -187,7 +189,7 @@ func TestLostAnswerOfACommitIsSettledByTheRow(t *testing.T) {
 	}
 }
 
-// A handler that takes too long has failed, although its connection is lost for that.
+// A handler that takes too long has failed, although its connection is lost because of that.
 func TestHandlerHasADeadline(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -199,7 +201,7 @@ func TestHandlerHasADeadline(t *testing.T) {
 				return nil
 			}
 			if b.dialect == sqlprojection.Postgres {
-				_, _ = tx.ExecContext(ctx, `SELECT pg_sleep(60)`) // what it returns is not known
+				_, _ = tx.ExecContext(ctx, `SELECT pg_sleep(60)`) // its result does not matter
 				return nil
 			}
 			<-ctx.Done()
@@ -212,7 +214,7 @@ func TestHandlerHasADeadline(t *testing.T) {
 	})
 }
 
-// When a group ends, the transaction is rolled back, and another process continues.
+// When a group stops, the transaction is rolled back, and another process continues.
 func TestGroupThatEndsRollsBack(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -233,7 +235,7 @@ func TestGroupThatEndsRollsBack(t *testing.T) {
 	})
 }
 
-// A server that is not there when a group begins is waited for.
+// A group waits for a server that can't be reached when the group starts.
 func TestServerThatComesLater(t *testing.T) {
 	t.Parallel()
 	b := onPostgres(t)
@@ -250,7 +252,7 @@ func TestServerThatComesLater(t *testing.T) {
 	config.Logger = slog.New(seen)
 	g := b.group(b.journal, config, sqlprojection.New("effects", b.connect(s.source(schema, p.host())), b.dialect, ledger{}))
 	b.start(g)
-	b.until("it is told, and waits for the database", func() bool { return seen.n.Load() > 0 && g.Lag()[0].Delayed == 1 })
+	b.until("the outage is logged, and the group waits for the database", func() bool { return seen.n.Load() > 0 && g.Lag()[0].Delayed == 1 })
 	p.refuse.Store(false)
 	b.await("a", 1)
 	b.wantEffects("a", "1 x")

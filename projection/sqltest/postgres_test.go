@@ -24,7 +24,8 @@ import (
 // server is a PostgreSQL server that listens on a socket in its folder.
 type server struct {
 	bin, folder string
-	// as is whom the server runs as, nil for the user of the test. It refuses to run as root.
+	// as is the user that the server runs as, nil for the user of the test. The server refuses to
+	// run as root.
 	as *syscall.Credential
 
 	process *exec.Cmd
@@ -47,10 +48,10 @@ func findPostgres() (string, error) {
 	return filepath.Dir(slices.Max(found)), nil
 }
 
-// unprivileged returns whom a server can run as.
+// unprivileged returns the user that a server can run as.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil //nolint:nilnil // no credential is that of the test
+		return nil, nil //nolint:nilnil // without a credential the server runs as the test's user
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -103,8 +104,8 @@ func (s *server) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// start starts the server, and waits until it answers. While processes of a server that was killed
-// are there, another one ends at once, so it is started again.
+// start starts the server, and waits until it answers. While processes of a killed server still
+// exist, a new one ends at once, so it is started again.
 func (s *server) start() error {
 	db, err := sql.Open("pgx", s.source("", ""))
 	if err != nil {
@@ -147,7 +148,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// source returns the name of the database for a driver. host replaces the socket if it is set.
+// source returns the name of the database for a driver. host, if set, replaces the socket.
 func (s *server) source(schema, host string) string {
 	if host == "" {
 		host = "host=" + s.folder
@@ -159,7 +160,7 @@ func (s *server) source(schema, host string) string {
 	return source
 }
 
-// kill kills the server and all its processes, as a power failure does.
+// kill kills the server and all its processes, as in a power failure.
 func (s *server) kill() {
 	for _, pid := range append(s.children(), s.process.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended

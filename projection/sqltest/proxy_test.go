@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// proxy leads connections to a server, and cuts them at commits.
+// proxy forwards connections to a server, and cuts them at commits.
 type proxy struct {
 	listener net.Listener
 	socket   string
-	// cut is called for each commit, if set: it reports whether the connection is cut, and whether
-	// the server gets the commit all the same.
+	// cut, if set, is called for each commit. It reports whether the connection is cut, and whether
+	// the server still gets the commit.
 	cut func() (cut, applied bool)
-	// refuse makes it close new connections at once.
+	// refuse makes the proxy close new connections at once.
 	refuse  atomic.Bool
 	running sync.WaitGroup
 
@@ -25,7 +25,7 @@ type proxy struct {
 	conns map[net.Conn]bool
 }
 
-// proxy starts a proxy before the server.
+// proxy starts a proxy in front of the server.
 func (s *server) proxy(t *testing.T, cut func() (cut, applied bool)) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +48,7 @@ func (s *server) proxy(t *testing.T, cut func() (cut, applied bool)) *proxy {
 	return p
 }
 
-// host is what replaces the server's socket in the name of the database.
+// host returns the host that replaces the server's socket in the name of the database.
 func (p *proxy) host() string {
 	return fmt.Sprintf("host=127.0.0.1 port=%d", p.listener.Addr().(*net.TCPAddr).Port)
 }
@@ -86,7 +86,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// send passes on what the client sends.
+// send forwards data of the client to the server.
 func (p *proxy) send(client, server net.Conn, mute *atomic.Bool) {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -108,7 +108,7 @@ func (p *proxy) send(client, server net.Conn, mute *atomic.Bool) {
 	}
 }
 
-// answer passes on what the server sends, until it is to be lost.
+// answer forwards data of the server to the client, until its response is to be lost.
 func answer(server, client net.Conn, mute *atomic.Bool) {
 	buffer := make([]byte, 1<<16)
 	for {

@@ -19,7 +19,7 @@ import (
 
 var seed = flag.Uint64("sql.seed", 1, "the seed of the random tests")
 
-// history is what writers write while groups run.
+// history has the events that writers append while groups run.
 type history struct {
 	*bundle
 
@@ -36,7 +36,7 @@ func (b *bundle) history(ids int) *history {
 	return h
 }
 
-// write appends to all ids, and deletes now and then, until they have rounds appends.
+// write appends to all persistence ids, and sometimes deletes, until they have rounds appends.
 func (h *history) write(rounds int) {
 	var writing sync.WaitGroup
 	for i, pid := range h.pids {
@@ -63,7 +63,7 @@ func (h *history) write(rounds int) {
 	writing.Wait()
 }
 
-// check waits until everything is handled, and checks that each number was told once, in order.
+// check waits until everything is handled, and checks that each number was handled once, in order.
 func (h *history) check() {
 	h.Helper()
 	for i, pid := range h.pids {
@@ -85,12 +85,12 @@ func (h *history) check() {
 			reached = last
 		}
 		if reached != h.last[i] {
-			h.Errorf("%s: told up to %d of %d: %s", pid, reached, h.last[i], all)
+			h.Errorf("%s: handled up to %d of %d: %s", pid, reached, h.last[i], all)
 		}
 	}
 }
 
-// flaky fails one time of ten, by an error or a panic.
+// flaky fails one time in ten, with an error or a panic.
 func flaky() ledger {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(*seed, 0))
@@ -108,7 +108,8 @@ func flaky() ledger {
 	}}
 }
 
-// restless is a configuration that never gives up, and looks at everything again and again.
+// restless returns a configuration that never gives up, and sweeps all persistence ids again and
+// again.
 func restless() projection.Config {
 	config := fast()
 	config.Attempts, config.BatchSize, config.ClaimTimeout = 1_000_000, 5, 6*time.Second
@@ -116,15 +117,15 @@ func restless() projection.Config {
 	return config
 }
 
-// TestRandomHistories lets two processes at one database handle what writers write and delete,
-// while handlers fail, requests are lost, connections are ended and processes are killed.
+// TestRandomHistories lets two processes at one database handle writes and deletions, while
+// handlers fail, requests are lost, connections are ended and processes are killed.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	t.Logf("to repeat: -sql.seed=%d", *seed)
 	each(t, func(b *bundle) {
 		random := rand.New(rand.NewPCG(*seed, uint64(b.dialect)))
 		h := b.history(6)
-		source, workers := b.source, "" // what the connections of the groups are called
+		source, workers := b.source, "" // the application name of the groups' connections
 		if b.dialect == sqlprojection.Postgres {
 			_, schema, _ := strings.Cut(b.source, "search_path=")
 			workers = "workers_of_" + schema

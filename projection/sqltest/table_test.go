@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
-// Many processes begin at once where the table does not exist.
+// Many processes start at once, and the table does not exist.
 func TestTableIsMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -50,7 +50,7 @@ func TestForeignTableIsAnError(t *testing.T) {
 	})
 }
 
-// A service that may not make tables runs with one that was made for it.
+// A program without the permission to create tables runs with a table that was created for it.
 func TestTableIsMadeByAnother(t *testing.T) {
 	t.Parallel()
 	b := onPostgres(t)
@@ -76,7 +76,7 @@ func TestTableIsMadeByAnother(t *testing.T) {
 	b.wantEffects("a", "1 x")
 }
 
-// A damaged offset makes its persistence id stuck, and is told.
+// A damaged offset makes its persistence id stuck, with an error that reports it.
 func TestDamagedOffsetIsAnError(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -103,8 +103,7 @@ func TestDamagedOffsetIsAnError(t *testing.T) {
 	})
 }
 
-// A database that is restored from a backup has the effects of its offsets, and gets the others
-// again.
+// A restored database has the effects of its offsets, and gets the later events again.
 func TestRestoredDatabaseGetsTheEventsAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {

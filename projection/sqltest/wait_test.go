@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection/sqlprojection"
 )
 
-// The events before the one that the projection is stuck at are handled after WaitFor has read
-// the offset, and before it learns that the projection is stuck. It waits for them, and says what
-// the projection is stuck behind.
+// The projection is stuck at an event. The events before it are handled after WaitFor has read the
+// offset, and before it finds that the projection is stuck. WaitFor waits for them, and reports the
+// offset at which the projection is stuck.
 func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
@@ -46,7 +46,7 @@ func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
 		}
 		err := <-stuckEnded
 		if is, ok := errors.AsType[*projection.StuckError](err); !ok || is.Offset != 2 {
-			b.Errorf("WaitFor 3: %v, want it stuck behind 2", err)
+			b.Errorf("WaitFor 3: %v, want StuckError with offset 2", err)
 		}
 	})
 }

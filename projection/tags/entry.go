@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// The attributes of the table of an index of tags, beside those of the projections table. An entry
-// has engine.AttrPar, attrNum, attrPID, engine.AttrSeq and engine.AttrWriter. One that was removed
+// The attributes of the table of an index, in addition to attributes of the projections table. An
+// entry has engine.AttrPar, attrNum, attrPID, engine.AttrSeq and engine.AttrWriter. A removed entry
 // has attrGone instead of the last three, so that the numbers of its lane stay without a gap.
 const (
 	attrNum     = "num"
@@ -34,16 +34,17 @@ const tagVersion = 1
 // entryPrefix begins the partition keys of entries.
 const entryPrefix = "tag\x00"
 
-// longTag is how many bytes of a tag are in a key at most: of a longer one its hash is there.
+// longTag is the maximum length of a tag in a key, in bytes. The key of a longer tag has its hash.
 const longTag = 800
 
 // tagHeader is the item that describes an index.
 type tagHeader struct {
-	// journal is the name of the journal. id tells the index from others: an offset has it.
+	// journal is the name of the journal. id distinguishes the index from others; offsets contain
+	// it.
 	journal, id string
 	lanes       int
-	// tableID is the id of the table that the index was made in, empty if an earlier version has
-	// made it, or if the table has replicas in other Regions.
+	// tableID is the id of the table that the index was made in. It is empty if an earlier version
+	// has made the index, or if the table has replicas in other Regions.
 	tableID string
 }
 
@@ -67,7 +68,7 @@ func readTagHeader(ctx context.Context, client *dynamo.Client, table string) (ta
 		return tagHeader{}, err
 	}
 	if item == nil {
-		return tagHeader{}, fmt.Errorf("%w: it has no header", ErrNoIndex)
+		return tagHeader{}, fmt.Errorf("%w: the table has no header", ErrNoIndex)
 	}
 	d := engine.Decoder{Table: table, Item: item}
 	version, lanes := d.Number(attrVersion), d.Number(attrLanes)
@@ -76,18 +77,19 @@ func readTagHeader(ctx context.Context, client *dynamo.Client, table string) (ta
 		h.tableID = d.Text(attrTableID)
 	}
 	if version != tagVersion {
-		d.Fail(attrVersion, fmt.Errorf("it is %d, and known is %d", version, tagVersion))
+		d.Fail(attrVersion, fmt.Errorf("unknown version %d, want %d", version, tagVersion))
 	}
 	if lanes < 1 || lanes > MaxLanes {
-		d.Fail(attrLanes, fmt.Errorf("it is %d", lanes))
+		d.Fail(attrLanes, fmt.Errorf("lanes out of range: %d", lanes))
 	}
 	if !isIndexID(h.id) {
-		d.Fail(attrIndexID, fmt.Errorf("it is %.20q", h.id))
+		d.Fail(attrIndexID, fmt.Errorf("invalid index id %.20q", h.id))
 	}
 	return h, d.Err
 }
 
-// tagRef names an event. The writer tells it from one of another life of the persistence id.
+// tagRef names an event. The writer distinguishes it from events of other lives of the persistence
+// id.
 type tagRef struct {
 	pid    string
 	seq    int64
@@ -132,14 +134,14 @@ func (x *Index) decodeEntry(item dynamo.Attributes) (tagEntry, error) {
 	d := engine.Decoder{Table: x.table, Item: item}
 	e := tagEntry{tagRef{d.Text(attrPID), d.Number(engine.AttrSeq), d.Text(engine.AttrWriter)}, d.Number(attrNum)}
 	if e.num < 1 || e.num == math.MaxInt64 {
-		d.Fail(attrNum, fmt.Errorf("it is %d", e.num))
+		d.Fail(attrNum, fmt.Errorf("entry number out of range: %d", e.num))
 	}
 	_, gone := item[attrGone]
 	if gone {
 		e.tagRef = tagRef{}
 	}
 	if !gone && (e.pid == "" || e.seq == 0) {
-		d.Fail(attrPID, errors.New("the entry names no event"))
+		d.Fail(attrPID, errors.New("the entry does not name an event"))
 	}
 	return e, d.Err
 }

@@ -16,28 +16,29 @@ type Event struct {
 	dynajournal.Event
 
 	// Offset is the place after the event. If the journal's adapter makes several events of a
-	// stored one, that of all but the last is the place before them.
+	// stored one, the Offset of all but the last is the place before them.
 	Offset Offset
 }
 
-// CurrentEventsByTag returns the events with a tag after an offset that are indexed now: those of
-// a persistence id in their order. Between persistence ids there is no order. What is indexed while
-// the loop continues may be returned, too.
+// CurrentEventsByTag returns the events with a tag that are indexed after an offset, up to the
+// current end. Events of one persistence id are in order. There is no order between persistence
+// ids. Events that are indexed while the loop runs may also be returned.
 //
-// None is returned twice. Behind an offset of an earlier loop, events of a persistence id may be
-// returned again, in their order, that an indexing process had added before it crashed or stood
-// still: if 100 other entries were added to the lane before another process went on.
+// A loop returns no event twice. A loop that continues at an offset of an earlier loop may return
+// events of a persistence id again, in order. That can happen if an indexing process was suspended
+// or crashed after it had added them, and 100 other entries were added to the lane before another
+// process continued.
 //
-// An event that was deleted or purged is left out, and one that is being deleted may be. If a
-// deletion or a purge was cut short, the events that it has not removed are found until the next
-// one completes it. To see what one has written, call [projection.WaitFor] before.
+// Deleted and purged events are left out. An event that is being deleted may also be left out. If a
+// deletion or a purge was interrupted, the events that it has not removed are found until the next
+// one completes it. To read one's own writes, call [projection.WaitFor] first.
 //
 // It costs 1 read unit for each event up to 4 KB, 1 for each 4 KB of entries, and at least 1 for
 // each lane. An entry takes about 70 bytes, the persistence id and the tag. The loop takes some
-// memory for each persistence id that it has returned events of, and holds up to 100 events.
+// memory for each persistence id whose events it has returned, and buffers up to 100 events.
 //
-// Errors: a *dynajournal.ArgumentError (also for an offset that is not of this index and tag, or
-// after its end), [dynajournal.ErrCorruptItem], those of the journal's adapter, and those of
+// Errors: a *dynajournal.ArgumentError (also for an offset of another index or tag, or after the
+// end of the index), [dynajournal.ErrCorruptItem], errors of the journal's adapter, and errors of
 // requests. After an error the sequence ends; it can be continued at the offset of the last event.
 func (x *Index) CurrentEventsByTag(ctx context.Context, tag string, from Offset) iter.Seq2[Event, error] {
 	return tagSequence(func(yield func(Event) bool) error {
@@ -56,13 +57,13 @@ func (x *Index) CurrentEventsByTag(ctx context.Context, tag string, from Offset)
 	})
 }
 
-// EventsByTag is CurrentEventsByTag that waits for more events, until the context ends or the loop
-// is left: none is missed that is indexed later. Throttling and outages only delay it.
+// EventsByTag is [Index.CurrentEventsByTag] that waits for more events, until the context ends or
+// the loop is left. No event that is indexed later is missed. Throttling and outages only delay it.
 //
-// It reads the entries eventually consistent, at half the cost. While there are no new ones, a look
-// costs half a read unit for each lane: with the defaults of poll and 4 lanes, 0.7 a second.
+// It reads the entries eventually consistently, at half the cost. While there are no new entries, a
+// poll costs half a read unit for each lane: with the defaults of poll and 4 lanes, 0.7 a second.
 //
-// Errors: those of CurrentEventsByTag, and the cause of ctx.
+// Errors: as for CurrentEventsByTag, and the cause of ctx.
 func (x *Index) EventsByTag(
 	ctx context.Context, tag string, from Offset, poll dynajournal.Poll,
 ) iter.Seq2[Event, error] {
@@ -107,7 +108,7 @@ func (r *tagReader) round(ctx context.Context) (found bool, err error) {
 // errLeft reports that the loop was left.
 var errLeft = errors.New("the loop was left")
 
-// tagSequence returns the sequence of the events that a function yields. An error ends it.
+// tagSequence returns the sequence of events that a function yields. An error ends the sequence.
 func tagSequence(read func(yield func(Event) bool) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		err := read(func(e Event) bool { return yield(e, nil) })

@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// tagWindow is how many of the last entries of a lane a process knows, at least.
+	// tagWindow is the minimum number of last entries of a lane that a process remembers.
 	tagWindow = 100
-	// maxOpenLanes is how many lanes a process knows the end of. A lane takes about 20 KB.
+	// maxOpenLanes is the maximum number of lanes whose end a process remembers. A lane takes about
+	// 20 KB.
 	maxOpenLanes = 1000
 )
 
-// tagLane is what a process knows of a lane. Entries are added one after the other, each at the
-// number after one that exists, under the condition that nothing is there. So a lane has no gap,
-// and no entry appears before one that a reader has seen.
+// tagLane is the end of a lane, as a process knows it. Entries are added one at a time, each at the
+// number after an existing entry, on condition that the number is free. So a lane has no gap, and
+// no entry appears before one that a reader has seen.
 type tagLane struct {
 	par string
-	// turn is taken by whoever uses the fields below.
+	// turn is a semaphore of size 1 that protects the fields below.
 	turn chan struct{}
-	// next is the number after the last entry that is known, 0 if the lane was not read.
+	// next is the number after the last known entry. It is 0 if the lane was not read yet.
 	next int64
 	// others reports whether another process has added entries since the last one of this process.
 	others bool
-	// recent and older have the last entries: an event is not added again while it is there.
+	// recent and older have the last entries. An event whose entry is there is not added again.
 	recent, older map[tagRef]bool
 }
 
-// lane returns what is known of a lane.
+// lane returns the known end of a lane.
 func (x *Index) lane(par string) *tagLane {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -45,7 +46,7 @@ func (x *Index) lane(par string) *tagLane {
 		if len(x.open) < maxOpenLanes {
 			break
 		}
-		if len(lane.turn) == 0 { // whoever waits for it continues with what it knows
+		if len(lane.turn) == 0 { // a call that waits for it keeps the lane
 			delete(x.open, other)
 		}
 	}
@@ -54,8 +55,8 @@ func (x *Index) lane(par string) *tagLane {
 	return lane
 }
 
-// add adds an entry for an event, unless it is among the last ones of its lane. If the outcome of a
-// put is unknown, the next call finds the number taken, and the entry there.
+// add adds an entry for an event, unless it is among the last entries of its lane. If the outcome
+// of a put is unknown, the next call finds the number taken by that entry.
 func (x *Index) add(ctx context.Context, tag string, ref tagRef) error {
 	lane := x.lane(lanePar(tag, x.laneOf(ref.pid)))
 	select {
@@ -91,7 +92,7 @@ func (x *Index) add(ctx context.Context, tag string, ref tagRef) error {
 	}
 }
 
-// put puts an entry, and reports whether the number is taken.
+// put puts an entry, and reports whether its number is taken by another one.
 func (x *Index) put(ctx context.Context, par string, e tagEntry) (taken bool, err error) {
 	put := dynamo.Put{Table: x.table, Item: e.item(par)}
 	put.Condition = "attribute_not_exists(" + engine.AttrPar + ")"
@@ -120,8 +121,7 @@ func (x *Index) openLane(ctx context.Context, lane *tagLane) error {
 	return nil
 }
 
-// catchUp reads the entries that were added after the last one that is known, up to the first
-// number at which there is none.
+// catchUp reads the entries after the last known one, up to the first missing number.
 func (x *Index) catchUp(ctx context.Context, lane *tagLane) error {
 	before := lane.next
 	for more := true; more; {
@@ -142,7 +142,7 @@ func (x *Index) catchUp(ctx context.Context, lane *tagLane) error {
 	return nil
 }
 
-// saw notes an entry, the next one of the lane.
+// saw records the next entry of the lane.
 func (l *tagLane) saw(e tagEntry) {
 	if len(l.recent) >= tagWindow || l.recent == nil {
 		l.recent, l.older = map[tagRef]bool{}, l.recent
@@ -154,7 +154,7 @@ func (l *tagLane) saw(e tagEntry) {
 // knows reports whether an event is among the last entries.
 func (l *tagLane) knows(ref tagRef) bool { return l.recent[ref] || l.older[ref] }
 
-// laneQuery is the request for the entries of a lane from a number on.
+// laneQuery returns a request for the entries of a lane from a number on.
 func laneQuery(par string, from int64, consistent bool) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String(engine.AttrPar + " = :par AND " + attrNum + " >= :from"),
@@ -163,8 +163,8 @@ func laneQuery(par string, from int64, consistent bool) *dynamodb.QueryInput {
 	}
 }
 
-// lanePage is a page of entries, in the order of the request. more reports whether there may be
-// more after them.
+// lanePage is a page of entries, in the order of the request. more reports whether more entries may
+// follow.
 type lanePage struct {
 	entries []tagEntry
 	more    bool

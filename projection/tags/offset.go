@@ -10,17 +10,17 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Offset is a place in the events of a tag: how far each lane was read. The zero value is the
-// beginning. It can be compared, and stored as text. It is of one index and one tag: an index that
-// was built anew has others.
+// Offset is a position in the events of a tag: how far each lane was read. The zero value is the
+// start. Offsets can be compared, and stored as text. An offset is valid for one index and one tag:
+// a rebuilt index has other offsets.
 type Offset struct {
-	// text is the id of the index, a hash of the tag, and the number of the last entry of each lane
-	// that was read, with dots between them. It is empty for the beginning.
+	// text is the id of the index, a hash of the tag, and the number of the last read entry of each
+	// lane, with dots between them. It is empty for the start.
 	text string
 }
 
-// String returns the offset as text for [ParseOffset]. That of the beginning is empty. It takes at
-// most 1,300 bytes, and 30 in a small index of 4 lanes.
+// String returns the offset as text for [ParseOffset]. It is empty for the start. It has at most
+// 1,300 bytes, and 30 in a small index of 4 lanes.
 func (o Offset) String() string { return o.text }
 
 // indexIDLength and tagHashLength are the lengths of the id of an index and of the hash of a tag.
@@ -29,25 +29,25 @@ const (
 	tagHashLength = 8
 )
 
-// ParseOffset returns the offset of a text of [Offset.String]. The error is a
-// *dynajournal.ArgumentError. Whether it is an offset of an index, a reading of the index shows.
+// ParseOffset parses a text of [Offset.String]. The error is a *dynajournal.ArgumentError. Whether
+// the offset belongs to an index is only checked when the index is read.
 func ParseOffset(text string) (Offset, error) {
 	if text == "" {
 		return Offset{}, nil
 	}
 	if _, ok := splitTagOffset(text); !ok {
-		return Offset{}, engine.Argument("offset", fmt.Sprintf("%.100s", text), "it is no text of an Offset")
+		return Offset{}, engine.Argument("offset", fmt.Sprintf("%.100s", text), "it is not the text of an Offset")
 	}
 	return Offset{text}, nil
 }
 
-// tagPlace is what the text of an offset says.
+// tagPlace is a parsed offset.
 type tagPlace struct {
 	index, tagHash string
 	positions      []int64
 }
 
-// splitTagOffset returns what the text of an offset says that is not the beginning.
+// splitTagOffset parses the text of an offset other than the start.
 func splitTagOffset(text string) (tagPlace, bool) {
 	const fixed = 2 // the index and the tag
 	parts := strings.SplitN(text, ".", fixed+MaxLanes+1)
@@ -79,7 +79,7 @@ func newTagOffset(index, tagHash string, positions []int64) Offset {
 	return Offset{string(b)}
 }
 
-// positions returns how far the lanes of a tag were read.
+// positions returns the last read entry of each lane of a tag.
 func (x *Index) positions(tagHash string, from Offset) ([]int64, error) {
 	if from.text == "" {
 		return make([]int64, x.header.lanes), nil
@@ -94,7 +94,7 @@ func (x *Index) positions(tagHash string, from Offset) ([]int64, error) {
 	return place.positions, nil
 }
 
-// hashOf returns the hash of a tag that its offsets have.
+// hashOf returns the hash of a tag, which its offsets contain.
 func hashOf(tag string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(tag)) // it has no error
@@ -104,5 +104,5 @@ func hashOf(tag string) string {
 // isIndexID reports whether a text can be the id of an index.
 func isIndexID(id string) bool { return len(id) == indexIDLength && isHex(id) }
 
-// isHex reports whether a text has lower-case hexadecimal digits alone.
+// isHex reports whether a text has only lower-case hexadecimal digits.
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// tagPage is how many entries of a lane are read at once, and then their events.
+// tagPage is the number of entries of a lane that are read at once, and then their events.
 const tagPage = 100
 
 // tagReader reads the events of a tag. It is used by one goroutine.
@@ -19,14 +19,14 @@ type tagReader struct {
 	tag   string
 	hash  string
 	yield func(Event) bool
-	// consistent reports whether everything is to be found that was added before.
+	// consistent reports whether all entries that were added before a read must be found.
 	consistent bool
-	// pars are the partition keys of the lanes, positions the last entries that were read.
+	// pars are the partition keys of the lanes. positions are the last entries that were read.
 	pars      []string
 	positions []int64
 	// checked reports for each lane whether its first position is known to exist.
 	checked []bool
-	// last is the last event of each persistence id that was passed on.
+	// last is the last yielded event of each persistence id.
 	last map[string]tagRef
 }
 
@@ -51,8 +51,8 @@ func (x *Index) newTagReader(
 	return r, nil
 }
 
-// page reads a page of a lane, and passes its events on. It returns how many entries it has found,
-// and whether there may be more.
+// page reads a page of a lane, and yields its events. It returns the number of entries found, and
+// whether there may be more.
 func (r *tagReader) page(ctx context.Context, lane int) (int, bool, error) {
 	entries, more, err := r.entries(ctx, lane)
 	if err != nil {
@@ -71,9 +71,9 @@ func (r *tagReader) page(ctx context.Context, lane int) (int, bool, error) {
 	return len(entries), more, nil
 }
 
-// entries reads the entries of a lane after its position, up to the first number at which it finds
-// none. A read of several items is not of one moment, so it can show an entry and not the one
-// before, which was there earlier. A consistent read that begins later shows that one.
+// entries reads the entries of a lane after its position, up to the first missing number. A read of
+// several items is not a snapshot: it can show an entry without an earlier one that existed before.
+// A consistent read that starts later shows both.
 func (r *tagReader) entries(ctx context.Context, lane int) ([]tagEntry, bool, error) {
 	from := r.positions[lane] + 1
 	if !r.checked[lane] {
@@ -93,17 +93,17 @@ func (r *tagReader) entries(ctx context.Context, lane int) ([]tagEntry, bool, er
 		case len(whole) > 0, len(page.entries) == 0 && r.checked[lane]:
 			return whole, more, nil
 		case again && !r.checked[lane]:
-			return nil, false, engine.Argument("offset", r.offset().text, "it is behind the end of the index")
+			return nil, false, engine.Argument("offset", r.offset().text, "it is after the end of the index")
 		case again:
 			return nil, false, &dynajournal.ItemError{
 				Table: r.index.table, Par: r.pars[lane], Num: from, Attribute: attrNum,
-				Err: fmt.Errorf("there is no entry %d", from), //nolint:err113 // an ErrCorruptItem by its type
+				Err: fmt.Errorf("entry %d is missing", from), //nolint:err113 // an ErrCorruptItem by its type
 			}
 		}
 	}
 }
 
-// withoutGap returns the first entries, up to the first number that is missing.
+// withoutGap returns the entries before the first missing number.
 func withoutGap(entries []tagEntry, from int64) []tagEntry {
 	for i := range entries {
 		if entries[i].num != from+int64(i) {
@@ -113,8 +113,8 @@ func withoutGap(entries []tagEntry, from int64) []tagEntry {
 	return entries
 }
 
-// read reads the events of entries, and the last ones of their persistence ids where an entry may
-// be a repeat.
+// read reads the events of entries. Where an entry may be a repeat, it also reads the last event of
+// the persistence id.
 func (r *tagReader) read(ctx context.Context, entries []tagEntry) (map[tagRef]core.StoredEvent, error) {
 	var refs []tagRef
 	for _, e := range entries {
@@ -129,7 +129,7 @@ func (r *tagReader) read(ctx context.Context, entries []tagEntry) (map[tagRef]co
 	return r.index.read(ctx, refs)
 }
 
-// pass passes the event of an entry on, if it exists, has the tag, and was not passed on before.
+// pass yields the event of an entry if it exists, has the tag, and was not yielded before.
 func (r *tagReader) pass(
 	ctx context.Context, lane int, e tagEntry, stored map[tagRef]core.StoredEvent,
 ) error {
@@ -138,7 +138,7 @@ func (r *tagReader) pass(
 		return nil
 	}
 	last, known := r.last[e.pid]
-	// If the last one is gone, the persistence id was purged, and this one is of its next life.
+	// If the last event is gone, the persistence id was purged, and this event is of its next life.
 	if _, exists := stored[last]; known && exists && e.seq <= last.seq {
 		return nil
 	}
@@ -164,5 +164,5 @@ func (r *tagReader) pass(
 	return nil
 }
 
-// offset returns the offset of what was read.
+// offset returns the offset after the entries that were read.
 func (r *tagReader) offset() Offset { return newTagOffset(r.index.header.id, r.hash, r.positions) }

@@ -13,16 +13,17 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Remove removes what the index stores of persistence ids whose events were deleted or purged. It
-// returns how many entries it has removed. Readers find none of their events before, either: it
-// erases the persistence ids themselves. Entries of events that exist are kept.
+// Remove removes the entries of persistence ids whose events were deleted or purged, and returns
+// how many it has removed. Readers skip such entries anyway: Remove erases the persistence ids
+// themselves from the table. Entries of existing events stay.
 //
-// It scans the table, which costs 1 read unit for each 4 KB of it, about 50 small entries; 1 read
-// unit for each entry of the persistence ids; and 1 write unit for each that is removed. So pass
-// many persistence ids at once. Call it a minute after the last purge: the projection may still
-// have been handling events before. If it was interrupted, call it again.
+// It scans the table, which costs 1 read unit for each 4 KB, about 50 small entries. In addition it
+// costs 1 read unit for each entry of the persistence ids, and 1 write unit for each removed entry.
+// So pass many persistence ids at once. Call it a minute after the last purge, because the
+// projection may still have been handling events when it was purged. If Remove was interrupted,
+// call it again.
 //
-// Errors: a *dynajournal.ArgumentError, [dynajournal.ErrCorruptItem], and those of requests.
+// Errors: a *dynajournal.ArgumentError, [dynajournal.ErrCorruptItem], and errors of requests.
 func (x *Index) Remove(ctx context.Context, persistenceIDs ...string) (removed int64, err error) {
 	wanted := map[string]bool{}
 	for _, pid := range persistenceIDs {
@@ -101,7 +102,8 @@ func (x *Index) removeGone(
 	return removed, nil
 }
 
-// empty removes what an entry names. Its number stays, as a reader waits for one that is missing.
+// empty removes the event from an entry. The entry keeps its number, because a reader waits for a
+// missing one.
 func (x *Index) empty(ctx context.Context, par string, e tagEntry) error {
 	err := x.operate(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		_, err := client.Update(ctx, &dynamo.Meter{}, dynamo.Update{
@@ -113,7 +115,7 @@ func (x *Index) empty(ctx context.Context, par string, e tagEntry) error {
 		return err
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
-		// The entry was deleted, which nothing of this package does.
+		// The entry was deleted, which this package never does.
 		return &dynajournal.ItemError{Table: x.table, Par: par, Num: e.num, Attribute: attrNum, Err: err}
 	}
 	return err

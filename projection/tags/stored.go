@@ -9,9 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// read reads the events that entries name from the journal, as far as they exist: strongly
-// consistent, 1 read unit each up to 4 KB. An entry names only events that were committed, so
-// nothing else needs to be read.
+// read reads the events of entries from the journal, if they exist: strongly consistently, for 1
+// read unit each up to 4 KB. An entry names only committed events, so nothing else needs to be
+// read.
 func (x *Index) read(ctx context.Context, refs []tagRef) (map[tagRef]core.StoredEvent, error) {
 	named := map[layout.Key]tagRef{}
 	var keys []dynamo.Attributes

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// Limits of a lookup: values that are read, nested substitutions, and bytes of a string.
+// Limits of a lookup: the number of values read, the depth of nested substitutions, and the bytes
+// of a string.
 const (
 	maxSteps = 100_000
 	maxDepth = 200
 	maxText  = 1 << 16
 )
 
-var errTooComplicated = errors.New("its substitutions are too complicated")
+var errTooComplicated = errors.New("the substitutions are too complicated")
 
 // Document is a configuration.
 type Document struct {
@@ -25,7 +26,8 @@ type Document struct {
 	skipped []Include
 }
 
-// Skipped returns the includes that were left out, because there is no such file or they name none.
+// Skipped returns the includes that were left out, because the file does not exist or the include
+// does not name a file.
 func (d *Document) Skipped() []Include { return d.skipped }
 
 // Key is a key of an object, and the position of its last definition.
@@ -35,7 +37,8 @@ type Key struct {
 }
 
 // Keys returns the keys of the object at a path, or of the whole document at "", in the order of
-// their positions, including those that are set to null. There are none if no object is set there.
+// their positions. It includes keys that are set to null. Without an object at the path there are
+// no keys.
 func (d *Document) Keys(path string) ([]Key, error) {
 	objects, err := d.find(path)
 	if err != nil {
@@ -61,8 +64,8 @@ func (d *Document) Keys(path string) ([]Key, error) {
 	return keys, nil
 }
 
-// At returns the position of the last definition of a path. It is zero if the definition is in the
-// defaults, or if there is none. It is also known for values that cannot be evaluated.
+// At returns the position of the last definition of a path, even of a value that cannot be
+// evaluated. It is zero if the definition is in the defaults or does not exist.
 func (d *Document) At(path string) Position {
 	keys, err := split(path)
 	if err != nil {
@@ -157,7 +160,7 @@ func (d *Document) Has(path string) bool {
 	return err == nil && isObject
 }
 
-// last returns the value at a path, one of several objects, or nil.
+// last returns the value at a path, the last of several objects, or nil.
 func (d *Document) last(path string) (value, error) {
 	found, err := d.find(path)
 	return single(found), err
@@ -198,19 +201,20 @@ func kind(v value) string {
 	}
 }
 
-// evaluation is one lookup. A value is a list: of one scalar or array, or of objects that are
-// merged, where later ones win.
+// evaluation is one lookup. It represents a value as a list: one scalar, one array, or several
+// objects that are merged, where later ones win.
 type evaluation struct {
 	document     *Document
 	steps, depth int
-	// reading has the current definition of each field that is being evaluated. A reference from
-	// there to the field means its earlier definitions, so no evaluation is circular.
+	// reading maps each field that is being evaluated to its current definition. Within that
+	// definition, a reference to the field means its earlier definitions, so no evaluation is
+	// circular.
 	reading map[*field]int
 	// circular reports that a field was read within its own first definition.
 	circular bool
 }
 
-// find returns the values at a path, nil if nothing is set.
+// find returns the values at a path, or nil if nothing is set there.
 func (e *evaluation) find(path []string) ([]value, error) {
 	found := []value{e.document.root}
 	for _, key := range path {
@@ -230,7 +234,8 @@ func (e *evaluation) find(path []string) ([]value, error) {
 	return found, nil
 }
 
-// read adds the definitions of a field to those of other objects with the same key.
+// read adds the definitions of a field to found, which contains the values of other objects for the
+// same key.
 func (e *evaluation) read(f *field, found []value) ([]value, error) {
 	end := len(f.definitions)
 	outer, nested := e.reading[f]
@@ -306,7 +311,7 @@ func (e *evaluation) resolve(r *reference) ([]value, error) {
 	return nil, fmt.Errorf("${%s} is not set, neither in the file nor in the environment", Join(r.path...))
 }
 
-// join makes one value of several: merged objects, one array, or one string.
+// join combines several values into one: merged objects, one array, or one string.
 func (e *evaluation) join(c *concat) ([]value, error) {
 	var text strings.Builder
 	var merged, items []value
@@ -349,6 +354,6 @@ func (e *evaluation) join(c *concat) ([]value, error) {
 	case scalars == 0 && merged == nil:
 		return []value{&array{items: items}}, nil
 	default:
-		return nil, errors.New("different kinds of values stand in a row")
+		return nil, errors.New("different kinds of values are concatenated")
 	}
 }

@@ -28,48 +28,48 @@ func TestText(t *testing.T) {
 		text, path, want string
 		unset            bool
 	}{
-		"JSON is HOCON":                               {`{"a": {"b": "c\u0041\n"}}`, "a.b", "cA\n", false},
-		"keys are paths":                              {"a.b.c = 1", "a.b.c", "1", false},
-		"quoted keys are not":                         {`a."b.c" = 1`, `a."b.c"`, "1", false},
-		"keys can have blanks":                        {"a b . c = 1", "a b .c", "1", false},
-		"a brace needs no sign before it":             {"a { b = 1 }", "a.b", "1", false},
-		"strings need no quotes":                      {"a = b c  d # comment", "a", "b c  d", false},
-		"comments end with the line":                  {"// one\na = 1 // two\n# three\nb = 2", "b", "2", false},
-		"quoted strings can have signs of comments":   {`a = "http://x:1#y"`, "a", "http://x:1#y", false},
-		"three quotes keep what is in them":           {"a = \"\"\"x\\n\"y\"\"\"\"", "a", `x\n"y"`, false},
-		"commas separate on a line":                   {"a { b = 1, c = 2 }", "a.c", "2", false},
-		"the last definition wins":                    {"a = 1\na = 2", "a", "2", false},
-		"objects are merged":                          {"a { b = 1, c = 1 }\na { c = 2 }", "a.b", "1", false},
-		"a scalar ends an object":                     {"a { b = 1 }\na = 2\na { c = 3 }", "a.b", "", true},
-		"null unsets":                                 {"a = 1\na = null", "a", "", true},
-		"a reference is what is set in the end":       {"a = ${b}\nb = 1\nb = 2", "a", "2", false},
-		"references stand within strings":             {"b = 1\na = x${b} y", "a", "x1 y", false},
-		"a reference to itself is what was before":    {"a = 1\na = ${a}2", "a", "12", false},
-		"an object is extended by what follows":       {"b { x = 1, y = 1 }\na = ${b} { y = 2 }", "a.y", "2", false},
-		"and has what it extends":                     {"b { x = 1, y = 1 }\na = ${b} { y = 2 }", "a.x", "1", false},
-		"an object is extended by itself":             {"a { x = 1 }\na = ${a} { y = 2 }", "a.x", "1", false},
-		"the environment is the last resort":          {"a = ${HOCON_TEST_SET}", "a", "from the environment", false},
-		"the file comes before the environment":       {"HOCON_TEST_SET = 1\na = ${HOCON_TEST_SET}", "a", "1", false},
-		"an optional reference can be unset":          {"a = ${?HOCON_TEST_UNSET}", "a", "", true},
-		"and leaves what was set":                     {"a = 1\na = ${?HOCON_TEST_UNSET}", "a", "1", false},
-		"what is not asked for need not make sense":   {"a = ${nowhere}\nb = 1", "b", "1", false},
-		"a byte order mark is skipped":                {"\ufeffa = 1", "a", "1", false},
-		"included files are part of the object":       {"x { include \"other\" }", "x.o", "1", false},
-		"references in them look there first":         {"q = 1\nx { include \"other\" }", "x.r", "2", false},
-		"and then at the top":                         {"q = 1\nx { include \"other\" }", "x.s", "1", false},
-		"files are included by name":                  {"include file(\"other.conf\")", "o", "1", false},
-		"required files are included":                 {"include required(file(\"other.conf\"))", "o", "1", false},
-		"what is not found is not included":           {"include \"nothing\"\na = 1", "a", "1", false},
-		"nor what is elsewhere":                       {"include classpath(\"other.conf\")\ninclude url(\"http://x/\")\na = 1", "a", "1", false},
-		"a key can begin with include":                {"include-dir = 1", "include-dir", "1", false},
-		"defaults hold where nothing is set":          {"a = 1", "default", "d", false},
-		"references find defaults":                    {"a = ${default}", "a", "d", false},
-		"what is set comes before defaults":           {"default = 1", "default", "1", false},
-		"optional references in a row can be unset":   {"a = ${?x}${?y}", "a", "", true},
-		"a path through a scalar leads nowhere":       {"a = 1", "a.b", "", true},
-		"an empty file has the defaults":              {"", "default", "d", false},
-		"braces can stand around everything":          {"{ a = 1 }\n", "a", "1", false},
-		"a value can stand on the line after its key": {"a =\n 1", "a", "1", false},
+		"JSON is HOCON":                              {`{"a": {"b": "c\u0041\n"}}`, "a.b", "cA\n", false},
+		"keys are paths":                             {"a.b.c = 1", "a.b.c", "1", false},
+		"quoted keys are not paths":                  {`a."b.c" = 1`, `a."b.c"`, "1", false},
+		"keys can have blanks":                       {"a b . c = 1", "a b .c", "1", false},
+		"a brace needs no = before it":               {"a { b = 1 }", "a.b", "1", false},
+		"strings need no quotes":                     {"a = b c  d # comment", "a", "b c  d", false},
+		"comments end with the line":                 {"// one\na = 1 // two\n# three\nb = 2", "b", "2", false},
+		"quoted strings can contain comment signs":   {`a = "http://x:1#y"`, "a", "http://x:1#y", false},
+		"triple quotes keep their text unchanged":    {"a = \"\"\"x\\n\"y\"\"\"\"", "a", `x\n"y"`, false},
+		"commas separate on a line":                  {"a { b = 1, c = 2 }", "a.c", "2", false},
+		"the last definition wins":                   {"a = 1\na = 2", "a", "2", false},
+		"objects are merged":                         {"a { b = 1, c = 1 }\na { c = 2 }", "a.b", "1", false},
+		"a scalar ends an object":                    {"a { b = 1 }\na = 2\na { c = 3 }", "a.b", "", true},
+		"null unsets":                                {"a = 1\na = null", "a", "", true},
+		"a reference has the final value":            {"a = ${b}\nb = 1\nb = 2", "a", "2", false},
+		"references can be parts of strings":         {"b = 1\na = x${b} y", "a", "x1 y", false},
+		"a reference to itself has the value before": {"a = 1\na = ${a}2", "a", "12", false},
+		"an object after a reference extends it":     {"b { x = 1, y = 1 }\na = ${b} { y = 2 }", "a.y", "2", false},
+		"an extended object keeps its other keys":    {"b { x = 1, y = 1 }\na = ${b} { y = 2 }", "a.x", "1", false},
+		"an object is extended by itself":            {"a { x = 1 }\na = ${a} { y = 2 }", "a.x", "1", false},
+		"the environment is the last resort":         {"a = ${HOCON_TEST_SET}", "a", "from the environment", false},
+		"the file comes before the environment":      {"HOCON_TEST_SET = 1\na = ${HOCON_TEST_SET}", "a", "1", false},
+		"an optional reference can be unset":         {"a = ${?HOCON_TEST_UNSET}", "a", "", true},
+		"an unset reference keeps the value before":  {"a = 1\na = ${?HOCON_TEST_UNSET}", "a", "1", false},
+		"values that are not read can be invalid":    {"a = ${nowhere}\nb = 1", "b", "1", false},
+		"a byte order mark is skipped":               {"\ufeffa = 1", "a", "1", false},
+		"included files are part of the object":      {"x { include \"other\" }", "x.o", "1", false},
+		"included references are looked up there":    {"q = 1\nx { include \"other\" }", "x.r", "2", false},
+		"and then at the top level":                  {"q = 1\nx { include \"other\" }", "x.s", "1", false},
+		"files are included by name":                 {"include file(\"other.conf\")", "o", "1", false},
+		"required files are included":                {"include required(file(\"other.conf\"))", "o", "1", false},
+		"missing files are left out":                 {"include \"nothing\"\na = 1", "a", "1", false},
+		"URLs and class paths are left out":          {"include classpath(\"other.conf\")\ninclude url(\"http://x/\")\na = 1", "a", "1", false},
+		"a key can begin with include":               {"include-dir = 1", "include-dir", "1", false},
+		"defaults apply where nothing is set":        {"a = 1", "default", "d", false},
+		"references find defaults":                   {"a = ${default}", "a", "d", false},
+		"set values come before defaults":            {"default = 1", "default", "1", false},
+		"optional references in a row can be unset":  {"a = ${?x}${?y}", "a", "", true},
+		"a path through a scalar has no value":       {"a = 1", "a.b", "", true},
+		"an empty file has the defaults":             {"", "default", "d", false},
+		"braces can enclose everything":              {"{ a = 1 }\n", "a", "1", false},
+		"a value can be on the line after its key":   {"a =\n 1", "a", "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := load(t, "default = d",
@@ -109,7 +109,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreRefused(t *testing.T) {
+func TestLoad_InvalidFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"an object that does not end":      {"a {\n b = 1", ":2: a } is missing"},
 		"an array that does not end":       {"a = [1, 2", "a ] is missing"},
@@ -118,17 +118,17 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"a key without a value":            {"a =\n", "a value is missing"},
 		"a key alone":                      {"a\nb = 1", "unexpected '\\n'"},
 		"a value without a key":            {"= 3", "a key is missing"},
-		"a part of a key that is missing":  {"a..b = 3", "unexpected '.'"},
+		"a missing part of a key":          {"a..b = 3", "unexpected '.'"},
 		"a sign that needs quotes":         {"a = http://x", "unexpected ':'"},
-		"a reference that does not end":    {"a = ${b", "it ends in a key"},
-		"an escape that there is not":      {`a = "\q"`, "a string is wrong"},
+		"a reference that does not end":    {"a = ${b", "unexpected end of the text in a key"},
+		"an unknown escape":                {`a = "\q"`, "invalid string"},
 		"nesting without end":              {strings.Repeat("a{", 1000), "nested deeper"},
 		"arrays in arrays without end":     {"a = " + strings.Repeat("[", 1000), "nested deeper"},
-		"a required file that is missing":  {`include required("nothing")`, "there is no"},
+		"a required file that is missing":  {`include required("nothing")`, "required include not found"},
 		"a required file of a class path":  {`include required(classpath("x"))`, "only files"},
 		"a file that includes itself":      {"a = 1\ninclude \"main\"", "main.conf:2:"},
 		"too many bytes":                   {strings.Repeat("#", 1<<20+1), "more than 1048576 bytes"},
-		"what is not text":                 {"a = \xff", "not UTF-8"},
+		"not UTF-8":                        {"a = \xff", "not UTF-8"},
 		"an include that has no file name": {"include file(x)", "unexpected 'x'"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestIncludesInACircleAreRefused(t *testing.T) {
+func TestInclude_Circle(t *testing.T) {
 	_, err := load(t, "", map[string]string{"main.conf": "\ninclude \"other\"", "other.conf": `include "main"`})
 	if err == nil || !strings.Contains(err.Error(), "main.conf:2: ") ||
 		!strings.Contains(err.Error(), "main.conf\" includes itself") {
@@ -151,7 +151,7 @@ func TestIncludesInACircleAreRefused(t *testing.T) {
 	}
 }
 
-func TestTooDeepIncludesAreRefused(t *testing.T) {
+func TestInclude_TooDeep(t *testing.T) {
 	files := map[string]string{"main.conf": `include "0"`}
 	for i := range 20 {
 		files[fmt.Sprintf("%d.conf", i)] = fmt.Sprintf("include \"%d\"", i+1)
@@ -161,8 +161,8 @@ func TestTooDeepIncludesAreRefused(t *testing.T) {
 	}
 }
 
-// TestKeysAndTheirPositions has keys of all forms, in two files.
-func TestKeysAndTheirPositions(t *testing.T) {
+// TestKeys_Positions reads keys of all forms, in two files.
+func TestKeys_Positions(t *testing.T) {
 	d, err := load(t, "a { byDefault = 1 }", map[string]string{
 		"main.conf":  "a.b = 1\na {\n  \"c d\" = ${nowhere}\n  include \"other\"\n  list += 1 }\n\nbase { of = \"\"\"\n\n\"\"\"\n last = 1 }\na = ${base}\na.b = 2\ncircle = ${circle}",
 		"other.conf": "\nincluded = 1",
@@ -189,11 +189,11 @@ func TestKeysAndTheirPositions(t *testing.T) {
 		t.Errorf("the circle is at %v", at)
 	}
 	if at := d.At("a.nothing"); !at.IsZero() {
-		t.Errorf("what is not set is at %v", at)
+		t.Errorf("a missing key is at %v", at)
 	}
 }
 
-func TestIncludesThatAreLeftOut(t *testing.T) {
+func TestInclude_LeftOut(t *testing.T) {
 	d, err := load(t, "", map[string]string{"main.conf": "a.b {\ninclude \"nothing\" }\ninclude url(\"http://x\")"})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestIncludesThatAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestLookUpsThatFail(t *testing.T) {
+func TestText_Errors(t *testing.T) {
 	doubling, chain := "x0 = 1\n", ""
 	for i := range 500 {
 		doubling += fmt.Sprintf("x%d = ${x%d}${x%d}\n", i+1, i, i)
@@ -217,9 +217,9 @@ func TestLookUpsThatFail(t *testing.T) {
 		"a reference to itself":        {"a = ${a}", "a", "${a} is not set"},
 		"an object for a single value": {"a { b = 1 }", "a", "an object instead of a single value"},
 		"an array for a single value":  {"a = []", "a", "an array instead of a single value"},
-		"an object beside a string":    {"a = x { b = 1 }", "a", "different kinds of values"},
+		"an object next to a string":   {"a = x { b = 1 }", "a", "different kinds of values"},
 		"doubling without end":         {doubling, "x60", "too complicated"},
-		"a path that is none":          {"a = 1", "a..b", "path"},
+		"an invalid path":              {"a = 1", "a..b", "path"},
 		"a chain without end":          {chain, "y0", "too complicated"},
 	} {
 		t.Run(name, func(t *testing.T) {

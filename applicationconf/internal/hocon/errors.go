@@ -2,10 +2,10 @@ package hocon
 
 import "fmt"
 
-// Error is the error of a text that can't be parsed.
+// Error is the error for text that can't be parsed.
 type Error struct {
 	At Position
-	// Err is another *Error if the text includes what can't be parsed.
+	// Err is the reason. It is another *Error if the problem is in an included file.
 	Err error
 }
 

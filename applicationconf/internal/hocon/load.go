@@ -17,10 +17,10 @@ const (
 	maxNesting      = 64
 )
 
-// Load reads the defaults, a HOCON text, and then the file at path, whose settings win. Included
-// files are searched next to it, with or without the extension .conf or .json. An include that is
-// not found, or that names a URL or a class path, is left out, unless it is required. A text that
-// can't be parsed is an *Error.
+// Load reads the defaults, which are HOCON text, and then the file at path, whose settings win.
+// Included files are searched next to it, with or without the extension .conf or .json. An include
+// that is not found, or that names a URL or a class path, is left out, unless it is required. If
+// text can't be parsed, the error is an *Error.
 func Load(path, defaults string) (*Document, error) {
 	l := &loader{root: newObject()}
 	if err := l.parse(source{text: defaults}, l.root); err != nil {
@@ -36,7 +36,7 @@ func Load(path, defaults string) (*Document, error) {
 	return &Document{root: l.root, skipped: l.skipped}, nil
 }
 
-// loader counts the parts of a document.
+// loader loads a document, and counts its bytes and includes to limit them.
 type loader struct {
 	root            *object
 	bytes, includes int
@@ -46,22 +46,22 @@ type loader struct {
 // Include is a file that a document includes.
 type Include struct {
 	Name string
-	// Within is the path of the object that the include belongs to.
+	// Within is the path of the object that contains the include.
 	Within []string
 	At     Position
 }
 
-// source is a text, and its position in the document.
+// source is text to parse, and its place among the includes of the document.
 type source struct {
 	name, text string
-	// within is the path of the object that includes it.
+	// within is the path of the object that includes the source.
 	within []string
 	depth  int
-	// includer is the source that includes it, nil if none does.
+	// includer is the source that includes this one, or nil.
 	includer *source
 }
 
-// includes reports whether the file at path is this source or one that includes it.
+// includes reports whether the file at path is this source, or one of its includers.
 func (s *source) includes(path string) bool {
 	for ; s != nil; s = s.includer {
 		if filepath.Clean(s.name) == path {
@@ -81,7 +81,7 @@ func (l *loader) read(path string) (string, error) {
 		return "", fmt.Errorf("read the configuration: %w", err)
 	}
 	if l.bytes += len(text); l.bytes > maxBytes {
-		return "", fmt.Errorf("read the configuration: %s: it has more than %d bytes, with what it includes", path,
+		return "", fmt.Errorf("read the configuration: %s: more than %d bytes, including included files", path,
 			maxBytes)
 	}
 	return string(text), nil
@@ -95,8 +95,8 @@ func (l *loader) parse(s source, into *object) error {
 	return nil
 }
 
-// include adds the content of the file called name, as seen from s, to an object. It reports
-// whether there is such a file.
+// include adds the content of the file with a name, relative to s, to an object. It reports whether
+// the file exists.
 func (l *loader) include(s source, name string, required bool, into *object, at []string) (bool, error) {
 	if l.includes++; l.includes > maxIncludes || s.depth >= maxIncludeDepth {
 		return false, fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes,
@@ -123,7 +123,7 @@ func (l *loader) include(s source, name string, required bool, into *object, at 
 		return true, l.parse(source{name: path, text: text, within: at, depth: s.depth + 1, includer: &s}, into)
 	}
 	if required {
-		return false, fmt.Errorf("there is no %q to include", candidates)
+		return false, fmt.Errorf("required include not found: %q", candidates)
 	}
 	return false, nil
 }

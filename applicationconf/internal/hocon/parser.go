@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// notUnquoted are the characters that are not allowed in a string without quotes.
+// notUnquoted contains the characters that are not allowed in a string without quotes.
 const notUnquoted = "$\"{}[]:=,+#`^?!@*&\\"
 
-// parser reads one text.
+// parser parses one source.
 type parser struct {
 	*loader
 	source
 	pos, line, nesting int
-	// path is that of the object being read.
+	// path is the path of the object being read.
 	path []string
 }
 
@@ -43,7 +43,7 @@ func (p *parser) take(prefix string) bool {
 	return true
 }
 
-// run consumes the characters up to the first for which belongs is false.
+// run consumes the characters before the first one for which belongs is false.
 func (p *parser) run(belongs func(rune) bool) string {
 	end := strings.IndexFunc(p.rest(), func(r rune) bool { return !belongs(r) })
 	if end < 0 {
@@ -59,7 +59,7 @@ const byteOrderMark = '\uFEFF'
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == byteOrderMark }
 
-// isUnquoted reports whether a string without quotes can have the character.
+// isUnquoted reports whether a string without quotes can contain the character.
 func isUnquoted(r rune) bool {
 	return !isSpace(r) && !unicode.IsControl(r) && !strings.ContainsRune(notUnquoted, r)
 }
@@ -84,7 +84,7 @@ func (p *parser) document(into *object) error {
 	for i, r := range p.text {
 		if _, size := utf8.DecodeRuneInString(p.text[i:]); r == utf8.RuneError && size == 1 {
 			p.line += strings.Count(p.text[:i], "\n")
-			return errors.New("it is not UTF-8")
+			return errors.New("the text is not UTF-8")
 		}
 	}
 	p.skip("")
@@ -102,7 +102,7 @@ func (p *parser) document(into *object) error {
 	return nil
 }
 
-// notClosed returns the error of a bracket that is not closed.
+// notClosed returns the error for a bracket that is not closed.
 func notClosed(bracket string, line int) error {
 	return fmt.Errorf("a %s is missing for the %s of line %d", map[string]string{"{": "}", "[": "]"}[bracket], bracket,
 		line)
@@ -111,7 +111,7 @@ func notClosed(bracket string, line int) error {
 func (p *parser) unexpected() error {
 	r, _ := utf8.DecodeRuneInString(p.rest())
 	if p.rest() == "" {
-		return errors.New("it ends too early")
+		return errors.New("unexpected end of the text")
 	}
 	return fmt.Errorf("unexpected %q", r)
 }
@@ -206,18 +206,18 @@ func (p *parser) member(into *object) error {
 	return nil
 }
 
-// key reads a path up to one of the characters that end it.
+// key reads a path up to one of the characters in enders.
 func (p *parser) key(enders string) ([]string, error) {
 	var path []string
 	element, some := "", false
 	for {
 		blanks := p.run(isBlank)
 		if !some {
-			blanks = "" // those before a key are not a part of it, in contrast to those in quotes
+			blanks = "" // blanks before a key are not a part of it
 		}
 		switch {
 		case p.rest() == "":
-			return nil, errors.New("it ends in a key")
+			return nil, errors.New("unexpected end of the text in a key")
 		case strings.Contains(enders, p.rest()[:1]), p.at(".") && some:
 			if !some {
 				return nil, errors.New("a key is missing")
@@ -249,7 +249,7 @@ func (p *parser) key(enders string) ([]string, error) {
 // array.
 func (p *parser) value() (value, error) {
 	if p.nesting++; p.nesting > maxNesting {
-		return nil, fmt.Errorf("it is nested deeper than %d", maxNesting)
+		return nil, fmt.Errorf("values are nested deeper than %d", maxNesting)
 	}
 	defer func() { p.nesting-- }()
 	var parts []value
@@ -367,7 +367,7 @@ func (p *parser) quoted() (string, error) {
 		case '"':
 			var text string
 			if err := json.Unmarshal([]byte(p.rest()[:end+1]), &text); err != nil {
-				return "", fmt.Errorf("a string is wrong: %w", err)
+				return "", fmt.Errorf("invalid string: %w", err)
 			}
 			p.pos += end + 1
 			return text, nil

@@ -11,8 +11,8 @@ type scalar struct {
 	null bool
 }
 
-// object has all definitions of each key in order. Later ones override earlier ones, or are merged
-// with them.
+// object contains all definitions of each key, in order. Later ones override earlier ones, or are
+// merged with them.
 type object struct {
 	fields map[string]*field
 }
@@ -26,7 +26,7 @@ type definition struct {
 	at    Position
 }
 
-// Position is a position in a file. It is zero for a value of the defaults.
+// Position is a position in a file. It is zero for values of the defaults.
 type Position struct {
 	File string
 	// Line counts from 1.
@@ -45,13 +45,13 @@ type array struct {
 // reference is a substitution.
 type reference struct {
 	path []string
-	// within is the path of the object that includes its file. The reference is looked up there
-	// first.
+	// within is the path of the object that includes the reference's file. The reference is first
+	// looked up there.
 	within   []string
 	optional bool
 }
 
-// concat is a sequence of values. Those of blanks only are what separated the others.
+// concat is a sequence of values, with the blanks between them.
 type concat struct {
 	parts []value
 }

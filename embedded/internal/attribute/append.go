@@ -2,7 +2,7 @@ package attribute
 
 import "unicode/utf8"
 
-// AppendItem appends an item in DynamoDB's JSON. The order of the attributes in it is not defined.
+// AppendItem appends an item in DynamoDB's JSON. The order of its attributes is not defined.
 func AppendItem(dst []byte, item Item) []byte {
 	dst = append(dst, '{')
 	first := true

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Binaries are encoded and decoded in blocks on the stack. Decoding needs one allocation, encoding
-// none.
+// Binaries are encoded and decoded in blocks on the stack. Decoding makes one allocation. Encoding
+// makes no allocation.
 const (
 	plainBlock = 768
 	codedBlock = plainBlock / 3 * 4

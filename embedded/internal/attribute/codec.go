@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// The binary form of an item: the number of attributes, then for each its name and value. A value
-// is its kind in one byte, then: texts with their length; a BOOL one byte; a NULL nothing; sets,
-// lists and maps the number of members and the members. Lengths and counts are uvarints.
+// The binary form of an item: the number of attributes, then the name and the value of each. A
+// value begins with one byte for its kind. Then S, N and B have a length and the text, a BOOL has
+// one byte, and a NULL has nothing more. Sets, lists and maps have the number of members and the
+// members. Lengths and counts are uvarints.
 
 var errItemEncoding = errors.New("not an encoded item")
 
-// AppendBinaryItem appends the binary form of an item. The order of the attributes in it is not
-// defined.
+// AppendBinaryItem appends the binary form of an item. The order of its attributes is not defined.
 func AppendBinaryItem(dst []byte, item Item) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(item)))
 	for name, value := range item {
@@ -55,8 +55,9 @@ func appendBinaryValue(dst []byte, v Value) []byte {
 	return dst
 }
 
-// DecodeBinaryItem decodes the output of AppendBinaryItem, which src holds exactly. The item does
-// not refer to src. Numbers are not checked, as they were before they were stored.
+// DecodeBinaryItem decodes the output of AppendBinaryItem. Further bytes in src are an error. The
+// item does not refer to src. Numbers are not checked, because they were checked before they were
+// stored.
 func DecodeBinaryItem(src []byte) (Item, error) {
 	// All texts of the item share one copy.
 	r := binaryReader{src: string(src)}

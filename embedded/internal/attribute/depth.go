@@ -1,7 +1,7 @@
 package attribute
 
-// CheckDepth refuses a value that has more levels than MaxDepth when it is within around lists and
-// maps.
+// CheckDepth refuses a value that has more than MaxDepth levels, including the around levels of
+// lists and maps that contain it.
 func (v Value) CheckDepth(around int) error {
 	if v.deeper(MaxDepth - around) {
 		return Invalid(tooDeep)
@@ -9,7 +9,8 @@ func (v Value) CheckDepth(around int) error {
 	return nil
 }
 
-// deeper reports whether a value has more levels than the limit, without going deeper than that.
+// deeper reports whether a value has more levels than the limit. It does not descend below the
+// limit.
 func (v Value) deeper(limit int) bool {
 	if limit <= 0 {
 		return true

@@ -5,8 +5,8 @@ import "fmt"
 // ValidationError is DynamoDB's ValidationException: a well-formed request violates the data model.
 type ValidationError struct {
 	Message string
-	// Older is the message of the operations that check values in an older way (see OlderWording),
-	// empty if it is the same.
+	// Older is the message of the operations that check values in an older way (see OlderWording).
+	// It is empty if the message is the same.
 	Older string
 	// Attribute is the name of the top-level attribute with the invalid value, if an item was
 	// decoded.

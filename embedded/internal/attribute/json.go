@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many levels an attribute can have. Its value is on the first level, and the
-// members of a list there on the second.
+// MaxDepth is the maximum number of levels of an attribute. Its value is on the first level. If
+// that is a list or a map, its members are on the second level.
 const MaxDepth = 32
 
-// maxName is the smallest length that the name of an attribute can't have.
+// maxName is an exclusive limit: the name of an attribute must be shorter, in bytes.
 const maxName = 1 << 16
 
 const (
@@ -33,12 +33,12 @@ const (
 
 // DecodeItem decodes an item in DynamoDB's JSON: an object that maps attribute names to values. The
 // JSON null is the nil item. Invalid JSON and JSON of the wrong types are a *SerializationError,
-// whatever else is wrong. A violation of the data model is a *ValidationError, for the first such
-// value. The item does not refer to data.
+// even if the data model is also violated. Otherwise the first violation of the data model is a
+// *ValidationError. The item does not refer to data.
 func DecodeItem(data []byte) (Item, error) { return DecodeItemInto(nil, data) }
 
-// DecodeItemInto is DecodeItem into an empty map, or into a new one if it is nil. After an error
-// the map has a part of the item.
+// DecodeItemInto is like DecodeItem, but decodes into an empty map, or into a new one if that is
+// nil. After an error the map has a part of the item.
 func DecodeItemInto(empty Item, data []byte) (Item, error) {
 	// All texts of the item share one copy.
 	r := jsonReader{src: string(data), empty: empty}
@@ -49,8 +49,8 @@ func DecodeItemInto(empty Item, data []byte) (Item, error) {
 	return item, nil
 }
 
-// DecodeNamed is DecodeItem for values whose names are not those of attributes, and are not
-// checked. With a *ValidationError it returns what was decoded.
+// DecodeNamed is like DecodeItem, for values whose names are not attribute names. It does not check
+// the names. With a *ValidationError it also returns the decoded values.
 func DecodeNamed(data []byte) (Item, error) {
 	r := jsonReader{src: string(data), anyName: true}
 	return r.whole()
@@ -64,8 +64,8 @@ func (r *jsonReader) whole() (Item, error) {
 	return item, r.end()
 }
 
-// DecodeValue decodes one value in DynamoDB's JSON, an object with the type as its only member. Its
-// errors are those of DecodeItem.
+// DecodeValue decodes one value in DynamoDB's JSON: an object whose only member is named after the
+// type. It returns the same errors as DecodeItem.
 func DecodeValue(data []byte) (Value, error) {
 	if v, plain := plainValue(data); plain {
 		return v, nil
@@ -82,8 +82,8 @@ func DecodeValue(data []byte) (Value, error) {
 }
 
 // plainValue decodes an S, N or B in the form that nearly all programs send: without white space,
-// escapes and characters outside ASCII, and with numbers in normal form. It returns false for
-// anything else.
+// escapes and non-ASCII characters, and with integers in normal form. It returns false for any
+// other form.
 func plainValue(data []byte) (Value, bool) {
 	const before, behind = `{"S":"`, `"}`
 	if len(data) < len(before)+len(behind) || data[0] != '{' || data[1] != '"' || data[3] != '"' || data[4] != ':' || data[5] != '"' ||
@@ -113,37 +113,38 @@ func plainText(text []byte) bool {
 	return true
 }
 
-// UnmarshalJSON implements json.Unmarshaler by DecodeItem.
+// UnmarshalJSON implements json.Unmarshaler with DecodeItem.
 func (i *Item) UnmarshalJSON(data []byte) error {
 	item, err := DecodeItem(data)
 	*i = item
 	return err
 }
 
-// MarshalJSON implements json.Marshaler by AppendItem.
+// MarshalJSON implements json.Marshaler with AppendItem.
 func (i Item) MarshalJSON() ([]byte, error) { return AppendItem(nil, i), nil }
 
-// UnmarshalJSON implements json.Unmarshaler by DecodeValue.
+// UnmarshalJSON implements json.Unmarshaler with DecodeValue.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	value, err := DecodeValue(data)
 	*v = value
 	return err
 }
 
-// MarshalJSON implements json.Marshaler by AppendValue.
+// MarshalJSON implements json.Marshaler with AppendValue.
 func (v Value) MarshalJSON() ([]byte, error) { return AppendValue(nil, v), nil }
 
-// jsonReader decodes values. Errors of its methods are about the JSON and end the decoding.
-// Violations of the data model are kept, since invalid JSON after them takes precedence.
+// jsonReader decodes values. Its methods return errors about the JSON, which stop the decoding.
+// Violations of the data model are recorded, because invalid JSON after them takes precedence.
 type jsonReader struct {
 	src     string
 	pos     int
 	invalid *ValidationError
-	// ownName and memberName are the violations by the names of attributes and of map members.
+	// ownName is the first invalid attribute name.
+	// memberName is the first invalid name of a map member.
 	ownName, memberName *ValidationError
-	// anyName is set to not check the top-level names.
+	// anyName turns off the check of top-level names.
 	anyName bool
-	// empty is the map for the top level, nil for a new one.
+	// empty is the map for the top level, or nil to create one.
 	empty Item
 }
 
@@ -153,7 +154,7 @@ func (r *jsonReader) reject(err *ValidationError) {
 	}
 }
 
-// end checks that nothing follows, and returns the first violation.
+// end checks that the input ends here, and returns the violation that takes precedence.
 func (r *jsonReader) end() error {
 	if r.peek() != 0 || r.pos < len(r.src) {
 		return errSyntax()
@@ -211,8 +212,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// misnamed checks the name of an attribute. An empty top-level name takes precedence over all
-// violations by values, which take precedence over the name of a map member.
+// misnamed records an invalid name. An invalid top-level name takes precedence over all invalid
+// values, and those take precedence over an invalid name of a map member.
 func (r *jsonReader) misnamed(name string, depth int) {
 	rule := Invalid(emptyName)
 	if name != "" {
@@ -271,7 +272,7 @@ func (r *jsonReader) element(first bool) (bool, error) {
 	}
 }
 
-// value reads a value that has depth lists and maps around it.
+// value reads a value inside of depth lists and maps.
 func (r *jsonReader) value(depth int) (Value, error) {
 	switch r.peek() {
 	case '{':
@@ -312,7 +313,7 @@ func (r *jsonReader) value(depth int) (Value, error) {
 }
 
 // typed reads the value after the name of a type. It returns false if the value is null or the type
-// is unknown, which both mean that it is absent.
+// is unknown: in both cases the value counts as absent.
 func (r *jsonReader) typed(v *Value, name string, depth int) (bool, error) {
 	kind := kindNamed(name)
 	if kind == 0 {
@@ -416,8 +417,8 @@ func duplicateMembers(v Value) *ValidationError {
 	return &ValidationError{Message: problem + "contains duplicates.", Older: "Input collection contains duplicates"}
 }
 
-// upToRepeat returns the members with those before the first duplicate sorted, and the others
-// unchanged.
+// upToRepeat returns the members with the ones before the first duplicate sorted. The order of the
+// others does not change.
 func upToRepeat(members []string) []string {
 	shown := slices.Clone(members)
 	for i, member := range shown {
@@ -663,7 +664,7 @@ func (r *jsonReader) escaped(start int) (string, error) {
 
 const surrogates, lowSurrogates, endOfSurrogates, supplementary = 0xD800, 0xDC00, 0xE000, 0x10000
 
-// escape reads what follows a backslash. A single half of a surrogate pair becomes the replacement
+// escape reads the characters after a backslash. Half of a surrogate pair becomes the replacement
 // character.
 func (r *jsonReader) escape(text *bytes.Buffer) error {
 	c := r.src[r.pos]
@@ -741,13 +742,13 @@ func (r *jsonReader) skip() error {
 	}
 }
 
-// skipStart skips a scalar, an empty array or object, or the opening of one that is not empty, for
-// which it returns true.
+// skipStart skips a scalar, an empty array or object, or the opening bracket of a nonempty one. It
+// returns true after an opening bracket.
 func (r *jsonReader) skipStart(open *[]byte) (bool, error) {
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		r.pos++
-		// '}' and ']' both are two after what they close.
+		// The code of '}' is that of '{' plus 2, and the same is true of ']' and '['.
 		if r.peek() == c+2 {
 			r.pos++
 			return false, nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzPlainValue compares the results of plainValue with those of the general decoder.
+// FuzzPlainValue compares plainValue with the general decoder.
 func FuzzPlainValue(f *testing.F) {
 	long := strings.Repeat("QUJD", codedBlock/2)
 	for _, seed := range []string{

@@ -162,7 +162,7 @@ func TestSetsHaveDynamoDBsOrder(t *testing.T) {
 	}
 }
 
-func TestTheLengthOfAttributeNamesIsLimited(t *testing.T) {
+func TestDecodeItem_NameLength(t *testing.T) {
 	deep := strings.Repeat(`{"M":{"n":`, 40) + `{"S":"a"}` + strings.Repeat(`}}`, 40)
 	long := strings.Repeat("a", 65536)
 	const tooDeep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"

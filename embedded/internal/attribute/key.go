@@ -6,12 +6,17 @@ import (
 	"strings"
 )
 
-// The encoding of a key value. Strings and binaries: their bytes, with 00 written as 00 FF, and
-// then 00 00. Numbers: a byte for the sign and, unless it is zero, the exponent in one byte (its
-// 256 values just fit), the digits in pairs as bytes 1 to 100, and a 0. For negative numbers
-// everything after the sign is complemented, so that larger magnitudes come first. No encoding is a
-// prefix of another one of its kind. Concatenated encodings therefore have the order of their
-// parts.
+// The encoding of a key value.
+//
+// A string or binary is its bytes, with 00 written as 00 FF, and then 00 00.
+//
+// A number begins with a byte for the sign. Unless the number is zero, it continues with the
+// exponent in one byte (its 256 values just fit), the digits in pairs as bytes 1 to 100, and a 0.
+// For negative numbers everything after the sign is complemented, so that larger magnitudes come
+// first.
+//
+// No encoding is a prefix of another encoding of the same kind. Concatenated encodings are
+// therefore ordered by their parts.
 const (
 	escaped    = 0x00
 	escapeZero = 0xFF
@@ -24,8 +29,8 @@ const (
 
 var errKeyEncoding = errors.New("not an encoded key")
 
-// AppendKey appends the encoding of an S, N or B. bytes.Compare of two encodings of one kind is the
-// order of the values, as in Compare. For other kinds nothing is appended.
+// AppendKey appends the encoding of an S, N or B. Two encodings of one kind have the same order in
+// bytes.Compare as their values in Compare. For other kinds AppendKey appends nothing.
 func AppendKey(dst []byte, v Value) []byte {
 	switch v.Kind {
 	case S, B:
@@ -78,8 +83,8 @@ func appendKeyNumber(dst []byte, text string) []byte {
 	return dst
 }
 
-// DecodeKey decodes a key of the kind at the beginning of src, and returns it with what follows it.
-// Bytes that AppendKey does not write are an error.
+// DecodeKey decodes a key of the kind at the beginning of src. It returns the key and the rest of
+// src. Bytes that AppendKey does not write are an error.
 func DecodeKey(src []byte, kind Kind) (Value, []byte, error) {
 	switch kind {
 	case S, B:
@@ -145,7 +150,8 @@ func decodeKeyNumber(src []byte) (Value, []byte, error) {
 	return Value{}, nil, fmt.Errorf("%w: digits", errKeyEncoding)
 }
 
-// keyNumberText accepts only what AppendKey writes: no leading zero, and no last pair of zeros.
+// keyNumberText returns the normal form of a decoded number. Like AppendKey's output, the digits
+// must not have a leading zero or end with a pair of zeros.
 func keyNumberText(negative bool, digits []byte, exponent int) (string, error) {
 	if len(digits) == 0 || digits[0] == '0' || digits[len(digits)-1] == '0' && digits[len(digits)-2] == '0' {
 		return "", fmt.Errorf("%w: digits", errKeyEncoding)

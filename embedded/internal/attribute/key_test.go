@@ -39,8 +39,8 @@ func TestEncodedKeysHaveTheOrderOfTheirValues(t *testing.T) {
 	}
 }
 
-// TestSeveralEncodedKeysHaveTheOrderOfTheirValues checks that values that are encoded one after the
-// other have the order of the first values, then of the second ones, and are not confused.
+// TestSeveralEncodedKeysHaveTheOrderOfTheirValues checks that concatenated encodings are ordered by
+// the first values, then by the second values, and so on. An encoding is never a prefix of another.
 func TestSeveralEncodedKeysHaveTheOrderOfTheirValues(t *testing.T) {
 	kinds := rapid.SliceOfN(rapid.SampledFrom([]attribute.Kind{attribute.S, attribute.N, attribute.B}), 1, 4)
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxDigits is how many significant digits a number can have.
+	// maxDigits is the maximum number of significant digits of a number.
 	maxDigits = 38
 	// maxExponent and minExponent limit the exponent of a number in scientific notation.
 	maxExponent = 125
@@ -23,7 +23,7 @@ const (
 	tooManyDigits   = "Attempting to store more than 38 significant digits in a Number"
 )
 
-// Number returns an N for a number in any notation. Its errors are those of NormalizeNumber.
+// Number returns an N for a number in any notation. It returns the same errors as NormalizeNumber.
 func Number(s string) (Value, error) {
 	text, err := NormalizeNumber(s)
 	if err != nil {
@@ -50,7 +50,7 @@ func NormalizeNumber(s string) (string, error) {
 	return text, nil
 }
 
-// olderProblem returns the older message for text that is not a valid number: that of Java's
+// olderProblem returns the older message for a text that is not a valid number. It follows Java's
 // BigDecimal, whose exponent and scale have 32 bits, and whose magnitude wraps around.
 func olderProblem(text string, d decimal) string {
 	scale := int64(d.fraction) - d.written
@@ -68,7 +68,7 @@ func olderProblem(text string, d decimal) string {
 	return numberUnderflow
 }
 
-// plainInteger reports whether s is an integer in normal form. Most numbers are.
+// plainInteger reports whether s is an integer in normal form, as most numbers are.
 func plainInteger(s string) bool {
 	digits := s
 	if len(s) > 1 && s[0] == '-' {
@@ -88,17 +88,18 @@ func plainInteger(s string) bool {
 	return true
 }
 
-// decimal is a number as 0.digits × 10^exponent. Zero has no digits; others begin and end with a
-// digit that is not 0.
+// decimal is the number 0.digits × 10^exponent. Zero has no digits. The digits of any other number
+// begin and end with a digit that is not 0.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int
-	// written is the exponent as it was given, fraction the number of digits after the point, and
-	// precision the number of digits from the first that is not 0.
+	// written is the exponent in the text.
+	// fraction is the number of digits after the point.
+	// precision is the number of digits from the first one that is not 0.
 	written             int64
 	fraction, precision int
-	// parsed is false if it is not a number.
+	// parsed is false if the text is not a number.
 	parsed bool
 }
 
@@ -151,8 +152,8 @@ func allDigits(s string) bool {
 	return true
 }
 
-// parseExponent parses an exponent that fits into 64 bits, with a reserve for the number of digits
-// in a request.
+// parseExponent parses an exponent of up to 64 bits. It limits the exponent to farExponent, so that
+// adding the number of digits in a request can't overflow.
 func parseExponent(s string) (int64, bool) {
 	if strings.ContainsRune(s, '_') {
 		return 0, false
@@ -249,9 +250,9 @@ func wholeLength(s string) int {
 	return len(s)
 }
 
-// AddNumbers returns a + b in normal form, of two numbers in normal form. A result outside the
-// range of numbers, or with more than 38 significant digits, is a *ValidationError. DynamoDB calls
-// both an overflow.
+// AddNumbers returns a + b in normal form. Both must be in normal form. A result outside the range
+// of numbers, or with more than 38 significant digits, is a *ValidationError. Like DynamoDB,
+// AddNumbers reports too many digits as an overflow.
 func AddNumbers(a, b string) (string, error) { return addDecimals(a, b, false) }
 
 // SubtractNumbers returns a - b, like AddNumbers.

@@ -2,7 +2,8 @@ package attribute
 
 import "strings"
 
-// documentOverhead is the size of an M or L without its members, each of which takes one more byte.
+// documentOverhead is the size of an M or L without its members. Each member adds one byte to its
+// own size.
 const documentOverhead = 3
 
 // Size returns the size of an item in bytes, for the limits of items, pages and capacity units: the
@@ -48,8 +49,8 @@ func (v Value) Size() int {
 	return 0
 }
 
-// numberSize returns the size of a number: a byte for two significant digits, on either side of the
-// point, one more, and one for a minus sign.
+// numberSize returns the size of a number: one byte, one for each two significant digits on either
+// side of the point, and one for a minus sign.
 func numberSize(s string) int {
 	size := 1
 	digits := s

@@ -30,8 +30,8 @@ func (c *Cache[T]) Get(text string) (T, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if len(c.parsed) >= c.capacity {
-		// Any text can be evicted: programs have few, so a full cache means that texts contain
-		// values, which are seldom repeated.
+		// Any text can be evicted. Programs use few different texts, so a full cache means that
+		// texts contain values, and such texts are seldom repeated.
 		for victim := range c.parsed {
 			delete(c.parsed, victim)
 			break
@@ -41,15 +41,15 @@ func (c *Cache[T]) Get(text string) (T, error) {
 	return parsed, nil
 }
 
-// Parser parses expressions, and caches a limited number of each kind. It is safe for concurrent
-// use.
+// Parser parses expressions, and caches a limited number of parsed expressions of each kind. It is
+// safe for concurrent use.
 type Parser struct {
 	conditions, filters, keys *Cache[*Condition]
 	projections               *Cache[*Projection]
 	updates                   *Cache[*Update]
 }
 
-// cacheCapacity limits a cache to some megabytes, as MaxLength limits texts.
+// cacheCapacity limits a cache to a few megabytes, because MaxLength limits each text.
 const cacheCapacity = 1000
 
 // NewParser returns a parser with empty caches.

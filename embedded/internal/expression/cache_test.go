@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-func TestACachedTextIsParsedOnce(t *testing.T) {
+func TestCache_ParsesOnce(t *testing.T) {
 	parsed := 0
 	cache := expression.NewCache(2, func(text string) (string, error) {
 		parsed++
@@ -26,7 +26,7 @@ func TestACachedTextIsParsedOnce(t *testing.T) {
 			t.Fatalf("%q: %q, %v, parsed %d times, want %d", c.text, got, err, parsed, c.want)
 		}
 	}
-	// The cache holds two texts: one of the three was evicted.
+	// The cache has room for two texts, so one of the three was evicted.
 	_, _ = cache.Get("a")
 	_, _ = cache.Get("b")
 	if parsed < 6 {
@@ -34,7 +34,7 @@ func TestACachedTextIsParsedOnce(t *testing.T) {
 	}
 }
 
-func TestTheParserIsSafeForConcurrentUse(t *testing.T) {
+func TestParser_ConcurrentUse(t *testing.T) {
 	parser := expression.NewParser()
 	var group sync.WaitGroup
 	for g := range 4 {

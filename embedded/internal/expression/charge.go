@@ -16,9 +16,9 @@ const (
 	ifNotExistsCharge = 39
 )
 
-// Charge returns the size of the update in bytes, for DynamoDB's limit of items: what the clauses
-// write, wherever it comes from, with a cost for each. It includes neither the key nor unchanged
-// attributes. It is 0 for an update that was not parsed.
+// Charge returns the size of the update in bytes, for DynamoDB's limit on the size of items. It
+// adds up the names, paths and values in the clauses, with an overhead for each. It includes
+// neither the key nor unchanged attributes. It is 0 for an update that was not parsed.
 func (u *BoundUpdate) Charge() int {
 	if u.actions == nil {
 		return 0
@@ -66,7 +66,7 @@ func operandCharge(o Operand, bindings []binding) int {
 	return 0
 }
 
-// bytes returns the length of the step in the expression: of a name, or of the digits of an index.
+// bytes returns the length of a step: of its name, or of the digits of its index.
 func (s Step) bytes(bindings []binding) int {
 	if s.kind == elementStep {
 		return len(strconv.Itoa(s.index))

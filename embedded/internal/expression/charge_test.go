@@ -2,7 +2,7 @@ package expression_test
 
 import "testing"
 
-func TestTheChargeOfAnUpdateIsThatOfItsClauses(t *testing.T) {
+func TestCharge_OfClauses(t *testing.T) {
 	for text, want := range map[string]int{
 		"SET a = :s":                           3 + 19 + 1 + 3,
 		"SET a = :s, b = :s":                   3 + 2*(19+1+3),

@@ -14,8 +14,8 @@ type checker struct {
 
 const wrongType = "Incorrect operand type for operator or function; operator or function: %s, operand type: %s"
 
-// CheckOrder refuses comparisons of the order of values whose type has none, in a condition that
-// was not parsed by this package. values[n] is the value of Parameter(n).
+// CheckOrder checks a condition that was not parsed by this package: it refuses comparisons by
+// order of values whose type has no order. values[n] is the value of Parameter(n).
 func CheckOrder(test Test, values []attribute.Value) error {
 	c := checker{bindings: positional(values)}
 	switch t := test.(type) {

@@ -16,7 +16,7 @@ func count(n int) attribute.Value {
 // BeginsWith, Contains.
 type Test interface {
 	holds(s scope) bool
-	// check returns the first violation by the operands, after names and values are bound.
+	// check returns the error of the first invalid operand. Names and values must be bound.
 	check(c checker) error
 	// operands calls visit with each operand, from left to right.
 	operands(visit func(Operand))
@@ -35,7 +35,7 @@ const (
 	GreaterOrEqual
 )
 
-// String returns the operator as in expressions.
+// String returns the operator as written in expressions.
 func (o Operator) String() string {
 	names := [...]string{"", "=", "<>", "<", "<=", ">", ">="}
 	if int(o) >= len(names) {
@@ -44,12 +44,12 @@ func (o Operator) String() string {
 	return names[o]
 }
 
-// And is true if both tests are.
+// And is true if both tests are true.
 type And struct{ Left, Right Test }
 
 func (t And) holds(s scope) bool { return t.Left.holds(s) && t.Right.holds(s) }
 
-// Or is true if at least one test is.
+// Or is true if at least one test is true.
 type Or struct{ Left, Right Test }
 
 func (t Or) holds(s scope) bool { return t.Left.holds(s) || t.Right.holds(s) }
@@ -130,7 +130,8 @@ func (t In) holds(s scope) bool {
 	return false
 }
 
-// Exists is true if there is a value at the path Operand or, with Not, if there is none.
+// Exists is true if there is a value at the path Operand. With Not, it is true if there is no value
+// there.
 type Exists struct {
 	Operand Operand
 	Not     bool
@@ -161,8 +162,8 @@ func (t BeginsWith) holds(s scope) bool {
 		strings.HasPrefix(v.Text, prefix.Text)
 }
 
-// Contains is true if the first operand is a string or binary that contains the second, or a set or
-// list that has it as a member.
+// Contains is true if the first operand is a string or binary that contains the second operand, or
+// a set or list that has the second operand as a member.
 type Contains struct{ Operand, Member Operand }
 
 func (t Contains) holds(s scope) bool {
@@ -242,8 +243,9 @@ func (c *Condition) Bind(p *Parameters) (*BoundCondition, error) {
 	return &BoundCondition{test: c.test, bindings: bindings}, nil
 }
 
-// earlierProblem returns the first error of a key condition before the undefined placeholder, or
-// else the error of the placeholder: the conditions joined by AND are checked one by one.
+// earlierProblem returns the first error in a key condition before the undefined placeholder.
+// Otherwise it returns undefined, the error of the placeholder. DynamoDB checks the conditions
+// joined by AND one by one.
 func (c *Condition) earlierProblem(p *Parameters, undefined error) error {
 	if c.kind != KeyConditionExpression {
 		return undefined
@@ -295,8 +297,8 @@ func isDefined(o Operand, defined []bool) bool {
 	return true
 }
 
-// NewCondition returns a condition with a tree that was not parsed by this package, and has no
-// placeholders of names. values[n] is the value of Parameter(n). Its operands are not checked.
+// NewCondition returns a condition for a tree that was not parsed by this package. The tree must
+// not have placeholders of names. values[n] is the value of Parameter(n). Operands are not checked.
 func NewCondition(test Test, values []attribute.Value) *BoundCondition {
 	return &BoundCondition{test: test, bindings: positional(values)}
 }

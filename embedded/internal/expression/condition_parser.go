@@ -17,8 +17,8 @@ import (
 //	          | function | "(" condition ")"
 //	operand   = path | value | function | "(" operand ")"
 //
-// A condition and an operand can both be in parentheses. Which of them it is can only be decided
-// afterwards; see piece.
+// Both a condition and an operand can be in parentheses. Which of them is in the parentheses can
+// only be decided after reading them; see piece.
 func ParseCondition(kind Kind, text string) (*Condition, error) {
 	p, err := newParser(kind, text)
 	if err != nil {

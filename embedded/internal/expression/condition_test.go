@@ -177,7 +177,7 @@ func TestLimitsOfConditionsAreInclusive(t *testing.T) {
 	}
 }
 
-func TestOfSeveralErrorsTheFirstInDynamoDBsOrderIsReported(t *testing.T) {
+func TestParse_ReportsFirstError(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"status = :undefined AND", `Syntax error; token: "<EOF>", near: "AND"`},
 		{"status = :s AND foo(a) AND ((a = b))", "The expression has redundant parentheses;"},

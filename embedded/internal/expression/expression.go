@@ -1,10 +1,10 @@
 // Package expression implements DynamoDB's expressions: conditions (also of filters and keys),
 // projections and updates.
 //
-// An expression passes three stages. Parsing returns a syntax tree that depends on its text alone,
-// is immutable and can be cached (see Parser). Binding resolves the names and values of one request
-// (see Parameters), and makes all checks that need them. A bound expression is evaluated against
-// items. Bound expressions are immutable and safe for concurrent use.
+// An expression passes through three stages. Parsing returns a syntax tree that depends only on the
+// text, is immutable and can be cached (see Parser). Binding resolves the names and values of one
+// request (see Parameters), and makes all checks that need them. Then the bound expression is
+// evaluated on items. Bound expressions are immutable and safe for concurrent use.
 //
 // Errors are *attribute.ValidationError with DynamoDB's messages. The length of an expression
 // limits the recursion of parsing and evaluating, see MaxLength.

@@ -40,7 +40,8 @@ const (
 )
 
 // KeyCondition selects the items of one hash key whose first RANGE attributes are equal to Equal,
-// and whose next one satisfies Range: compared with Low; or, for RangeBetween, Low ≤ key ≤ High.
+// and whose next RANGE attribute satisfies Range. Range compares with Low. RangeBetween is Low ≤
+// key ≤ High.
 type KeyCondition struct {
 	Hash, Equal []attribute.Value
 	Range       RangeOperator
@@ -54,14 +55,14 @@ type KeyTest struct {
 	Low, High attribute.Value
 }
 
-// KeyTests returns the conditions on single attributes of a KeyConditionExpression.
+// KeyTests returns the conditions on single attributes in a KeyConditionExpression.
 func (c *BoundCondition) KeyTests() ([]KeyTest, error) {
 	var tests []KeyTest
 	err := c.keyTests(c.test, &tests)
 	return tests, err
 }
 
-// KeyOf returns the selection of a KeyConditionExpression with the conditions.
+// KeyOf returns the selection for the conditions of a KeyConditionExpression.
 func KeyOf(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	if len(tests) > max(2, schema.size()) {
 		return KeyCondition{}, tooManyTests(tests, schema)
@@ -76,9 +77,9 @@ func tooManyTests(tests []KeyTest, schema KeySchema) error {
 		"defined in the schema (%d)", len(tests), schema.size())
 }
 
-// NewKeyCondition checks conditions on single attributes against the schema and combines them: an
-// equality for each HASH attribute, and equalities for the first RANGE attributes. The last RANGE
-// attribute that has a condition may have another one.
+// NewKeyCondition checks conditions on single attributes against the schema and combines them. Each
+// HASH attribute must have an equality. RANGE attributes must have equalities from the first one
+// on, except that the last RANGE attribute with a condition may have another condition.
 func NewKeyCondition(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	switch {
 	case len(tests) == 0, len(tests) > 2 && !schema.multiple():
@@ -118,7 +119,7 @@ func NewKeyCondition(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	return key, nil
 }
 
-// testsOf returns the condition of each attribute, nil for an attribute without one.
+// testsOf returns the condition of each attribute, or nil for an attribute without a condition.
 func testsOf(attributes []KeyAttribute, tests []KeyTest) []*KeyTest {
 	found := make([]*KeyTest, len(attributes))
 	for i, a := range attributes {
@@ -146,8 +147,8 @@ func (s KeySchema) checkHash(tests []*KeyTest) error {
 	return unsupportedKey()
 }
 
-// checkRange checks that all conditions but those of the HASH attributes are on RANGE attributes,
-// and that those before the last one are equalities. conditions is their number.
+// checkRange checks that all conditions except the ones on HASH attributes are on RANGE attributes,
+// and that all but the last are equalities. conditions is their number.
 func (s KeySchema) checkRange(tests []*KeyTest, conditions int) error {
 	for _, t := range tests {
 		if t != nil {
@@ -253,7 +254,7 @@ func badKeyOperator(operator string) error {
 }
 
 func (c *BoundCondition) keyComparison(t Comparison) (KeyTest, error) {
-	operators := map[Operator][2]RangeOperator{ // as written, and with its operands exchanged
+	operators := map[Operator][2]RangeOperator{ // as written, and with exchanged operands
 		Equal:          {RangeEqual, RangeEqual},
 		Less:           {RangeLess, RangeGreater},
 		LessOrEqual:    {RangeLessOrEqual, RangeGreaterOrEqual},
@@ -270,8 +271,8 @@ func (c *BoundCondition) keyComparison(t Comparison) (KeyTest, error) {
 	return c.keyOperands("", operator[0], t.Left, t.Right)
 }
 
-// keyOperands adds the condition of an operation on a key attribute and values. function is the
-// name of an operation that must have the attribute first.
+// keyOperands returns the condition of an operation on a key attribute and values. function names
+// an operation whose first operand must be the attribute; otherwise it is empty.
 func (c *BoundCondition) keyOperands(function string, operator RangeOperator, key Operand, values ...Operand) (KeyTest, error) {
 	const condition = "Invalid condition in KeyConditionExpression: "
 	const operations = "KeyConditionExpressions cannot contain nested operations"

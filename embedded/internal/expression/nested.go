@@ -2,8 +2,8 @@ package expression
 
 import "slices"
 
-// Nested returns the top-level attributes within which the condition reads a member or an element,
-// in the order of their first use. A nil condition has none.
+// Nested returns the top-level attributes in which the condition reads a member or an element, in
+// the order of their first use. For a nil condition it returns nil.
 func (c *BoundCondition) Nested() []string {
 	if c == nil {
 		return nil
@@ -13,8 +13,8 @@ func (c *BoundCondition) Nested() []string {
 	return names
 }
 
-// Nested returns the top-level attributes of which the projection reads a member or an element, in
-// the order of their first use. A nil projection has none.
+// Nested returns the top-level attributes in which the projection reads a member or an element, in
+// the order of their first use. For a nil projection it returns nil.
 func (e *BoundProjection) Nested() []string {
 	if e == nil {
 		return nil
@@ -22,8 +22,8 @@ func (e *BoundProjection) Nested() []string {
 	return e.tree.nested()
 }
 
-// Nested returns the top-level attributes within which the update changes or reads a member or an
-// element. A nil update has none.
+// Nested returns the top-level attributes in which the update changes or reads a member or an
+// element. For a nil update it returns nil.
 func (u *BoundUpdate) Nested() []string {
 	if u == nil {
 		return nil
@@ -33,8 +33,8 @@ func (u *BoundUpdate) Nested() []string {
 	return names
 }
 
-// appendNested appends the top-level attributes of the paths of an operand that have further steps,
-// each once.
+// appendNested appends the top-level attribute of each path in an operand that has further steps.
+// It appends each attribute once.
 func appendNested(names []string, o Operand, bindings []binding) []string {
 	switch o := o.(type) {
 	case Path:

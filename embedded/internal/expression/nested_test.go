@@ -75,7 +75,7 @@ func TestNestedReturnsTheAttributesThatAnUpdateChangesOrReadsWithin(t *testing.T
 	}
 }
 
-func TestNoExpressionHasNothingNested(t *testing.T) {
+func TestNested_NilExpressions(t *testing.T) {
 	var condition *expression.BoundCondition
 	var projection *expression.BoundProjection
 	var update *expression.BoundUpdate

@@ -36,8 +36,8 @@ type Parameter int
 
 func (p Parameter) value(s scope) (attribute.Value, bool) { return s.bindings[p].value, true }
 
-// Size is the size of a value: the length of a string, the bytes of a binary, or the number of
-// members. Numbers, booleans and null have none.
+// Size is the size of a value: the length of a string, the number of bytes of a binary, or the
+// number of members. Numbers, booleans and null do not have a size.
 type Size struct{ Of Operand }
 
 func (o Size) value(s scope) (attribute.Value, bool) {
@@ -76,7 +76,8 @@ func utf16Length(text string) int {
 	return length
 }
 
-// staticKind returns the type that an operand has for every item, 0 if it depends on the item.
+// staticKind returns the type that an operand has for every item, or 0 if the type depends on the
+// item.
 func staticKind(o Operand, bindings []binding) attribute.Kind {
 	switch o := o.(type) {
 	case Literal:
@@ -89,7 +90,7 @@ func staticKind(o Operand, bindings []binding) attribute.Kind {
 	return 0
 }
 
-// fixedValue returns the value that an operand has for every item.
+// fixedValue returns the value of an operand, or false if the value depends on the item.
 func fixedValue(o Operand, bindings []binding) (attribute.Value, bool) {
 	switch o.(type) {
 	case Literal, Parameter:

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// Parameters are the names and values for the expressions of one request. They record which of them
-// are used. They are for one goroutine.
+// Parameters are the names and values for the expressions of one request. They record which names
+// and values are used. They are not safe for concurrent use.
 type Parameters struct {
 	names  map[string]string
 	values attribute.Item
@@ -40,10 +40,11 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 	return &Parameters{names: names, values: values}, nil
 }
 
-// checkNames returns the error of the first key, in order, whose name is not that of an attribute.
+// checkNames returns the error of the first key, in sorted order, whose name can't be an attribute
+// name.
 func checkNames(names map[string]string) error {
 	if len(names) == 0 {
-		return nil // as in most requests: sorting no keys would allocate
+		return nil // most requests have no names, and sorting would allocate
 	}
 	for _, key := range slices.Sorted(maps.Keys(names)) {
 		if names[key] == "" {
@@ -56,8 +57,8 @@ func checkNames(names map[string]string) error {
 	return nil
 }
 
-// badPlaceholder returns the first key, in order, that is not the sign followed by letters, digits
-// and underscores.
+// badPlaceholder returns the first key, in sorted order, that is not the sign followed by letters,
+// digits and underscores.
 func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	worst, bad := "", false
 	for key := range keys {
@@ -70,9 +71,9 @@ func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	return worst, bad
 }
 
-// DecodeValues decodes ExpressionAttributeValues. The older wording of an invalid value names its
-// placeholder. The values are also returned with that error, as their placeholders are checked
-// first.
+// DecodeValues decodes ExpressionAttributeValues. The older wording of the error of an invalid
+// value names its placeholder. The values are also returned with that error, because their
+// placeholders must be checked before it is reported.
 func DecodeValues(data []byte) (attribute.Item, error) {
 	values, err := attribute.DecodeNamed(data)
 	if invalid, ok := errors.AsType[*attribute.ValidationError](err); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// problem is a class of errors besides syntax errors. Of several errors, the one whose class comes
-// first is reported.
+// problem is a class of errors other than syntax errors. If there are errors of several classes,
+// the class that comes first is reported.
 type problem uint8
 
 const (
@@ -88,7 +88,7 @@ func (p *parser) expect(symbol string) {
 	}
 }
 
-// slot returns the number of the placeholder.
+// slot returns the number of the placeholder, and adds the placeholder if it is new.
 func (p *parser) slot(placeholder string) int {
 	if i := slices.Index(p.placeholders, placeholder); i >= 0 {
 		return i

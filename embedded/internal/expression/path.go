@@ -33,7 +33,7 @@ func Element(index int) Step { return Step{kind: elementStep, index: index} }
 // Path is a document path. It has at least one step, and the first one is a member.
 type Path []Step
 
-// resolve returns the step with its name instead of a placeholder.
+// resolve returns the step with its placeholder replaced by the name.
 func (s Step) resolve(bindings []binding) Step {
 	if s.kind == placeholderStep {
 		return Member(bindings[s.index].name)

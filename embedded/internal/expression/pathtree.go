@@ -6,14 +6,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// pathTree has the paths of a projection or update by their steps. No path is within another. Each
-// leaf has the operation at its path.
+// pathTree is a tree of the paths of a projection or update, by their steps. No path is within
+// another. Each leaf has the operation at its path.
 type pathTree[T any] struct {
-	// children are sorted by index if they are elements, and are otherwise in the order of their
+	// children are sorted by index if they are elements. Otherwise they are in the order of their
 	// first use.
 	children []pathBranch[T]
-	// path is the whole path of a leaf, and for an inner node the first path through it. leaf is
-	// set for leaves.
+	// path is the whole path of a leaf. For an inner node it is the first path through the node.
+	// leaf is set for leaves.
 	path   Path
 	leaf   *T
 	member bool

@@ -2,7 +2,7 @@ package expression
 
 import "strings"
 
-// reservedWords are the words that can't be attribute names in expressions, except by a
+// reservedWords are the words that can't be used as attribute names in expressions, except with a
 // placeholder.
 var reservedWords = func() map[string]struct{} {
 	words := make(map[string]struct{})

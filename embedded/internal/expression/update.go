@@ -13,16 +13,16 @@ type Verb uint8
 const (
 	// Set assigns the value.
 	Set Verb = iota + 1
-	// Remove removes the value at the path, if there is one.
+	// Remove removes the value at the path, if it exists.
 	Remove
 	// Add adds a number to a number, or the members of a set to a set. It sets a value that does
 	// not exist.
 	Add
-	// Delete removes members from a set, and an empty set as a whole.
+	// Delete removes members from a set. It removes the set if no members remain.
 	Delete
 )
 
-// String returns the verb as in expressions.
+// String returns the verb as written in expressions.
 func (v Verb) String() string {
 	names := [...]string{"", "SET", "REMOVE", "ADD", "DELETE"}
 	if int(v) >= len(names) {
@@ -31,7 +31,7 @@ func (v Verb) String() string {
 	return names[v]
 }
 
-// Action is one change of an update. Remove has no value.
+// Action is one change of an update. Value is nil for Remove.
 type Action struct {
 	Verb  Verb
 	Path  Path
@@ -48,11 +48,11 @@ type Update struct {
 type BoundUpdate struct {
 	tree     pathTree[Action]
 	bindings []binding
-	// mismatch is the error when the value of Add or Delete has the wrong type for the old value.
+	// mismatch is the error for a value of Add or Delete that has the wrong type for the old value.
 	mismatch error
-	// removes is set if all actions are Remove or Delete, and there are any.
+	// removes is set if there are actions and all of them are Remove or Delete.
 	removes bool
-	// actions are the parsed actions, for Charge, nil if there are none.
+	// actions are the parsed actions, for Charge. It is nil for an update that was not parsed.
 	actions []Action
 }
 
@@ -122,9 +122,9 @@ func longName(kind attribute.Kind) string {
 	return kind.String()
 }
 
-// NewUpdate returns an update with actions that were not parsed by this package, and have no
+// NewUpdate returns an update with actions that were not parsed by this package. They must not have
 // placeholders of names. values[n] is the value of Parameter(n). mismatch, if not nil, is the error
-// when the value of Add or Delete has the wrong type. Paths that overlap are an error. Operands are
+// for a value of Add or Delete with the wrong type. Paths that overlap are an error. Operands are
 // not checked.
 func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*BoundUpdate, error) {
 	if mismatch == nil {
@@ -146,8 +146,8 @@ func (u *BoundUpdate) OnlyRemoves() bool { return u.removes }
 // Attributes returns the top-level attributes that the update changes.
 func (u *BoundUpdate) Attributes() []string { return u.tree.attributes() }
 
-// Updated returns the parts of an item that the update changes: those of the old item for
-// UPDATED_OLD, and of the new one for UPDATED_NEW.
+// Updated returns the parts of an item that the update changes. Pass the old item for UPDATED_OLD,
+// and the new item for UPDATED_NEW.
 func (u *BoundUpdate) Updated(item attribute.Item) attribute.Item { return u.tree.project(item) }
 
 // Apply returns the updated item. old, which may be nil, is not modified and shares values with the
@@ -203,8 +203,8 @@ func (u *BoundUpdate) elements(t *pathTree[Action], old []attribute.Value, s sco
 	return append(updated, old[copied:]...), nil
 }
 
-// change returns the new value at the node, whose old value is v if found. It returns false if
-// there is no value any more.
+// change returns the new value at the node. v is the old value, if found. change returns false if
+// the value is removed.
 func (u *BoundUpdate) change(t *pathTree[Action], v attribute.Value, found bool, s scope) (attribute.Value, bool, error) {
 	var err error
 	switch {
@@ -243,7 +243,7 @@ func (u *BoundUpdate) perform(action Action, old attribute.Value, found bool, s 
 }
 
 // combine adds a value to the old one, or deletes it from the old one. Deleting from a missing
-// value leaves no value.
+// value returns the zero Value.
 func (u *BoundUpdate) combine(verb Verb, old, v attribute.Value, found bool) (attribute.Value, error) {
 	switch {
 	case !found && verb == Delete:

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// maxListLength is how many elements a list can have in an item of 400 KB, as each takes at least
-// two bytes.
+// maxListLength is the maximum number of elements of a list in an item of 400 KB. Each element
+// takes at least two bytes.
 const maxListLength = 200 << 10
 
 var (
@@ -16,12 +16,13 @@ var (
 	errUpdateSize  = attribute.Invalid("Item size to update has exceeded the maximum allowed size")
 )
 
-// computed is an operand whose value can be missing for several reasons.
+// computed is an operand whose value can be missing for several reasons, which compute returns as
+// errors.
 type computed interface {
 	compute(s scope) (attribute.Value, error)
 }
 
-// compute returns the value of an operand of an update, or why it has none.
+// compute returns the value of an operand of an update, or the reason why the value is missing.
 func compute(o Operand, s scope) (attribute.Value, error) {
 	if c, is := o.(computed); is {
 		return c.compute(s)
@@ -69,7 +70,7 @@ func sum(left, right attribute.Value, minus bool) (attribute.Value, error) {
 	return attribute.Value{Kind: attribute.N, Text: text}, err
 }
 
-// IfNotExists is the value of the first operand, a Path, or else of the second.
+// IfNotExists is the value at Path, or the value of Default if there is no value at Path.
 type IfNotExists struct{ Path, Default Operand }
 
 func (o IfNotExists) compute(s scope) (attribute.Value, error) {
@@ -129,7 +130,7 @@ func computedValue(o computed, s scope) (attribute.Value, bool) {
 	return v, err == nil
 }
 
-// checkUpdate returns the first violation by the operands of an update.
+// checkUpdate returns the error of the first invalid operand of an update.
 func (c checker) checkUpdate(o Operand) error {
 	switch o := o.(type) {
 	case malformed:

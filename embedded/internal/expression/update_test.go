@@ -24,8 +24,8 @@ func bindUpdate(t *testing.T, text string) (*expression.BoundUpdate, error) {
 }
 
 func TestUpdatesAreAppliedAsDocumented(t *testing.T) {
-	// Each change is the difference from updateItem: attributes replace those of the item, and
-	// nulls remove them.
+	// changed and removed are the difference from updateItem: changed has new attribute values,
+	// removed has the names of removed attributes.
 	for _, c := range []struct {
 		text    string
 		changed string

@@ -1,6 +1,6 @@
-// Package legacyparams converts the legacy request parameters, which expressions have replaced
-// (KeyConditions, QueryFilter, ScanFilter, Expected, AttributeUpdates, ConditionalOperator), to
-// bound expressions, so that both have one evaluator.
+// Package legacyparams converts the legacy request parameters, which expressions have replaced, to
+// bound expressions, so that both use the same evaluator. The parameters are KeyConditions,
+// QueryFilter, ScanFilter, Expected, AttributeUpdates and ConditionalOperator.
 //
 // Errors are *attribute.ValidationError with DynamoDB's messages. If several attributes are
 // invalid, the first one by name is reported.
@@ -16,8 +16,8 @@ import (
 
 const invalidParameters = "One or more parameter values were invalid: "
 
-// Condition is a condition on one top-level attribute: an operator, one of Operators, and the
-// values to compare with.
+// Condition is a condition on one top-level attribute: one of Operators, and the values to compare
+// with.
 type Condition struct {
 	ComparisonOperator string
 	AttributeValueList []attribute.Value
@@ -28,8 +28,8 @@ func Operators() []string {
 	return []string{"IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"}
 }
 
-// Filter returns the condition for a QueryFilter or ScanFilter. It is true if all its conditions
-// are or, with the ConditionalOperator OR, if one is.
+// Filter returns the condition for a QueryFilter or ScanFilter. It is true if all conditions are
+// true. With the ConditionalOperator OR, one true condition is enough.
 func Filter(conditions map[string]Condition, conditionalOperator string) (*expression.BoundCondition, error) {
 	if err := checkConditionalOperator(conditionalOperator, len(conditions)); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Filter(conditions map[string]Condition, conditionalOperator string) (*expre
 	return bound(joined), nil
 }
 
-// bound returns the condition with a tree, nil for none.
+// bound returns the condition for a tree, or nil for a nil tree.
 func bound(test expression.Test) *expression.BoundCondition {
 	if test == nil {
 		return nil

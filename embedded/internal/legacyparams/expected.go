@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// Expectation is what a write expects of one top-level attribute: either a value or none (Exists
-// and Value), or a comparison (ComparisonOperator, empty if not given, and AttributeValueList, nil
-// if not given, or Value).
+// Expectation is an expectation of a write on one top-level attribute. Exists and Value expect a
+// value, or expect that the attribute does not exist. ComparisonOperator and AttributeValueList (or
+// Value) expect a comparison to be true. Parameters that are not given are nil or empty.
 type Expectation struct {
 	Exists             *bool
 	Value              *attribute.Value
@@ -18,8 +18,8 @@ type Expectation struct {
 	AttributeValueList []attribute.Value
 }
 
-// Expected returns the condition for Expected. It is true if all expectations are met or, with the
-// ConditionalOperator OR, if one is.
+// Expected returns the condition for the parameter Expected. It is true if all expectations are
+// met. With the ConditionalOperator OR, one met expectation is enough.
 func Expected(expectations map[string]Expectation, conditionalOperator string) (*expression.BoundCondition, error) {
 	if err := checkConditionalOperator(conditionalOperator, len(expectations)); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// KeyConditions returns KeyConditions as tests for expression.NewKeyCondition, which combines them
-// when the key schema is known.
+// KeyConditions converts the parameter KeyConditions to tests for expression.NewKeyCondition, which
+// combines them when the key schema is known.
 func KeyConditions(conditions map[string]Condition) ([]expression.KeyTest, error) {
 	operators := map[string]expression.RangeOperator{
 		"EQ": expression.RangeEqual, "LT": expression.RangeLess, "LE": expression.RangeLessOrEqual, "GT": expression.RangeGreater,

@@ -7,8 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// branch is a part of a condition, joined to the others by OR, that reads the items of one hash
-// key. tests has a condition for each RANGE attribute, nil for those without one.
+// branch is a part of a condition that is joined to other parts by OR, and reads the items of one
+// hash key. tests has the condition of each RANGE attribute, or nil for an attribute without a
+// condition.
 type branch struct {
 	hash  []attribute.Value
 	tests []*expression.KeyTest
@@ -45,8 +46,8 @@ func disjuncts(test expression.Test) []expression.Test {
 	return []expression.Test{test}
 }
 
-// branch converts a condition to a branch, nil if it names no hash key, and reports whether it
-// excludes range keys.
+// branch converts a condition to a branch. It returns nil if the condition does not name a hash
+// key. It also reports whether the condition excludes range keys.
 func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*branch, bool) {
 	found := branch{
 		hash:  make([]attribute.Value, len(schema.Hash)),
@@ -92,7 +93,7 @@ func (b *Bound) excludes(test expression.Test, attributes []expression.KeyAttrib
 	return slices.ContainsFunc(attributes, func(a expression.KeyAttribute) bool { return condition.Reads(a.Name) })
 }
 
-// overlaps reports whether a range key can satisfy the tests of both.
+// overlaps reports whether a range key can satisfy the tests of both branches.
 func (x branch) overlaps(y branch) bool {
 	for i, test := range x.tests {
 		if test == nil || y.tests[i] == nil {
@@ -107,13 +108,15 @@ func (x branch) overlaps(y branch) bool {
 	return true
 }
 
-// bound is an end of a range of values. Nil is no end.
+// bound is an end of a range of values. If value is nil, the range has no end. If beside is set,
+// the range does not include value.
 type bound struct {
 	value  *attribute.Value
 	beside bool
 }
 
-// bounds returns the ends of the range keys that satisfy a test. A prefix is its own range.
+// bounds returns the ends of the range of keys that satisfy a test. A prefix counts as a single
+// key.
 func bounds(t expression.KeyTest) (low, high bound) {
 	at := bound{value: &t.Low}
 	switch t.Operator {
@@ -132,7 +135,7 @@ func bounds(t expression.KeyTest) (low, high bound) {
 	return at, at
 }
 
-// before reports whether an upper end is before a lower one.
+// before reports whether the upper end of one range is before the lower end of another.
 func before(high, low bound) bool {
 	if high.value == nil || low.value == nil {
 		return false

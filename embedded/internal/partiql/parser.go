@@ -21,7 +21,7 @@ type parser struct {
 	err       error
 	text      string
 	statement *Statement
-	// under is the position within a value, for messages about numbers.
+	// under is the path within the value that is being read, for messages.
 	under string
 }
 
@@ -107,7 +107,7 @@ func (p *parser) fail() {
 	}
 }
 
-// noTerm refuses the current token, where a term must begin.
+// noTerm refuses the current token, because a term must begin there.
 func (p *parser) noTerm() {
 	switch t := p.Peek(); {
 	case slices.ContainsFunc([]string{"IS", "LIKE", "IN", "BETWEEN", "AND", "OR"}, t.IsKeyword), comparator(t) != 0:
@@ -134,7 +134,7 @@ func (p *parser) position(t tokens.Token) string {
 	return fmt.Sprintf("%d:%d:%d", strings.Count(before, "\n")+1, column, utf8.RuneCountInString(t.Text))
 }
 
-// isKeyword reports whether a word is a keyword, which is a name only in quotes.
+// isKeyword reports whether a word is a keyword. A keyword can be a name only in quotes.
 func isKeyword(t tokens.Token) bool {
 	return slices.ContainsFunc([]string{
 		"SELECT", "FROM", "WHERE", "ORDER", "BY", "INSERT", "INTO", "VALUE", "VALUES", "UPDATE", "SET", "REMOVE", "DELETE",
@@ -487,7 +487,7 @@ func (p *parser) members(closing string) []template {
 	}
 }
 
-// mapping reads the rest of a map. under returns the position of the value of a name.
+// mapping reads the rest of a map. under returns the path of the value of a name, for messages.
 func (p *parser) mapping(under func(name string) string) template {
 	around := p.under
 	defer func() { p.under = around }()

@@ -90,7 +90,7 @@ func TestInsertsReturnTheirItem(t *testing.T) {
 	}
 }
 
-func TestAStatementCanBeBoundAgainAndAgain(t *testing.T) {
+func TestBind_Repeated(t *testing.T) {
 	statement, err := partiql.Parse(`INSERT INTO t VALUE {'h': ?, 'l': [?, 1]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestUpdatesNameTheirItemAndChangeIt(t *testing.T) {
 	}
 }
 
-func TestAnUpdateRequiresThatItsItemExists(t *testing.T) {
+func TestTarget_UpdateRequiresItem(t *testing.T) {
 	_, condition, err := bind(t, "UPDATE t SET a = 1 WHERE h = 'a' AND r = 1").Target(schema)
 	if err != nil || condition.Eval(nil) || !condition.Eval(item(t, `{"h":{"S":"a"},"r":{"N":"1"}}`)) {
 		t.Errorf("%v", err)

@@ -1,9 +1,9 @@
 // Package partiql implements DynamoDB's part of PartiQL: INSERT, UPDATE, DELETE and SELECT
 // statements, and EXISTS checks in transactions.
 //
-// Parsing returns a Statement, which depends on the text alone, is immutable and can be cached.
-// Binding it to the parameters of a request returns a Bound, whose conditions and updates are those
-// of package expression.
+// Parsing returns a Statement, which depends only on the text, is immutable and can be cached.
+// Binding it to the parameters of a request returns a Bound, with conditions and updates of package
+// expression.
 //
 // Errors are *attribute.ValidationError with DynamoDB's messages. MaxLength limits the recursion of
 // parsing.
@@ -58,14 +58,14 @@ type Statement struct {
 
 	// item is the item of an INSERT.
 	item template
-	// columns are the columns of a SELECT, nil for all attributes.
+	// columns are the columns of a SELECT, or nil for all attributes.
 	columns []column
-	// where is nil if there is no WHERE.
+	// where is the condition of the WHERE clause, or nil without one.
 	where   expression.Test
 	actions []expression.Action
 	order   []Order
-	// slots are the values that depend on the parameters: the tree has expression.Parameter(n) for
-	// slots[n].
+	// slots are the values that depend on the parameters. In the tree, expression.Parameter(n)
+	// refers to slots[n].
 	slots []template
 }
 
@@ -87,7 +87,7 @@ type Bound struct {
 	values []attribute.Value
 }
 
-// Bind returns the statement with its parameters, whose number must be right.
+// Bind returns the statement with its parameters. A wrong number of parameters is an error.
 func (s *Statement) Bind(parameters []attribute.Value) (*Bound, error) {
 	if len(parameters) != s.Parameters {
 		return nil, attribute.Invalid("Number of parameters in request and statement don't match.")
@@ -142,7 +142,8 @@ func (s *Statement) Project(item attribute.Item) attribute.Item {
 	return selected
 }
 
-// Attributes returns the top-level attributes of the columns of a SELECT, nil for all.
+// Attributes returns the top-level attributes of the columns of a SELECT, or nil for all
+// attributes.
 func (s *Statement) Attributes() []string {
 	if s.columns == nil {
 		return nil

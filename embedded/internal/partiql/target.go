@@ -7,11 +7,13 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// Target returns the key of the item that an UPDATE, DELETE or Check names, and the condition for
-// it. An UPDATE and a Check require that the item exists and meets all further conditions. A DELETE
-// also succeeds if there is no item. Without further conditions it needs no condition (nil).
+// Target returns the key of the item that an UPDATE, DELETE or Check names, and the condition on
+// the item. An UPDATE and a Check require that the item exists and meets all further conditions. A
+// DELETE also succeeds if the item does not exist. For a DELETE without further conditions, the
+// condition is nil.
 //
-// The schema is that of a table, with one HASH attribute and at most one RANGE attribute.
+// The schema must be the schema of a table, with one HASH attribute and at most one RANGE
+// attribute.
 func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression.BoundCondition, error) {
 	key := make(attribute.Item, 2)
 	var rest []expression.Test
@@ -75,7 +77,8 @@ func (b *Bound) equality(test expression.Test) (string, attribute.Value, bool) {
 	return t.Attribute, t.Low, is && t.Operator == expression.RangeEqual
 }
 
-// keyTest returns the condition as a test of a top-level attribute that an index supports.
+// keyTest converts a condition to a test of one top-level attribute that an index can evaluate. It
+// returns false for other conditions.
 func (b *Bound) keyTest(test expression.Test) (expression.KeyTest, bool) {
 	switch t := test.(type) {
 	case expression.Comparison:
@@ -122,7 +125,7 @@ func (b *Bound) keyOperands(operator expression.RangeOperator, key expression.Op
 	return test, true
 }
 
-// fixed returns the value of an operand that does not depend on the item.
+// fixed returns the value of an operand, or false if the value depends on the item.
 func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
 	switch o := o.(type) {
 	case expression.Literal:
@@ -133,23 +136,26 @@ func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
 	return attribute.Value{}, false
 }
 
-// Selection is how a SELECT finds its items.
+// Selection describes the reads of a SELECT.
 type Selection struct {
-	// Keys are the parts of the table or index to read, in this order. None means all of it.
+	// Keys are the parts of the table or index to read, in this order. If it is empty, the whole
+	// table or index is read.
 	Keys []expression.KeyCondition
 	// Backward reads range keys in descending order.
 	Backward bool
-	// Filter is the whole condition, including that of the keys, nil if there is none.
+	// Filter is the whole condition, including the conditions on the keys, or nil without a
+	// condition.
 	Filter *expression.BoundCondition
 }
 
-// maxHashKeys is how many hash keys with several attributes a SELECT reads at most. If a condition
-// allows more, the SELECT reads all of the index: four IN with 100 values each would be 100 million
-// reads.
+// maxHashKeys is the maximum number of hash keys with several attributes that a SELECT reads. If a
+// condition allows more, the SELECT reads the whole index: four IN conditions with 100 values each
+// would be 100 million reads.
 const maxHashKeys = 100
 
-// Selection returns how to read a table or index with the schema: by hash keys if the condition has
-// an equality or an IN for each of their attributes, and else all of it.
+// Selection returns the reads of a table or index with the schema. It reads by hash keys if the
+// condition has an equality or an IN for each of their attributes. Otherwise it reads the whole
+// table or index.
 func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	var s Selection
 	if b.where != nil {
@@ -170,7 +176,7 @@ func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 }
 
 // rangeTests returns the conditions on RANGE attributes that select a range of an index: equalities
-// for the first ones, and then at most one other condition.
+// for the first attributes, and then at most one other condition.
 func (b *Bound) rangeTests(schema expression.KeySchema) []expression.KeyTest {
 	var tests []expression.KeyTest
 	for _, a := range schema.Range {
@@ -192,7 +198,8 @@ func (b *Bound) rangeTests(schema expression.KeySchema) []expression.KeyTest {
 }
 
 // hashKeys returns the hash keys that the condition allows, each as the equalities of its
-// attributes. It returns nil if the condition does not name them, or too many.
+// attributes. It returns nil if the condition does not name hash keys, or names more than
+// maxHashKeys.
 func (b *Bound) hashKeys(schema expression.KeySchema) [][]expression.KeyTest {
 	keys := [][]expression.KeyTest{nil}
 	for _, a := range schema.Hash {
@@ -217,8 +224,8 @@ func (b *Bound) hashKeys(schema expression.KeySchema) [][]expression.KeyTest {
 	return keys
 }
 
-// fits reports whether the order of range keys of the type supports a condition on the range key.
-// Empty values, which no key has, are left to the filter.
+// fits reports whether a condition on a range key of the type selects a range in the order of keys.
+// It returns false for empty values, which no key has: the filter evaluates those conditions.
 func fits(t expression.KeyTest, kind attribute.Kind) bool {
 	if t.Low.Kind != kind || t.Low.Text == "" {
 		return false
@@ -230,8 +237,9 @@ func fits(t expression.KeyTest, kind attribute.Kind) bool {
 	return t.Operator != expression.RangeBeginsWith || kind != attribute.N
 }
 
-// hashes returns the values of a HASH attribute that a condition allows (an equality, an IN, or
-// such conditions joined by OR), without duplicates, nil if it is another condition.
+// hashes returns the values of a HASH attribute that a condition allows, without duplicates. The
+// condition must be an equality, an IN, or such conditions joined by OR. Otherwise hashes returns
+// nil.
 func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
 	switch t := test.(type) {
 	case expression.Or:
@@ -253,7 +261,7 @@ func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
 	return nil
 }
 
-// allFixed returns the values of operands, nil if one of them depends on the item.
+// allFixed returns the values of operands, or nil if one of them depends on the item.
 func (b *Bound) allFixed(operands []expression.Operand) []attribute.Value {
 	values := make([]attribute.Value, len(operands))
 	for i, o := range operands {
@@ -266,7 +274,7 @@ func (b *Bound) allFixed(operands []expression.Operand) []attribute.Value {
 	return values
 }
 
-// distinct returns the values without duplicates, nil if there are none.
+// distinct returns the values without duplicates, or nil if there are no values.
 func distinct(values []attribute.Value) []attribute.Value {
 	var found []attribute.Value
 	for _, v := range values {
@@ -278,7 +286,7 @@ func distinct(values []attribute.Value) []attribute.Value {
 }
 
 // sort applies the ORDER BY. RANGE attributes must be in the order of the schema and have one
-// direction. Those that the condition sets equal to a value may be left out.
+// direction. Attributes for which the condition has an equality may be left out.
 func (b *Bound) sort(s *Selection, schema expression.KeySchema) error {
 	switch {
 	case len(b.order) == 0:
@@ -288,7 +296,8 @@ func (b *Bound) sort(s *Selection, schema expression.KeySchema) error {
 	case len(s.Keys) == 0:
 		return attribute.Invalid("Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.")
 	}
-	// The first sorted RANGE attributes are in order. first is set until one has set the direction.
+	// The first sorted RANGE attributes are already in order. first is set until one attribute has
+	// set the direction.
 	sorted, first := equalRange(s.Keys[0]), true
 	for _, order := range slices.Backward(b.order) {
 		if at := position(schema.Hash, order.Attribute); at >= 0 {
@@ -309,7 +318,8 @@ func (b *Bound) sort(s *Selection, schema expression.KeySchema) error {
 	return nil
 }
 
-// equalRange returns how many of the first RANGE attributes have one value in the key's items.
+// equalRange returns the number of RANGE attributes, from the first one on, that have the same
+// value in all items of the key.
 func equalRange(key expression.KeyCondition) int {
 	if key.Range == expression.RangeEqual {
 		return len(key.Equal) + 1

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// template is a value of a statement, which can have parameters.
+// template is a value in a statement. It can contain parameters.
 type template interface {
 	value(parameters []attribute.Value) (attribute.Value, error)
 }
@@ -92,7 +92,8 @@ func (t setTemplate) value(parameters []attribute.Value) (attribute.Value, error
 	return attribute.Value{}, attribute.Invalid("Input collection contains duplicates")
 }
 
-// fold returns the value of a template if it has no parameters.
+// fold returns the value of a template without parameters as a constant. It returns other templates
+// unchanged.
 func fold(t template, members []template) (template, error) {
 	for _, m := range members {
 		if _, is := m.(constant); !is {

@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Batch collects changes that are applied together. It is for one goroutine. The first change that
-// fails is returned by Commit.
+// Batch collects changes that are applied together. It is not safe for concurrent use. Commit
+// returns the error of the first change that failed.
 type Batch struct {
 	batch *pebble.Batch
 	store *Store
@@ -37,9 +37,9 @@ func (b *Batch) note(err error) {
 	}
 }
 
-// Commit applies the changes. When it returns nil they are synced to disk (if the store has a
-// folder). Concurrent commits share syncs. After an error that matches ErrFailed they may be on
-// disk or not.
+// Commit applies the changes. When it returns nil, they are synced to disk (if the store has a
+// folder). Concurrent commits share syncs. After an error that matches ErrFailed, the changes may
+// or may not be on disk.
 func (b *Batch) Commit() error {
 	if b.err != nil {
 		return errors.Join(fmt.Errorf("adding changes: %w", b.err), b.Discard())

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBlocksStayInTheCache reads blocks again when the memtable has its full size, which is taken
-// from the cache.
+// TestBlocksStayInTheCache reads blocks again when the memtable has its full size, which counts
+// towards the cache size.
 func TestBlocksStayInTheCache(t *testing.T) {
 	t.Parallel()
 	store, err := OpenMemory(testPrefix)

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. Pebble takes the
-// first chunk that it can't read for the end of the file, unless a chunk in a later block promises
-// that more was synced. A changed byte in the last 32 KiB of a log, anywhere in a MANIFEST, or in
-// the number of a log would therefore silently hide all writes after it. chunkFile.check runs
-// first, and distinguishes a torn end from damage.
+// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. Pebble treats the
+// first chunk that it can't read as the end of the file, unless a chunk in a later block has an
+// offset that proves that more was synced. A changed byte in the last 32 KiB of a log, anywhere in
+// a MANIFEST, or in the number of a log would therefore silently hide all writes after it.
+// chunkFile.check runs before Pebble, and distinguishes a torn end from damage.
 //
-// A chunk has, in order: the checksum of everything from the type on (4 bytes), the length of the
-// payload (2 bytes), the type (1 byte), in a log the number of the log (4 bytes), in types from 9
-// on the offset up to which the log was synced when the chunk was written (8 bytes), and the
+// A chunk has, in this order: the checksum of all bytes from the type on (4 bytes), the length of
+// the payload (2 bytes), the type (1 byte), in a log the number of the log (4 bytes), in types from
+// 9 on the offset up to which the log was synced when the chunk was written (8 bytes), and the
 // payload.
 const (
 	chunkBlock  = 32 << 10
@@ -24,8 +24,9 @@ const (
 	logHeader   = 11 // of types 5 to 8, in a log before Pebble's format FormatWALSyncChunks
 	syncHeader  = 19 // of types 9 to 12, in a log
 	trailerType = 5  // of the chunk that ends a closed log, which has the number of the next log
-	// provenSyncs is how many different offsets after a chunk prove that it was synced. The first
-	// one was read when the chunk was written, so the sync after the next one began later.
+	// provenSyncs is the number of different synced offsets after a chunk that prove that the chunk
+	// was synced. The first offset was read when the chunk was written, so the sync after the next
+	// one began later.
 	provenSyncs = 3
 )
 
@@ -37,7 +38,7 @@ type chunkFile struct {
 	isLog bool
 }
 
-// damagedError is the error of a file with an acknowledged part that can't be read.
+// damagedError reports that an acknowledged part of a file can't be read.
 type damagedError struct{ offset, size int }
 
 func (e *damagedError) Error() string {
@@ -45,9 +46,9 @@ func (e *damagedError) Error() string {
 }
 
 // check returns an error if the file is damaged. A torn end is not damage: it was not acknowledged.
-// An end that looks torn is damage if it can be read after one bit is changed, or if what follows
-// proves that it was synced. Larger damage within the last syncs of a log that was not closed is
-// not detected.
+// An end that looks torn is damage if it can be read after one bit is changed, or if later chunks
+// prove that it was synced. Larger damage within the last syncs of a log that was not closed is not
+// detected.
 func (f chunkFile) check() error {
 	bad, whole := f.walk(0, func(chunk) {})
 	if whole || !f.damaged(bad) {
@@ -61,12 +62,12 @@ type chunk struct {
 	start, end int
 	// synced is the offset up to which the log was synced.
 	synced uint64
-	// promises reports whether synced is known.
+	// promises reports whether synced is set.
 	promises bool
 }
 
-// walk calls visit for the chunks from the offset on, and returns the offset of the first one that
-// can't be read. whole reports whether it has reached the end of the file or of the log.
+// walk calls visit for the chunks from the offset on. It returns the offset of the first chunk that
+// can't be read. whole reports whether walk has reached the end of the file or of the log.
 func (f chunkFile) walk(at int, visit func(chunk)) (bad int, whole bool) {
 	for at < len(f.data) {
 		rest := f.data[at:f.blockEnd(at)]
@@ -115,7 +116,8 @@ func (f chunkFile) isTrailer(rest []byte) bool {
 		binary.LittleEndian.Uint32(rest[7:]) == f.log+1
 }
 
-// header returns the header size of chunks of the type, 0 if the file can't have the type.
+// header returns the header size of chunks of the type, or 0 if the file can't have chunks of the
+// type.
 func (f chunkFile) header(kind byte) int {
 	switch {
 	case !f.isLog && kind >= 1 && kind <= 4:
@@ -156,7 +158,7 @@ func (f chunkFile) read(at int) (chunk, bool) {
 // damaged reports whether the chunk at the offset, which can't be read, was once complete.
 func (f chunkFile) damaged(at int) bool { return f.provenLater(at) || f.oneBitOff(at) }
 
-// provenLater reports whether what follows the offset proves that the chunk there was synced.
+// provenLater reports whether a later chunk proves that the chunk at the offset was synced.
 func (f chunkFile) provenLater(at int) bool {
 	offsets := map[uint64]bool{}
 	proven := false
@@ -172,8 +174,8 @@ func (f chunkFile) provenLater(at int) bool {
 			switch {
 			case next == at:
 			case f.isTrailer(f.data[next:end]):
-				// A torn record can hold the same bytes: they end the log only where nothing
-				// follows.
+				// A torn record can contain the same bytes. They end the log only if nothing but
+				// zeros follows.
 				proven = allZero(f.data[min(next+logHeader, len(f.data)):])
 			default:
 				if c, ok := f.read(next); ok {
@@ -193,7 +195,7 @@ func (f chunkFile) oneBitOff(at int) bool {
 		return false
 	}
 	if f.isLog && len(rest) < syncHeader && (at+len(rest))%chunkBlock == 0 && bitsSet(rest) == 1 {
-		return true // what fills the block is zero
+		return true // padding of a block is zero
 	}
 	length := binary.LittleEndian.Uint16(rest[4:])
 	for bit := range 16 {
@@ -257,15 +259,16 @@ func unmask(stored uint32) uint32 {
 
 func storedChecksum(chunk []byte) uint32 { return binary.LittleEndian.Uint32(chunk) }
 
-// flippedBit returns the position of the single bit that has changed in the bytes, or -1 if it is
-// in the stored checksum.
+// flippedBit returns the position of the single bit that has changed in the bytes, or -1 if the bit
+// is in the stored checksum. It returns false if no single bit explains the checksum.
 func flippedBit(bytes []byte, stored uint32) (int, bool) {
 	sum := crc32.Checksum(bytes, castagnoli)
 	masked := mask(sum) ^ stored
 	if masked != 0 && masked&(masked-1) == 0 {
 		return -1, true
 	}
-	// A bit changes the checksum by a value that depends only on the number of bytes after it.
+	// A changed bit changes the checksum by a value that depends only on the bit and the number of
+	// bytes after it.
 	difference := sum ^ unmask(stored)
 	var effects [8]uint32
 	for bit := range effects {

@@ -15,12 +15,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// The logs of these tests have the number presentLog. Recycled ones had the number earlierLog
+// The logs of these tests have the number presentLog. Recycled logs had the number earlierLog
 // before.
 const (
 	presentLog = 9
-	// One changed bit would turn the trailer of log 7 into that of log 9, which ends the log there
-	// and so refuses the folder. In that of log 8 two bits differ.
+	// One changed bit would turn the trailer of log 7 into the trailer of log 9, which would end
+	// the log there, so that the folder is refused. The trailers of logs 8 and 9 differ in two
+	// bits.
 	earlierLog = 8
 )
 
@@ -52,8 +53,8 @@ func randomRecords(sizes []int) [][]byte {
 	return records
 }
 
-// writeLog writes a log of records, each of which is synced before the next. With offsets the
-// chunks have the synced offset. Unless the log is closed, it ends as after a crash.
+// writeLog writes a log of records. Each record is synced before the next one is written. With
+// offsets, the chunks have the synced offset. Unless closed is set, the log ends as after a crash.
 func writeLog(t *testing.T, offsets, closed bool, sizes ...int) writtenFile {
 	t.Helper()
 	var file memoryFile
@@ -80,8 +81,8 @@ func writeLog(t *testing.T, offsets, closed bool, sizes ...int) writtenFile {
 	return written
 }
 
-// logConfig returns Pebble's own configuration. A log without a histogram would never have synced
-// offsets.
+// logConfig returns the configuration that Pebble uses. Without a histogram, a log would never have
+// synced offsets.
 func logConfig(offsets bool) record.LogWriterConfig {
 	return record.LogWriterConfig{
 		WALFsyncLatency:     prometheus.NewHistogram(prometheus.HistogramOpts{}),
@@ -147,8 +148,8 @@ func (f writtenFile) end() int {
 	return f.ends[len(f.ends)-1]
 }
 
-// readable returns how many records Pebble's reader finds. It fails the test if one was never
-// written.
+// readable returns the number of records that Pebble's reader finds. It fails the test if the
+// reader finds a record that was never written.
 func (f writtenFile) readable(t *testing.T) int {
 	t.Helper()
 	reader := record.NewReader(bytes.NewReader(f.data), presentLog)
@@ -168,7 +169,7 @@ func (f writtenFile) readable(t *testing.T) int {
 	}
 }
 
-// kinds returns the kinds of files, each with records of the sizes.
+// kinds returns a file of each kind, with records of the given sizes.
 func kinds(t *testing.T, sizes ...int) map[string]writtenFile {
 	t.Helper()
 	log, old := writeLog(t, true, false, sizes...), writeLog(t, false, false, sizes...)
@@ -182,7 +183,7 @@ func kinds(t *testing.T, sizes ...int) map[string]writtenFile {
 	}
 }
 
-func TestAFileThatPebbleWroteIsValid(t *testing.T) {
+func TestChunks_FileOfPebbleIsValid(t *testing.T) {
 	sizes := map[string][]int{
 		"no record": nil, "an empty record": {0}, "one record": {10}, "records": {10, 200, 0, 3000},
 		"records of several blocks": {100, 3 * chunkBlock, 100, chunkBlock, 100},
@@ -196,9 +197,9 @@ func TestAFileThatPebbleWroteIsValid(t *testing.T) {
 	}
 }
 
-// TestTheEndOfABlockIsValid writes records that end at each of the last bytes of a block, where
+// TestChunks_EndOfBlock writes records that end at each of the last bytes of a block, where
 // Pebble pads the block if another chunk does not fit.
-func TestTheEndOfABlockIsValid(t *testing.T) {
+func TestChunks_EndOfBlock(t *testing.T) {
 	for left := range 2 * syncHeader {
 		size := chunkBlock - syncHeader - left
 		for kind, file := range kinds(t, size, 10, 10) {
@@ -209,9 +210,9 @@ func TestTheEndOfABlockIsValid(t *testing.T) {
 	}
 }
 
-// TestATornEndIsNotDamage cuts the last record, which was not acknowledged, at every byte. After
-// the cut there is nothing, or zeros, or in a recycled log its earlier content.
-func TestATornEndIsNotDamage(t *testing.T) {
+// TestChunks_TornEnd cuts the last record, which was not acknowledged, at every byte. After
+// the cut the file ends, or has zeros, or, in a recycled log, has earlier content.
+func TestChunks_TornEnd(t *testing.T) {
 	earlier := writeEarlierLog(t, true, 4*chunkBlock)
 	for name, step := range map[string]int{"of a block": testsize.Of(29, 1), "of several blocks": 9973} {
 		last := 150
@@ -239,8 +240,8 @@ func TestATornEndIsNotDamage(t *testing.T) {
 	}
 }
 
-// The bytes of a trailer can be a part of a value.
-func TestATornRecordMayHaveTheBytesOfATrailer(t *testing.T) {
+// A value can contain the bytes of a trailer.
+func TestChunks_TornRecordWithTrailerBytes(t *testing.T) {
 	t.Parallel()
 	f := writeLog(t, true, false, 100, 400)
 	record := f.data[f.ends[0]:]
@@ -252,9 +253,9 @@ func TestATornRecordMayHaveTheBytesOfATrailer(t *testing.T) {
 	}
 }
 
-// TestEveryChangedBitOfARecordIsDetected changes every bit. A file in which a record is hidden must
-// be refused. What follows the end is not checked.
-func TestEveryChangedBitOfARecordIsDetected(t *testing.T) {
+// TestChunks_ChangedBitOfRecord changes every bit. A file in which the change hides a
+// record must be refused. Bytes after the end of the last record are not checked.
+func TestChunks_ChangedBitOfRecord(t *testing.T) {
 	for kind, file := range kinds(t, 0, 30, 8, 60) {
 		refused, harmless := 0, 0
 		for bit := range 8 * len(file.data) {
@@ -280,8 +281,8 @@ func TestEveryChangedBitOfARecordIsDetected(t *testing.T) {
 	}
 }
 
-// TestEveryChangedBitOfAFullBlockIsDetected changes the bits of the padding of a block.
-func TestEveryChangedBitOfAFullBlockIsDetected(t *testing.T) {
+// TestChunks_ChangedBitOfFullBlock changes the bits of the padding of a block.
+func TestChunks_ChangedBitOfFullBlock(t *testing.T) {
 	for _, left := range []int{1, plainHeader - 1, plainHeader, logHeader - 1, logHeader, syncHeader - 1} {
 		for kind, file := range kinds(t, chunkBlock-syncHeader-left, 10, 10, 10, 10) {
 			for bit := 8 * (chunkBlock - left); bit < 8*chunkBlock; bit++ {
@@ -294,15 +295,15 @@ func TestEveryChangedBitOfAFullBlockIsDetected(t *testing.T) {
 	}
 }
 
-// TestLargerDamageIsDetectedOnceLaterSyncsProveIt overwrites whole records. Only the end of a file
+// TestChunks_LargerDamage overwrites whole records. Only the end of a file
 // that was not closed looks like an interrupted write.
-func TestLargerDamageIsDetectedOnceLaterSyncsProveIt(t *testing.T) {
+func TestChunks_LargerDamage(t *testing.T) {
 	const records = 10
-	// How many records at the end can be overwritten without being detected. A MANIFEST and an old
-	// log have only the order of records, and a closed log has its trailer, unless an earlier log
-	// follows it. A log has in each record the offset that was synced when the record before the
-	// last was written. After its first block Pebble counts too little, so only different offsets
-	// prove it.
+	// The number of records at the end that can be overwritten without detection. In a MANIFEST and
+	// a log of the old format, only a later record proves that a record was synced. In a closed log
+	// the trailer proves it, unless content of an earlier log follows. Each record of a log has the
+	// offset that was synced when the record before the previous one was written. After the first
+	// block Pebble's offsets are too low, so only several different offsets prove a sync.
 	unseen := map[string]int{
 		"MANIFEST": 1, "log of the old format": 1, "recycled log of the old format": 1, "log": 2, "recycled log": 2,
 		"closed recycled log": 2, "closed recycled log of the old format": 1,

@@ -12,11 +12,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// errMarkerLost is the error of a folder without the file that names the MANIFEST. Pebble would
-// create an empty store there.
+// errMarkerLost reports that a folder lacks the file that names the MANIFEST. Pebble would create
+// an empty store there.
 var errMarkerLost = errors.New("the file marker.manifest is missing, although there are other files of a store")
 
-// checkFiles refuses a folder whose logs or MANIFEST have damage that Pebble would take for the end
+// checkFiles refuses a folder whose logs or MANIFEST have damage that Pebble would treat as the end
 // of the data. isNew reports whether Pebble still has to create the store, or to upgrade it to its
 // newest format.
 func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
@@ -39,9 +39,9 @@ func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
 		}
 		n, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			continue // no log of Pebble's
+			continue // not a log of Pebble
 		}
-		// A chunk has the low 32 bits of the number.
+		// A chunk has only the low 32 bits of the number.
 		if err := checkFile(fs.PathJoin(dir, base), fs, chunkFile{log: uint32(n), isLog: true}); err != nil {
 			return false, err
 		}

@@ -9,27 +9,27 @@ import (
 	"syscall"
 )
 
-// ErrFailed is the error of a storage that has failed: a file could not be written, synced or read,
-// or is damaged.
+// ErrFailed reports that the storage has failed: a file could not be written, synced or read, or is
+// damaged.
 var ErrFailed = errors.New("the storage failed")
 
-// FailedError is the first error of a store's files. It matches ErrFailed.
+// FailedError is the first error of a store's files. It matches [ErrFailed].
 type FailedError struct {
 	// Dir is the store's folder.
 	Dir string
-	// What is the action that failed, and its file.
+	// What describes the action that failed, and its file.
 	What string
 	// Cause is the error of the action.
 	Cause error
 }
 
-// Error returns the error in one line.
+// Error returns the error on one line, with advice.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("%v in the folder %s: %s: %s; %s, then open the folder again",
 		ErrFailed, e.Dir, e.What, reason(e.Cause), e.advice())
 }
 
-// advice returns what to do before the folder is opened again.
+// advice returns the action to take before the folder is opened again.
 func (e *FailedError) advice() string {
 	switch {
 	case errors.Is(e.Cause, syscall.ENOSPC), errors.Is(e.Cause, syscall.EDQUOT):
@@ -51,7 +51,7 @@ func (e *FailedError) Unwrap() []error { return []error{ErrFailed, e.Cause} }
 // Permanent reports that retries can't succeed.
 func (e *FailedError) Permanent() bool { return true }
 
-// reason returns the error in one line, without the name of its file.
+// reason returns the error on one line, without the name of its file.
 func reason(err error) string {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
@@ -66,7 +66,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line)
 }
 
-// failure is the first error of a store. It is set once.
+// failure records the first error of a store.
 type failure struct {
 	dir  string
 	once sync.Once
@@ -83,7 +83,7 @@ func newFailure(dir string) *failure {
 	return &failure{dir: dir, done: make(chan struct{}), parked: make(chan struct{})}
 }
 
-// set sets the error unless there is one, and returns the one that is set.
+// set records the error if it is the first one, and returns the first error.
 func (f *failure) set(what string, cause error) error {
 	f.once.Do(func() {
 		f.err = &FailedError{Dir: f.dir, What: what, Cause: cause}
@@ -92,7 +92,7 @@ func (f *failure) set(what string, cause error) error {
 	return f.err
 }
 
-// get returns the error, nil if the store has not failed.
+// get returns the error, or nil if the store has not failed.
 func (f *failure) get() error {
 	select {
 	case <-f.done:
@@ -111,19 +111,19 @@ func (f *failure) park() {
 // Infof ignores Pebble's messages.
 func (f *failure) Infof(string, ...any) {}
 
-// Errorf ignores errors that Pebble continues after.
+// Errorf ignores errors after which Pebble continues.
 func (f *failure) Errorf(string, ...any) {}
 
-// Fatalf fails the store and never returns, which Pebble relies on. A panic would end the whole
-// program, as most callers are Pebble's goroutines, and deferred functions would unlock mutexes
-// that are not locked.
+// Fatalf fails the store and never returns, which Pebble relies on. A panic would stop the whole
+// program, because most callers are Pebble's goroutines. Deferred functions would then unlock
+// mutexes that are not locked.
 func (f *failure) Fatalf(format string, args ...any) {
 	for i, arg := range args {
 		if err, ok := arg.(error); ok {
-			args[i] = err.Error() // with %+v it would print its stack
+			args[i] = err.Error() // Pebble's %+v would print the stack
 		}
 	}
-	//nolint:err113 // the text is all that Pebble hands over
-	_ = f.set("working on it", errors.New(firstLine(fmt.Sprintf(format, args...))))
+	//nolint:err113 // Pebble provides only a text
+	_ = f.set("running Pebble", errors.New(firstLine(fmt.Sprintf(format, args...))))
 	f.park()
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestTheFirstLogHasSyncedOffsets checks the first log of a new folder that has a write. The log
-// before it, which has none, may still be there: Pebble removes it in the background.
-func TestTheFirstLogHasSyncedOffsets(t *testing.T) {
+// TestOpen_FirstLogHasSyncedOffsets checks the first log of a new folder that has a write. The log
+// before it, without synced offsets, may still exist: Pebble removes it in the background.
+func TestOpen_FirstLogHasSyncedOffsets(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	store, err := Open("folder", fs)

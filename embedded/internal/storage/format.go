@@ -11,14 +11,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrInUse is the error of opening a folder that another engine, of this or another process, has
-// open.
+// ErrInUse reports that another engine, of this or another process, has the folder open.
 var ErrInUse = errors.New("the folder is in use by another engine")
 
 const (
 	formatFile = "FORMAT"
-	// formatText is the content of the file FORMAT. Its number grows with each change of the stored
-	// form.
+	// formatText is the content of the file FORMAT. Its number increases with each change of the
+	// stored form.
 	formatText = "dynajournal embedded 1\n"
 	lockFile   = "LOCK"
 )
@@ -39,8 +38,8 @@ func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// inUse reports whether the lock of a folder is held by another engine. An error of the file
-// itself, as on a read-only file system, has its path.
+// inUse reports whether locking failed because another engine holds the lock of the folder. An
+// error of the lock file itself, for example on a read-only file system, is a PathError.
 func inUse(err error) bool {
 	_, ofFile := errors.AsType[*os.PathError](err)
 	return !ofFile

@@ -13,38 +13,40 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// readPause is how long a failed read is delayed once the store has failed. Pebble's goroutines
-// retry at once and forever, which would keep a CPU busy.
+// readPause delays each failed read after the store has failed. Pebble's goroutines retry
+// immediately and forever, which would keep a CPU busy.
 const readPause = time.Second
 
-// gate is the file system that Pebble uses. It passes all calls on until one fails. Then it keeps
-// that error, and changes no file any more.
+// gate is the file system that Pebble uses. It passes all calls on until one fails. Then it records
+// that error, and never changes a file again.
 //
 // Pebble can't continue after most errors: it panics with locks held, unlocks mutexes that are not
-// locked, retries a flush forever, shows writes that were refused, or closes what its own
-// goroutines still use. The gate therefore hides errors from it. A goroutine that is about to
-// change a file for Pebble after the store has failed is blocked forever, as if its disk were slow,
-// with the locks that it holds. Nothing waits for it, see [Store.commit] and [Store.openPebble].
+// locked, retries a flush forever, shows writes that were refused, or closes objects that its own
+// goroutines still use. The gate therefore hides errors from Pebble. After the store has failed, a
+// goroutine of Pebble that tries to change a file is blocked forever, as if the disk were slow. It
+// keeps its locks. Nothing waits for it, see [Store.commit] and [Store.openPebble].
 type gate struct {
 	vfs.FS
 
 	failure *failure
-	// opening is set while Pebble opens the store, and opened from then on. Before that only this
-	// package calls the gate, and can handle an error.
+	// opening is set while Pebble opens the store.
+	// opened is set after Pebble has opened the store. Before opening is set, only this package
+	// calls the gate, and it can handle errors.
 	opening, opened atomic.Bool
 
 	// changes counts the calls in progress that may change a file. The lock of the folder is
-	// released when there are none and abandoned is set.
+	// released when changes is 0 and abandoned is set.
 	lock      sync.Mutex
 	changes   int
 	abandoned bool
 	claimed   io.Closer
-	// released is closed when the lock of the folder has been released, if it was acquired.
+	// released is closed when the lock of the folder has been released. It is nil until the lock is
+	// acquired.
 	released chan struct{}
 }
 
-// releaseWait is how long an abandoned store waits for calls in progress. A disk that hangs may
-// never end them. The folder is released once it does.
+// releaseWait is how long an abandoned store waits for calls in progress. If the disk hangs, they
+// may never return. The folder is released when they do.
 const releaseWait = time.Second
 
 // begin starts a call that may change a file. Unless it fails, end must follow.
@@ -61,7 +63,7 @@ func (g *gate) begin() error {
 	return nil
 }
 
-// end ends a call that may change a file. An error fails the store.
+// end finishes a call that may change a file. An error fails the store.
 func (g *gate) end(what, name string, err error) error {
 	if err != nil {
 		err = g.failure.set(what+" "+name, err)
@@ -84,7 +86,7 @@ func (g *gate) change(what, name string, call func() error) error {
 	return g.end(what, name, call())
 }
 
-// stop parks the calling goroutine if Pebble may be calling, and returns the error otherwise.
+// stop parks the calling goroutine if Pebble may be the caller. Otherwise it returns the error.
 func (g *gate) stop(err error) error {
 	if g.opening.Load() || g.opened.Load() {
 		g.failure.park()
@@ -92,7 +94,7 @@ func (g *gate) stop(err error) error {
 	return err
 }
 
-// read handles the error of a call that changes nothing.
+// read handles the error of a call that does not change files.
 func (g *gate) read(what, name string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrNotExist) {
 		return err
@@ -108,8 +110,8 @@ func (g *gate) read(what, name string, err error) error {
 	return err
 }
 
-// abandon releases the folder as soon as no call can change its files, and waits for that for a
-// limited time.
+// abandon releases the folder as soon as no call can change its files. It waits for that for at
+// most releaseWait.
 func (g *gate) abandon() {
 	g.lock.Lock()
 	g.abandoned = true
@@ -127,13 +129,13 @@ func (g *gate) abandon() {
 
 func (g *gate) releaseUnused() {
 	if g.abandoned && g.changes == 0 && g.claimed != nil {
-		_ = g.claimed.Close() // it ends with the process at the latest
+		_ = g.claimed.Close() // if this fails, the lock ends with the process
 		g.claimed = nil
 		close(g.released)
 	}
 }
 
-// claim is the lock of the folder that Pebble gets.
+// claim is the lock of the folder, as Pebble gets it.
 type claim struct{ gate *gate }
 
 // Close releases the folder.
@@ -226,7 +228,7 @@ func (g *gate) Link(oldname, newname string) error {
 	return g.change("linking", newname, func() error { return g.FS.Link(oldname, newname) })
 }
 
-// Remove removes a file. The caller handles a file that does not exist.
+// Remove removes a file. If the file does not exist, it returns an error without failing the store.
 func (g *gate) Remove(name string) error {
 	return g.remove(name, g.FS.Remove)
 }
@@ -253,7 +255,7 @@ func (g *gate) remove(name string, remove func(string) error) error {
 
 // Rename renames a file.
 func (g *gate) Rename(oldname, newname string) error {
-	return g.change("naming", newname, func() error { return g.FS.Rename(oldname, newname) })
+	return g.change("renaming to", newname, func() error { return g.FS.Rename(oldname, newname) })
 }
 
 // MkdirAll creates a folder and its parents.
@@ -270,11 +272,11 @@ func (g *gate) List(dir string) ([]string, error) {
 // Stat describes a file.
 func (g *gate) Stat(name string) (vfs.FileInfo, error) {
 	info, err := g.FS.Stat(name)
-	return info, g.read("looking at", name, err)
+	return info, g.read("reading the state of", name, err)
 }
 
-// GetDiskUsage returns the usage of the disk, by which Pebble paces its deletions. Its errors do
-// not fail the store.
+// GetDiskUsage returns the usage of the disk. Pebble paces its deletions by it. An error does not
+// fail the store.
 func (g *gate) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 	usage, err := g.FS.GetDiskUsage(path)
 	if err != nil {
@@ -283,7 +285,7 @@ func (g *gate) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 	return usage, nil
 }
 
-// gatedFile is an open file behind the gate.
+// gatedFile is an open file whose calls go through the gate.
 type gatedFile struct {
 	vfs.File
 
@@ -293,7 +295,7 @@ type gatedFile struct {
 	written bool
 }
 
-// Write writes p, whole or with an error.
+// Write writes p completely, or returns an error.
 func (f *gatedFile) Write(p []byte) (n int, err error) {
 	err = f.gate.change("writing", f.name, func() error {
 		if n, err = f.File.Write(p); err == nil && n < len(p) {
@@ -304,7 +306,7 @@ func (f *gatedFile) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// WriteAt writes p at an offset, whole or with an error.
+// WriteAt writes p at an offset completely, or returns an error.
 func (f *gatedFile) WriteAt(p []byte, offset int64) (n int, err error) {
 	err = f.gate.change("writing", f.name, func() error {
 		if n, err = f.File.WriteAt(p, offset); err == nil && n < len(p) {
@@ -330,8 +332,8 @@ func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	return whole, err
 }
 
-// Close closes the file. Closing a written file may be the first call that reports that it is not
-// stored. The error of a file that was only read is ignored.
+// Close closes the file. For a written file, Close may be the first call that reports that data is
+// not stored. For a file that was only read, an error is ignored.
 func (f *gatedFile) Close() error {
 	if !f.written {
 		_ = f.File.Close()
@@ -340,7 +342,7 @@ func (f *gatedFile) Close() error {
 	return f.gate.change("closing", f.name, f.File.Close)
 }
 
-// Read reads the next bytes.
+// Read reads from the current offset.
 func (f *gatedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	return n, f.gate.read("reading", f.name, err)

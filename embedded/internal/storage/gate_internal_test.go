@@ -33,7 +33,7 @@ func (f *countedFS) Close() error {
 }
 
 // A store that has failed must not change a folder that another store may have opened.
-func TestNothingIsChangedAfterAFailure(t *testing.T) {
+func TestGate_ChangesNothingAfterFailure(t *testing.T) {
 	fs := &countedFS{FS: vfs.NewMem(), release: make(chan struct{})}
 	close(fs.release)
 	g := &gate{FS: fs, failure: newFailure("here")}
@@ -43,8 +43,8 @@ func TestNothingIsChangedAfterAFailure(t *testing.T) {
 	}
 }
 
-// The folder of a failed store is released when no call that may change it is in progress.
-func TestTheFolderIsLockedWhileACallMayChangeIt(t *testing.T) {
+// The folder of a failed store is released only when no call that may change it is in progress.
+func TestGate_LocksFolderDuringCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs := &countedFS{FS: vfs.NewMem(), release: make(chan struct{})}
 		g := &gate{FS: fs, failure: newFailure("here")}

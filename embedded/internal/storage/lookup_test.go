@@ -31,7 +31,7 @@ func ofEachKind(tb testing.TB) map[string]*storage.Store {
 	return map[string]*storage.Store{"memory": openMemory(tb), "folder": opened(tb, folder, err)}
 }
 
-// The keys are enough that most are in sorted files, and are looked up in any order.
+// There are enough keys that most of them are in sorted files. They are looked up in a mixed order.
 func TestKeysAreFoundInAnyOrder(t *testing.T) {
 	for kind, store := range ofEachKind(t) {
 		t.Run(kind, func(t *testing.T) {

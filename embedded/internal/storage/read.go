@@ -7,17 +7,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Reader reads a state of the store: the newest one, or that of a snapshot.
+// Reader reads a state of the store: the newest state, or the state of a snapshot.
 type Reader struct {
 	source  pebble.Reader
 	written *writtenKeys
 	failure *failure
 }
 
-// failed sets a read error as the error of the store, and returns the one that is set.
+// failed fails the store with a read error, and returns the first error of the store.
 func (r Reader) failed(what string, err error) error { return r.failure.set(what, err) }
 
-// Get calls use with the value of key, which use must not keep, and reports whether there is one.
+// Get calls use with the value of key, and reports whether the key exists. use must not retain the
+// value.
 func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 	if !r.written.has(key) {
 		return false, nil
@@ -36,8 +37,8 @@ func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 	return true, err
 }
 
-// Iterate returns an iterator over the present keys from lower, inclusive, to upper, exclusive. It
-// must be closed.
+// Iterate returns an iterator over the keys from lower, inclusive, to upper, exclusive. It must be
+// closed.
 func (r Reader) Iterate(lower, upper []byte) (*Iterator, error) {
 	if !r.written.hasBetween(lower, upper) {
 		return &Iterator{from: r}, nil
@@ -64,23 +65,23 @@ func (s *Snapshot) Close() error {
 	return nil
 }
 
-// Iterator iterates over keys in either direction. The first call is First or Last. It is for one
-// goroutine.
+// Iterator iterates over keys in either direction. The first call must be First or Last. It is not
+// safe for concurrent use.
 type Iterator struct {
-	it   *pebble.Iterator // nil if there is no key
+	it   *pebble.Iterator // nil if there are no keys
 	from Reader
 }
 
-// First moves to the lowest key, and reports whether there is one.
+// First moves to the lowest key, and reports whether it exists.
 func (i *Iterator) First() bool { return i.it != nil && i.it.First() }
 
-// Last moves to the highest key, and reports whether there is one.
+// Last moves to the highest key, and reports whether it exists.
 func (i *Iterator) Last() bool { return i.it != nil && i.it.Last() }
 
-// Next moves to the next higher key, and reports whether there is one.
+// Next moves to the next higher key, and reports whether it exists.
 func (i *Iterator) Next() bool { return i.it.Next() }
 
-// Prev moves to the next lower key, and reports whether there is one.
+// Prev moves to the next lower key, and reports whether it exists.
 func (i *Iterator) Prev() bool { return i.it.Prev() }
 
 // Key returns the current key, which is valid until the iterator moves.

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A closed store that is still reachable does not keep Pebble in memory.
+// A closed store that is still reachable does not refer to Pebble.
 func TestClosedStoreReleasesPebble(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() (*Store, error){

@@ -1,5 +1,5 @@
 // Package storage stores the engine's data: an ordered map from keys to values on Pebble, in a
-// folder or in memory. Its batches are applied as a whole or not at all, and are on disk when
+// folder or in memory. A batch is applied as a whole or not at all. In a folder, it is on disk when
 // Commit returns.
 package storage
 
@@ -11,10 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The sizes of the block cache, and of a memtable, which is sorted into the other tables when it is
-// full. Every write looks up its key, and most keys are new. In a folder the filters of the sorted
-// tables answer such lookups, so they must stay in the cache beside the blocks that are read. A
-// larger memtable costs no more memory, and leaves fewer tables to search.
+// The sizes of the block cache and of a memtable, which is flushed to a sorted table when it is
+// full. Every write looks up its key, and most keys are new. In a folder, the filters of the sorted
+// tables answer such lookups, so the filters must stay in the cache together with the blocks that
+// are read. A larger memtable does not cost more memory, and leaves fewer tables to search.
 const (
 	blockBytes       = 64 << 20
 	folderTableBytes = 16 << 20
@@ -22,35 +22,37 @@ const (
 	bloomBitsPerKey  = 10
 )
 
-// unsortedTables is how many memtables there are at most, including the one that is being written.
+// unsortedTables is the maximum number of memtables, including the one that is being written.
 const unsortedTables = 4
 
 // Store is an open store. Its methods may be called concurrently, except Close, which must be the
 // last call.
 //
-// The first error of its files ends a store in a folder: [Store.Failed] is closed, and all later
-// calls return the same error, which matches [ErrFailed]. What was read meanwhile may have never
-// been committed, so [Store.WaitSynced] must be called before it is returned to a client.
+// A store in a folder fails with the first error of its files: [Store.Failed] is closed, and all
+// later calls return the same error, which matches [ErrFailed]. Data that was read before that may
+// never have been committed. So [Store.WaitSynced] must be called before data is returned to a
+// client.
 type Store struct {
 	Reader
 
 	db    *pebble.DB
 	lock  *pebble.Lock
 	write *pebble.WriteOptions
-	// gate is the file system that Pebble uses, nil in memory.
+	// gate is the file system that Pebble uses. It is nil for a store in memory.
 	gate     *gate
 	failure  *failure
 	unsynced unsynced
 }
 
-// OpenMemory opens an empty store in memory. Keys that are read together have the same first bytes,
-// as many as prefix: the store knows without a search that there are none.
+// OpenMemory opens an empty store in memory. Keys that are read together share a prefix of the
+// given length in bytes. If no key with such a prefix was written, the store knows that without a
+// search.
 func OpenMemory(prefix int) (*Store, error) {
 	failure := newFailure("memory")
 	options := settings(vfs.NewMem(), memoryTableBytes, failure)
-	// The data ends with the process, so a log would only cost time and memory.
+	// The data is lost with the process anyway, so a log would only cost time and memory.
 	options.DisableWAL = true
-	// There is no disk to fill, and compressed data would be read again at once.
+	// There is no disk to fill, and compressed data would have to be decompressed soon.
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
 	db, err := pebble.Open("store", options)
 	if err != nil {
@@ -60,9 +62,9 @@ func OpenMemory(prefix int) (*Store, error) {
 	return &Store{Reader: reader, db: db, write: pebble.NoSync, failure: failure}, nil
 }
 
-// Open opens the store in the folder dir of fs, and creates both if necessary. One store at a time
-// can have a folder open: opening it again fails with an error that matches ErrInUse. A folder is
-// refused if it was written by an unknown version, has other files, or has damaged files.
+// Open opens the store in the folder dir of fs, and creates both if necessary. Only one store at a
+// time can have a folder open: opening it again fails with an error that matches [ErrInUse]. Open
+// refuses a folder that was written by an unknown version, has other files, or has damaged files.
 func Open(dir string, fs vfs.FS) (*Store, error) {
 	failure := newFailure(dir)
 	g := &gate{FS: fs, failure: failure}
@@ -78,7 +80,7 @@ func Open(dir string, fs vfs.FS) (*Store, error) {
 	return s, nil
 }
 
-// openClaimed opens the store after the lock of the folder is acquired.
+// openClaimed acquires the lock of the folder, and opens the store.
 func (s *Store) openClaimed(dir string) (err error) {
 	if s.lock, err = lockFolder(dir, s.gate); err != nil {
 		return err
@@ -93,9 +95,9 @@ func (s *Store) openClaimed(dir string) (err error) {
 	if s.db, err = s.openPebble(dir); err != nil || !isNew {
 		return err
 	}
-	// Pebble begins the first log of a store before it has upgraded the store to its newest format.
-	// The chunks of such a log do not have the synced offset, so that damage can't be distinguished
-	// from a torn end. Those of the next log do.
+	// Pebble starts the first log of a store before it upgrades the store to its newest format. The
+	// chunks of that log do not have the synced offset, so damage can't be distinguished from a
+	// torn end. The chunks of the next log have the offset.
 	if err := s.closePebble(); err != nil {
 		return err
 	}
@@ -103,8 +105,8 @@ func (s *Store) openClaimed(dir string) (err error) {
 	return err
 }
 
-// openPebble opens Pebble's store. It does not wait for Pebble after an error that Pebble can't
-// return.
+// openPebble opens Pebble's store. After an error that Pebble can't return, it does not wait for
+// Pebble.
 func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 	options := settings(s.gate, folderTableBytes, s.failure)
 	options.Lock = s.lock
@@ -151,16 +153,17 @@ func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      failure,
 		EventListener: &pebble.EventListener{
-			// Errors below come from the gate, which knows more about them and keeps the first one.
+			// Most of these errors come from the gate, which has already recorded the first one
+			// with more detail.
 			BackgroundError: func(err error) { _ = failure.set("flushing or compacting", err) },
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
 				_ = failure.set("reading "+info.Path, info.Details)
 			},
 		},
 	}
-	// The default scheduler also looks for compactions ten times a second, however long the store
-	// is idle. That is for several stores that share a limit: the compactions of this one all
-	// start after a flush, or after another compaction.
+	// The default scheduler also checks for compactions ten times a second, even while the store is
+	// idle. That is for several stores that share a limit. This store starts compactions only after
+	// a flush, or after another compaction.
 	options.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	for i := range options.Levels {
 		options.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
@@ -173,8 +176,8 @@ func (s *Store) NewBatch() *Batch {
 	return &Batch{batch: s.db.NewBatch(), store: s}
 }
 
-// commit commits the batch. done is false if the store fails while Pebble waits: then the batch may
-// still be in use.
+// commit commits the batch. done is false if the store fails while Pebble is committing: then
+// Pebble may still use the batch.
 func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 	if s.gate == nil {
 		return true, batch.Commit(s.write)
@@ -207,8 +210,8 @@ func (s *Store) failOnPanic(what string) {
 	}
 }
 
-// WaitSynced waits until everything that a reader may have read by now is on disk. It returns the
-// error of a store that has failed. It must be called before returning to a client what was read.
+// WaitSynced waits until all data that a reader may have read so far is on disk. If the store has
+// failed, it returns the error. It must be called before read data is returned to a client.
 func (s *Store) WaitSynced() error {
 	if s.gate != nil {
 		s.unsynced.wait(s.failure.done)
@@ -216,20 +219,20 @@ func (s *Store) WaitSynced() error {
 	return s.Err()
 }
 
-// Err returns the error that has ended the store, nil while it works.
+// Err returns the error with which the store failed, or nil while it works.
 func (s *Store) Err() error { return s.failure.get() }
 
 // Failed returns a channel that is closed when the store fails.
 func (s *Store) Failed() <-chan struct{} { return s.failure.done }
 
-// Snapshot returns a snapshot of the present state. It must be closed.
+// Snapshot returns a snapshot of the current state. It must be closed.
 func (s *Store) Snapshot() *Snapshot {
 	snapshot := s.db.NewSnapshot()
 	return &Snapshot{Reader: Reader{source: snapshot, written: s.written, failure: s.failure}, snapshot: snapshot}
 }
 
-// Close closes the store and releases the folder. It returns the error of a store that has failed.
-// In this case Pebble is not closed, as it would wait forever: its memory and a few goroutines
+// Close closes the store and releases the folder. If the store has failed, Close returns the error.
+// In this case Pebble is not closed, because it would wait forever: its memory and a few goroutines
 // remain. The folder is released as soon as no call that could change it is in progress.
 func (s *Store) Close() error {
 	if s.gate == nil {
@@ -247,11 +250,12 @@ func (s *Store) Close() error {
 	return err
 }
 
-// release drops the references to Pebble, so that its memory is free although the closed store is
-// reachable. A test's T refers to its cleanup functions until the whole program ends.
+// release drops the references to Pebble, so that its memory is freed even while the closed store
+// is reachable. For example, a test's T refers to its cleanup functions until the whole program
+// exits.
 func (s *Store) release() { s.db, s.Reader = nil, Reader{} }
 
-// closePebble closes Pebble's store unless the store has failed.
+// closePebble closes Pebble's store. If the store has failed, it only returns the error.
 func (s *Store) closePebble() error {
 	if err := s.Err(); err != nil {
 		return err

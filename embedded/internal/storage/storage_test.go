@@ -12,12 +12,12 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// prefix is the length of the first bytes that keys share.
+// prefix is the length of the prefix that keys share.
 const prefix = 3
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// value returns the value of a key, empty if there is none.
+// value returns the value of a key, or an empty string if the key is missing.
 func value(t *testing.T, from storage.Getter, key string) string {
 	t.Helper()
 	var got string
@@ -46,7 +46,7 @@ func openMemory(tb testing.TB) *storage.Store {
 	return opened(tb, store, err)
 }
 
-// opened returns a store that was opened, and closes it at the end.
+// opened returns an opened store, and closes it at the end of the test.
 func opened(tb testing.TB, store *storage.Store, err error) *storage.Store {
 	tb.Helper()
 	if err != nil {
@@ -73,8 +73,8 @@ func TestGetFindsTheExactKey(t *testing.T) {
 	}
 }
 
-// BenchmarkGet reads keys of a store whose lowest level has many tables. Every write does so,
-// mostly with a new key.
+// BenchmarkGet reads keys of a store whose lowest level has many tables. Every write does such a
+// read, mostly of a new key.
 func BenchmarkGet(b *testing.B) {
 	store := openMemory(b)
 	const streams, each = 64, 8000
@@ -102,7 +102,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-func TestABatchIsAppliedAsAWholeOrNotAtAll(t *testing.T) {
+func TestBatch_AppliedWholeOrNotAtAll(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) {
 		for _, key := range []string{"a", "b", "c", "d"} {
@@ -125,7 +125,7 @@ func TestABatchIsAppliedAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestASnapshotDoesNotChange(t *testing.T) {
+func TestSnapshot_DoesNotChange(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("old")) })
 	snapshot := store.Snapshot()
@@ -141,7 +141,7 @@ func TestASnapshotDoesNotChange(t *testing.T) {
 	}
 }
 
-func TestAnIteratorMovesBothWaysWithinItsBounds(t *testing.T) {
+func TestIterator_MovesBothWays(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) {
 		for i := range 10 {
@@ -170,7 +170,7 @@ func TestAnIteratorMovesBothWaysWithinItsBounds(t *testing.T) {
 	}
 }
 
-func TestAStoreIsOpenOnceAndKeepsCommits(t *testing.T) {
+func TestOpen_OnceAndKeepsCommits(t *testing.T) {
 	for name, fs := range map[string]vfs.FS{"disk": vfs.Default, "memory": vfs.NewMem()} {
 		dir := t.TempDir()
 		store, err := storage.Open(dir, fs)
@@ -196,7 +196,7 @@ func TestAStoreIsOpenOnceAndKeepsCommits(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheReaderOfAValueIsReturned(t *testing.T) {
+func TestGet_ReturnsErrorOfUse(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("1")) })
 	failure := errors.New("no")

@@ -2,20 +2,21 @@ package storage
 
 import "sync"
 
-// unsynced are the commits in flight. Pebble shows a commit to readers before it has synced the
-// log. What was read must therefore not be returned until the commits in flight at that time have
-// ended: after a crash it could be gone.
+// unsynced tracks the commits in flight. Pebble shows a commit to readers before it has synced the
+// log, and after a crash an unsynced commit could be lost. Read data must therefore not be returned
+// before the commits that were in flight during the read are synced.
 type unsynced struct {
 	lock sync.Mutex
-	// begun counts the commits. Those up to ended have ended, and of the later ones those in
-	// others.
+	// begun is the number of the last commit that has begun.
+	// All commits up to the number ended have ended.
+	// others has the later commits that have ended.
 	begun, ended uint64
 	others       map[uint64]bool
-	// moved is closed when ended grows, nil while nothing waits for it.
+	// moved is closed when ended increases. It is nil while nothing waits for it.
 	moved chan struct{}
 }
 
-// begin counts a commit, and returns its number.
+// begin starts a commit, and returns its number.
 func (u *unsynced) begin() uint64 {
 	u.lock.Lock()
 	defer u.lock.Unlock()
@@ -43,7 +44,7 @@ func (u *unsynced) end(number uint64) {
 	}
 }
 
-// wait waits until the commits that have begun by now have ended, or the store has failed.
+// wait waits until all commits that have begun before the call have ended, or the store has failed.
 func (u *unsynced) wait(failed <-chan struct{}) {
 	u.lock.Lock()
 	for begun := u.begun; u.ended < begun; u.lock.Lock() {

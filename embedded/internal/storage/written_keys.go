@@ -10,39 +10,38 @@ import (
 	"github.com/greatroar/blobloom"
 )
 
-// writtenKeys has every key that was set since the store was opened empty, and its prefix. A key
-// that it does not have is missing, and so are all keys with a prefix that it does not have. To
-// find that out otherwise takes a search in the memtables and the sorted tables. Most keys that a
-// write looks up are new.
+// writtenKeys has every key that was set since the store was opened empty, and the prefix of each
+// key. If it does not have a key, the key does not exist. If it does not have a prefix, no key with
+// the prefix exists. Otherwise that would take a search in the memtables and the sorted tables.
+// Most keys that a write looks up are new.
 //
 // Invariant: a key is added before the batch that sets it is applied, and is never removed. So a
-// key that was not added is missing now, and in every snapshot there is.
+// key that was not added is missing now, and in every existing snapshot.
 //
-// It is safe for concurrent use. A nil writtenKeys is that of a store that may not have been opened
-// empty: it has all keys.
+// It is safe for concurrent use. A nil writtenKeys has all keys: it is for a store that may not
+// have been opened empty.
 type writtenKeys struct {
-	// prefix is the length of a prefix.
+	// prefix is the length of a prefix, in bytes.
 	prefix int
 	seed   maphash.Seed
-	// filters grow in number with the keys. New keys are added to the last one.
+	// filters grow in number with the keys. New keys are added to the last filter.
 	filters atomic.Pointer[[]*keyFilter]
-	growing sync.Mutex // held while a filter is added
+	growing sync.Mutex // locked while a filter is added
 }
 
-// keyFilter is a Bloom filter: it has the keys that were added, and by mistake a few others.
+// keyFilter is a Bloom filter. It has the keys that were added, and a few false positives.
 type keyFilter struct {
 	*blobloom.SyncFilter
-	// room is how many further keys can be added. Below 0, the next filter follows.
+	// room is the number of keys that can still be added. Below 0, the next filter is needed.
 	room atomic.Int64
 }
 
 const (
-	// firstFilterKeys is how many keys the first filter is for. Each further one is for
-	// filterGrowth times as many as the one before, so that few have to be asked.
+	// firstFilterKeys is the capacity of the first filter. Each further filter has filterGrowth
+	// times the capacity of the previous one, so that a lookup has to ask few filters.
 	firstFilterKeys = 1 << 13
 	filterGrowth    = 4
-	// mistakes is the part of the missing keys that a full filter has by mistake. That takes 10
-	// bits for a key.
+	// mistakes is the rate of false positives of a full filter. It takes 10 bits per key.
 	mistakes = 0.01
 )
 
@@ -60,13 +59,13 @@ func newKeyFilter(keys int64) *keyFilter {
 	return f
 }
 
-// has reports whether the key was added. It is wrong only about few keys that were not.
+// has reports whether the key was added. For a few keys that were not added, it also returns true.
 func (w *writtenKeys) has(key []byte) bool {
 	return w == nil || hasHash(*w.filters.Load(), maphash.Bytes(w.seed, key))
 }
 
 // hasBetween reports whether a key from lower, inclusive, to upper, exclusive, may have been added.
-// It knows only of bounds with the same prefix.
+// If the bounds do not have the same prefix, it returns true.
 func (w *writtenKeys) hasBetween(lower, upper []byte) bool {
 	if w == nil || len(lower) < w.prefix || !bytes.HasPrefix(upper, lower[:w.prefix]) {
 		return true
@@ -108,7 +107,7 @@ func (w *writtenKeys) addHash(hash uint64) {
 	}
 }
 
-// grow lets a filter follow the last of n, unless another caller has.
+// grow adds a filter after the first n filters, unless another caller has already done so.
 func (w *writtenKeys) grow(n int) {
 	w.growing.Lock()
 	defer w.growing.Unlock()

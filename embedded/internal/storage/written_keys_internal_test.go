@@ -8,7 +8,7 @@ import (
 
 const testPrefix = 3
 
-func TestAWrittenKeyIsNeverTakenForMissing(t *testing.T) {
+func TestWrittenKeys_HasEveryWrittenKey(t *testing.T) {
 	t.Parallel()
 	const writers, each = 8, 20_000
 	w := newWrittenKeys(testPrefix)
@@ -45,7 +45,7 @@ func TestAWrittenKeyIsNeverTakenForMissing(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsWrittenAgainTakesNoRoom(t *testing.T) {
+func TestWrittenKeys_RepeatedKeyTakesNoRoom(t *testing.T) {
 	t.Parallel()
 	w := newWrittenKeys(testPrefix)
 	for range 2 * firstFilterKeys {
@@ -56,8 +56,8 @@ func TestAKeyThatIsWrittenAgainTakesNoRoom(t *testing.T) {
 	}
 }
 
-// A search would fail: there is nothing to search in.
-func TestAMissingKeyIsNotSearchedInMemory(t *testing.T) {
+// A search would panic, because the reader has no store.
+func TestWrittenKeys_MissingKeyIsNotSearched(t *testing.T) {
 	t.Parallel()
 	from := Reader{written: newWrittenKeys(testPrefix)}
 	for name, get := range map[string]Getter{"Get": from, "Lookup": &Lookup{from: from}} {
@@ -67,7 +67,7 @@ func TestAMissingKeyIsNotSearchedInMemory(t *testing.T) {
 	}
 }
 
-func TestKeysOfAMissingPrefixAreNotSearchedInMemory(t *testing.T) {
+func TestWrittenKeys_MissingPrefixIsNotSearched(t *testing.T) {
 	t.Parallel()
 	from := Reader{written: newWrittenKeys(testPrefix)}
 	it, err := from.Iterate([]byte("key"), []byte("key-9"))
@@ -82,8 +82,8 @@ func TestKeysOfAMissingPrefixAreNotSearchedInMemory(t *testing.T) {
 	}
 }
 
-// Only a range whose keys all have one prefix can be known to be empty.
-func TestRangesThatMayHaveAKeyAreSearched(t *testing.T) {
+// A range can be known to be empty only if all of its keys have the same prefix.
+func TestWrittenKeys_RangeMayHaveKey(t *testing.T) {
 	t.Parallel()
 	w := newWrittenKeys(testPrefix)
 	w.add([]byte("key-5"))
@@ -91,7 +91,7 @@ func TestRangesThatMayHaveAKeyAreSearched(t *testing.T) {
 	for bounds, want := range map[[2]string]bool{
 		// A key with the prefix is written.
 		{"key", "key-9"}: true, {"key-5", "key-6"}: true, {"key-7", "key-8"}: true,
-		// Keys in the range can have several prefixes, or none.
+		// Keys in the range can have several prefixes, or be shorter than a prefix.
 		{"ke", "kf"}: true, {"k", "key-5"}: true, {"abc", "abd"}: true, {"abc", "zzz"}: true,
 		{"abc", "abc-9"}: false, {"abc-1", "abc-9"}: false,
 	} {
@@ -101,7 +101,7 @@ func TestRangesThatMayHaveAKeyAreSearched(t *testing.T) {
 	}
 }
 
-func TestAStoreInAFolderSearchesEveryKey(t *testing.T) {
+func TestWrittenKeys_NilHasEveryKey(t *testing.T) {
 	t.Parallel()
 	var w *writtenKeys
 	if w.add([]byte("a")); !w.has([]byte("b")) || !w.hasBetween([]byte("b"), []byte("ba")) {

@@ -1,5 +1,5 @@
-// Package tokens holds the tokens of a text, and the position of a parser among them. The languages
-// of DynamoDB have parsers and rules for tokens of their own.
+// Package tokens has the token type of DynamoDB's languages, and a cursor over tokens for parsers.
+// Each language has its own rules for tokens and its own parser.
 package tokens
 
 import "strings"
@@ -7,13 +7,13 @@ import "strings"
 // Kind is the kind of a token.
 type Kind uint8
 
-// The kinds of tokens. A language need not have all of them.
+// The kinds of tokens. Not every language has all of them.
 const (
 	// End is the end of the text.
 	End Kind = iota
 	// Word is a keyword, the name of a function, or a name without quotes.
 	Word
-	// Name is a name that is no keyword, whatever it is: the placeholder of one, or one in quotes.
+	// Name is a name that can't be a keyword: the placeholder of a name, or a name in quotes.
 	Name
 	// Value is the placeholder of a value.
 	Value
@@ -23,15 +23,15 @@ const (
 	Number
 	// Symbol is an operator, a bracket, or a character without a meaning.
 	Symbol
-	// Invalid is text that is no token.
+	// Invalid is text that is not a token.
 	Invalid
 )
 
 // Token is a token of a text.
 type Token struct {
 	Kind Kind
-	// Start and End are the positions of the token in the text, in bytes. Texts are short: the
-	// small type keeps the many tokens of a statement small.
+	// Start and End are the positions of the token in the text, in bytes. Texts are short, so a
+	// small type is enough, and saves memory for the many tokens of a statement.
 	Start, End int32
 	// Text is the token as messages show it. Quotes are removed.
 	Text string
@@ -51,7 +51,8 @@ type Cursor struct {
 	at     int
 }
 
-// NewCursor returns a cursor at the first token. There is at least one token, and the last is End.
+// NewCursor returns a cursor at the first token. There must be at least one token, and the last one
+// must be End.
 func NewCursor(tokens []Token) Cursor { return Cursor{tokens: tokens} }
 
 // Peek returns the current token.
@@ -70,7 +71,7 @@ func (c *Cursor) Take() Token {
 	return t
 }
 
-// TakeSymbol moves past the current token if it is the symbol, and reports whether it is.
+// TakeSymbol moves past the current token if that is the symbol, and reports whether it is.
 func (c *Cursor) TakeSymbol(symbol string) bool {
 	if !c.Peek().Is(symbol) {
 		return false
@@ -79,7 +80,7 @@ func (c *Cursor) TakeSymbol(symbol string) bool {
 	return true
 }
 
-// TakeKeyword moves past the current token if it is the keyword, and reports whether it is.
+// TakeKeyword moves past the current token if that is the keyword, and reports whether it is.
 func (c *Cursor) TakeKeyword(keyword string) bool {
 	if !c.Peek().IsKeyword(keyword) {
 		return false

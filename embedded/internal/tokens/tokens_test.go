@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-func TestACursorStaysAtTheEnd(t *testing.T) {
+func TestCursor_StaysAtEnd(t *testing.T) {
 	end := tokens.Token{Kind: tokens.End, Start: 5, End: 5}
 	c := tokens.NewCursor([]tokens.Token{
 		{Kind: tokens.Word, Text: "select", Start: 0, End: 4}, {Kind: tokens.Symbol, Text: "*", Start: 4, End: 5}, end,
@@ -27,7 +27,7 @@ func TestACursorStaysAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestACursorReturnsToAPosition(t *testing.T) {
+func TestCursor_Reset(t *testing.T) {
 	c := tokens.NewCursor([]tokens.Token{{Kind: tokens.Number, Text: "1"}, {Kind: tokens.End}})
 	start := c.Position()
 	c.TakeAll()

@@ -10,10 +10,10 @@ import (
 // Separator separates the name of a type from the id of an entity in a persistence id.
 const Separator = "|"
 
-// maxCommandID is the largest length of the id of a command, in bytes.
+// maxCommandID is the maximum length of a command id, in bytes.
 const maxCommandID = 1000
 
-// CheckID returns an error if no entity can have an id.
+// CheckID returns an error if id is not valid as the id of an entity.
 func CheckID(id string) error {
 	if id == "" || strings.Contains(id, Separator) {
 		return argument("id", id, `it must not be empty or contain "|"`)
@@ -25,7 +25,7 @@ func CheckID(id string) error {
 type Options[R any] struct {
 	// ID is set by entity.CommandID. It is empty if the command has no id.
 	ID string
-	// At is the version that entity.At demands, if Demands is set.
+	// At is the version that entity.At requires. It is valid if Demands is set.
 	At      int64
 	Demands bool
 	// Fresh is set by entity.Fresh.
@@ -34,8 +34,7 @@ type Options[R any] struct {
 	Receipt *R
 }
 
-// Check returns an error if no command can have the options. metadata reports whether an id can be
-// stored.
+// Check returns an error if the options are invalid. metadata reports whether an id can be stored.
 func (o *Options[R]) Check(metadata bool) error {
 	switch {
 	case o.At < 0:
@@ -58,7 +57,8 @@ type Holder[R, O any] interface {
 	options() *Options[R]
 }
 
-// Read returns what command options ask for. R is inferred from the type that they change.
+// Read applies command options and returns the result. R is inferred from the type that they
+// change.
 func Read[R, O any, P Holder[R, O], F ~func(P)](all []F) *Options[R] {
 	holder := P(new(O))
 	for _, option := range all {

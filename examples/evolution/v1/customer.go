@@ -11,7 +11,7 @@ import (
 // Customer is the state of a customer.
 type Customer struct{ Name, Address string }
 
-// Event is what happens to a customer.
+// Event is an event of a customer.
 type Event interface{ isEvent() }
 
 type (
@@ -44,8 +44,8 @@ func evolve(c Customer, event Event) Customer {
 	return c
 }
 
-// Registry has the names under which events and states are stored. What has a version from the
-// beginning is never read by a program that is older than it: that is an error.
+// Registry returns a registry with the names under which events and states are stored. All types
+// have a version from the beginning, so a program that is too old for a stored value gets an error.
 func Registry() (*serialization.Registry, error) {
 	r, version := serialization.NewRegistry(), serialization.Version(1)
 	return r, errors.Join(

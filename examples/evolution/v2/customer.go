@@ -1,10 +1,11 @@
-// Package v2 is the second version of the program. It has changed what is stored in three ways:
+// Package v2 is the second version of the program. It has changed the stored form in three ways:
 //
 //   - An event has a new field, Registered.Language. In old events it is the zero value. The
-//     version is raised all the same: a program that does not know the field must not read it.
-//   - An event has other fields, and another name in Go: AddressChanged is Moved. It keeps the name
-//     under which it is stored, and a migration reads old documents.
-//   - So has the state, and with it the snapshots.
+//     version is still raised, because a program that does not know the field must not read the
+//     event.
+//   - An event has other fields, and another name in Go: AddressChanged is now Moved. Its stored
+//     name stays the same, and a migration converts old documents.
+//   - The same applies to the state, and so to the snapshots.
 package v2
 
 import (
@@ -19,7 +20,7 @@ import (
 // Customer is the state of a customer.
 type Customer struct{ Name, Language, Street, City string }
 
-// Event is what happens to a customer.
+// Event is an event of a customer.
 type Event interface{ isEvent() }
 
 type (
@@ -47,7 +48,7 @@ func evolve(c Customer, event Event) Customer {
 	case Registered:
 		c.Name, c.Language = e.Name, e.Language
 		if c.Language == "" {
-			c.Language = "en" // all were, before there was the field
+			c.Language = "en" // the only language before the field existed
 		}
 	case Moved:
 		c.Street, c.City = e.Street, e.City
@@ -55,7 +56,7 @@ func evolve(c Customer, event Event) Customer {
 	return c
 }
 
-// Registry has the names under which events and states are stored.
+// Registry returns a registry with the names under which events and states are stored.
 func Registry() (*serialization.Registry, error) {
 	r := serialization.NewRegistry()
 	return r, errors.Join(
@@ -66,7 +67,7 @@ func Registry() (*serialization.Registry, error) {
 	)
 }
 
-// splitAddress makes a document of version 2 of one of version 1: the field Address becomes two.
+// splitAddress converts a document of version 1 to version 2: it splits the field Address in two.
 func splitAddress(_ int, document []byte) ([]byte, error) {
 	var fields map[string]string
 	if err := json.Unmarshal(document, &fields); err != nil {

@@ -1,8 +1,10 @@
-// Package v3 is the third version of the program. It has changed what is stored in three ways:
+// Package v3 is the third version of the program. It has changed the stored form in three ways:
 //
-//   - A type of events is gone: Registered is two events now. An upcaster reads the old ones.
-//   - Another is gone without a successor: NewsletterSent. An upcaster leaves the old ones out.
-//   - An event is stored under another name, and so is the state.
+//   - An event type was replaced: Registered is now two events. An upcaster converts the old
+//     events.
+//   - Another event type, NewsletterSent, was removed without a successor. An upcaster omits the
+//     old events.
+//   - An event and the state are stored under other names.
 package v3
 
 import (
@@ -22,7 +24,7 @@ type Customer struct {
 // Address is a postal address.
 type Address struct{ Street, City string }
 
-// Event is what happens to a customer.
+// Event is an event of a customer.
 type Event interface{ isEvent() }
 
 type (
@@ -48,8 +50,8 @@ var Type = entity.Type[Customer, Event]{
 		"registered#2":    upcastRegistered,
 		"newsletter-sent": func(serialization.Payload) ([]Event, error) { return nil, nil },
 	},
-	// There is no upcaster for the snapshots of v1: they are left out, and the events lead to the
-	// state.
+	// There is no upcaster for the snapshots of v1. They are skipped, and the state is loaded from
+	// the events.
 	SnapshotUpcasters: map[string]func(serialization.Payload) (Customer, error){
 		"customer#2": upcastCustomer,
 	},
@@ -68,8 +70,8 @@ func evolve(c Customer, event Event) Customer {
 	return c
 }
 
-// Registry has the names under which events and states are stored. FormerClasses has the earlier
-// ones of a type that was renamed.
+// Registry returns a registry with the names under which events and states are stored.
+// FormerClasses has the earlier names of a renamed type.
 func Registry() (*serialization.Registry, error) {
 	r, version := serialization.NewRegistry(), serialization.Version(1)
 	return r, errors.Join(

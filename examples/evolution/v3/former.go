@@ -9,14 +9,14 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// The types of former versions, as they are stored. The program does not use them elsewhere.
+// The types of former versions, as they are stored. Only the upcasters use them.
 type (
 	registered struct{ Name, Language string }
 	customer   struct{ Name, Language, Street, City string }
 )
 
-// decodeFormer decodes a value of a former type. The registry knows more than package json does:
-// versions, and compressed documents.
+// decodeFormer decodes a value of a former type. It uses a registry and not package json, because a
+// registry also handles versions and compressed documents.
 func decodeFormer[T any](stored serialization.Payload) (T, error) {
 	var value T
 	r := serialization.NewRegistry()
@@ -33,12 +33,12 @@ func decodeFormer[T any](stored serialization.Payload) (T, error) {
 	}
 	value, ok := decoded.(T)
 	if !ok {
-		return value, errors.New("it is another type")
+		return value, errors.New("the payload has another type")
 	}
 	return value, nil
 }
 
-// splitAddress makes a document of version 2 of one of version 1.
+// splitAddress converts a document of version 1 to version 2.
 func splitAddress(_ int, document []byte) ([]byte, error) {
 	var old struct{ Address string }
 	if err := json.Unmarshal(document, &old); err != nil {

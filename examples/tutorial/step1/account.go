@@ -1,4 +1,4 @@
-// Package step1 has an entity: the account of a bank.
+// Package step1 implements an entity: a bank account.
 package step1
 
 import (
@@ -14,16 +14,16 @@ type Account struct{ Balance int64 }
 // Changed is the event of an account.
 type Changed struct{ By int64 }
 
-// AccountType says how the state follows from the events.
+// AccountType describes the accounts: how their state changes with each event.
 var AccountType = entity.Type[Account, Changed]{
 	Name:   "account", // "anna" is stored as the persistence id "account|anna"
 	Evolve: func(a Account, e Changed) Account { return Account{a.Balance + e.By} },
 }
 
-// ErrInsufficient means that an account has less than is to be withdrawn.
+// ErrInsufficient means that the balance of an account is lower than the amount to withdraw.
 var ErrInsufficient = errors.New("the balance is too low")
 
-// Tx is what a command of an account decides with.
+// Tx is the entity.Tx of a command of an account.
 type Tx = entity.Tx[Account, Changed]
 
 // Deposit is a command that is never refused.
@@ -32,7 +32,7 @@ func Deposit(tx *Tx, amount int64) error {
 	return nil
 }
 
-// Withdraw is a command that leaves no account below zero.
+// Withdraw is a command that fails if the balance is too low.
 func Withdraw(tx *Tx, amount int64) error {
 	if tx.State().Balance < amount {
 		return ErrInsufficient // nothing is written
@@ -41,7 +41,7 @@ func Withdraw(tx *Tx, amount int64) error {
 	return nil
 }
 
-// Registry returns the names under which events and states are stored.
+// Registry returns a registry with the names under which events and states are stored.
 func Registry() (*serialization.Registry, error) {
 	r := serialization.NewRegistry()
 	return r, errors.Join(

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// Run changes an account in a DynamoDB in this process, and prints what the account has.
+// Run changes an account in a DynamoDB in this process, and prints its balance.
 func Run(ctx context.Context, out io.Writer) (err error) {
 	engine, err := embedded.OpenMemory()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package step3 puts accounts behind HTTP. A request that is sent again is done once.
+// Package step3 serves accounts over HTTP. A request that is sent again is done once.
 package step3
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/examples/tutorial/step1"
 )
 
-// Accounts are what the handlers need of entity.Entities. The test kit has it, too.
+// Accounts has the methods of entity.Entities that the handlers need. The test kit also implements
+// it.
 type Accounts interface {
 	entity.Updater[step1.Account, step1.Changed]
 	View(ctx context.Context, id string, show func(step1.Account) error, opts ...entity.ViewOption) (int64, error)
@@ -34,17 +35,18 @@ func NewHandler(accounts Accounts) http.Handler {
 	return mux
 }
 
-// change runs a command. The key of the request is the id of the command: if the client had no
-// response and sends the request again, the answer is the version that the first one has led to.
+// change runs a command. The key of the request is the id of the command: if the client has lost
+// the response and sends the request again, it gets the version that the first request has led to.
 func change(accounts Accounts, command func(tx *step1.Tx, amount int64) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, request := r.Header.Get("Idempotency-Key"), struct{ Amount int64 }{}
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1000)).Decode(&request)
 		if err != nil || key == "" || request.Amount < 1 || request.Amount > 1_000_000_000 {
-			http.Error(w, "it needs an Idempotency-Key, and an amount from 1 to 1,000,000,000", http.StatusBadRequest)
+			http.Error(w, "an Idempotency-Key and an amount from 1 to 1,000,000,000 are required", http.StatusBadRequest)
 			return
 		}
-		// Fresh: nothing is refused because another process knows of more money.
+		// With Fresh, no withdrawal is refused because of a deposit that only another process knows
+		// of.
 		receipt, err := accounts.Update(r.Context(), r.PathValue("id"), func(tx *step1.Tx) error {
 			return command(tx, request.Amount)
 		}, entity.CommandID(key), entity.Fresh())
@@ -55,8 +57,8 @@ func change(accounts Accounts, command func(tx *step1.Tx, amount int64) error) h
 	}
 }
 
-// Respond answers with a body, or with the status of an error. After 503 the client sends the
-// request again, with the same key: the outcome may not be known.
+// Respond writes a body, or the status of an error. After 503 the client sends the request again
+// with the same key, because the outcome may not be known.
 func Respond(w http.ResponseWriter, body any, err error) {
 	switch {
 	case err == nil:

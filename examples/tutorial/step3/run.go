@@ -42,7 +42,7 @@ func Run(ctx context.Context, addr string) (err error) {
 	return Serve(ctx, addr, NewHandler(accounts))
 }
 
-// Serve answers requests until ctx ends. Then it breaks off those in flight.
+// Serve answers requests until ctx ends. Then it aborts the requests in flight.
 func Serve(ctx context.Context, addr string, handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {

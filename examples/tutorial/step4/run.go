@@ -1,4 +1,4 @@
-// Package step4 keeps accounts on disk, and saves their states in snapshots.
+// Package step4 stores accounts on disk, and saves their states in snapshots.
 package step4
 
 import (
@@ -13,15 +13,16 @@ import (
 	"github.com/dynajournal/dynajournal/examples/tutorial/step3"
 )
 
-// AccountType saves the state after every two events, so that a short try shows it. A service takes
-// 100 or so.
+// AccountType saves the state after every two events, so that a few requests show it. A real
+// service uses about 100.
 func AccountType() entity.Type[step1.Account, step1.Changed] {
 	kind := step1.AccountType
 	kind.Snapshots = entity.Snapshots{Every: 2}
 	return kind
 }
 
-// Options say in the log what is read when an account is loaded.
+// Options returns options that log which snapshot and how many events are read when an account is
+// loaded.
 func Options() entity.Options {
 	return entity.Options{Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) {
 		log.Printf("loaded %s: the snapshot at %d and %d events", r.PersistenceID, r.Snapshot, r.Events)
@@ -52,7 +53,7 @@ func Run(ctx context.Context, addr, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Close waits for snapshots that are being saved.
+	// Close waits until snapshots are saved.
 	defer func() { err = errors.Join(err, accounts.Close(context.WithoutCancel(ctx))) }()
 	return step3.Serve(ctx, addr, step3.NewHandler(accounts))
 }

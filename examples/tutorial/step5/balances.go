@@ -1,4 +1,4 @@
-// Package step5 keeps a read model beside accounts: a table with all balances, which entities can't
+// Package step5 adds a read model to the accounts: a table with all balances, which entities can't
 // list.
 package step5
 
@@ -25,7 +25,7 @@ const (
 type Balances struct{ Client *dynamodb.Client }
 
 // Handle returns the update of a balance. The projection writes it and its offset in one
-// transaction, so each event is added once, whatever crashes.
+// transaction, so each event is added once, even after a crash.
 func (b *Balances) Handle(ctx context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
 	changed, err := dynajournal.Decode[step1.Changed](ctx, event)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *Balances) Handle(ctx context.Context, event dynajournal.Event) ([]types
 	}}}, nil
 }
 
-// List returns the balances by account: as many as a page of DynamoDB has, which is 1 MB.
+// List returns the balances by account. It reads one page of DynamoDB, up to 1 MB.
 func (b *Balances) List(ctx context.Context) (map[string]int64, error) {
 	page, err := b.Client.Scan(ctx, &dynamodb.ScanInput{
 		TableName: aws.String(balancesTable), ConsistentRead: aws.Bool(true),
@@ -56,7 +56,7 @@ func (b *Balances) List(ctx context.Context) (map[string]int64, error) {
 		account, _ := item["account"].(*types.AttributeValueMemberS)
 		balance, _ := item["balance"].(*types.AttributeValueMemberN)
 		if account == nil || balance == nil {
-			return nil, errors.New("an item of the balances lacks its account or its balance")
+			return nil, errors.New("an item of the balances table lacks its account or balance")
 		}
 		if balances[account.Value], err = strconv.ParseInt(balance.Value, 10, 64); err != nil {
 			return nil, err

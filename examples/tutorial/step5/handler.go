@@ -11,11 +11,12 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// longestWait bounds the wait for a version, which the account may never have.
+// longestWait limits the wait for a version that the account may never reach.
 const longestWait = 5 * time.Second
 
-// NewHandler returns the handler of requests for accounts and for all balances. Whoever has changed
-// an account sends its name and the version of the answer, and sees that change in the balances.
+// NewHandler returns the handler of requests for accounts and for all balances. A client that has
+// changed an account sends the name of the account and the version from the response, and then sees
+// its change in the balances.
 func NewHandler(journal *dynajournal.Journal, accounts step3.Accounts, group *projection.Group, balances *Balances) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/accounts/", step3.NewHandler(accounts))
@@ -23,10 +24,10 @@ func NewHandler(journal *dynajournal.Journal, accounts step3.Accounts, group *pr
 		if account := r.FormValue("account"); account != "" {
 			version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
 			if err != nil || version < 0 {
-				http.Error(w, "it needs the version of the account", http.StatusBadRequest)
+				http.Error(w, "the version of the account is required", http.StatusBadRequest)
 				return
 			}
-			group.Trigger(idPrefix + account) // else the stream finds the events a moment later
+			group.Trigger(idPrefix + account) // the stream would find them a moment later
 			ctx, cancel := context.WithTimeout(r.Context(), longestWait)
 			defer cancel()
 			if err := projection.WaitFor(ctx, journal, "bank/balances", idPrefix+account, version); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// NewGroup returns the group of the projections: the balances alone.
+// NewGroup returns the group with the only projection: the balances.
 func NewGroup(journal *dynajournal.Journal, awsConfig aws.Config, balances *Balances) (*projection.Group, error) {
 	return projection.New(journal, projection.Config{
 		Name:   "bank",
@@ -27,7 +27,7 @@ func NewGroup(journal *dynajournal.Journal, awsConfig aws.Config, balances *Bala
 }
 
 // CreateTables creates the tables of the journal, of the projections and of the balances, and the
-// stream of the journal. What exists stays as it is.
+// stream of the journal. Tables that exist already stay unchanged.
 func CreateTables(ctx context.Context, config dynajournal.Config, balances *Balances) error {
 	options := dynajournal.TableOptions{Projections: true, Stream: true}
 	if err := dynajournal.CreateTables(ctx, config, options); err != nil {
@@ -66,7 +66,7 @@ func Run(ctx context.Context, addr, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	running, ctx := errgroup.WithContext(ctx) // if one fails, the other ends
+	running, ctx := errgroup.WithContext(ctx) // if one fails, the other stops
 	running.Go(func() error { return group.Run(ctx) })
 	running.Go(func() error { return step3.Serve(ctx, addr, NewHandler(journal, accounts, group, balances)) })
 	return running.Wait()

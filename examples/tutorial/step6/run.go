@@ -1,4 +1,4 @@
-// Package step6 serves accounts on AWS, and loses no request when it stops.
+// Package step6 serves accounts on AWS, and does not lose requests when it stops.
 package step6
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/dynajournal/dynajournal/examples/tutorial/step5"
 )
 
-// Run serves accounts and their balances until ctx ends. Region, credentials and endpoint are those
-// of the environment, as for every program with the AWS SDK.
+// Run serves accounts and their balances until ctx ends. Region, credentials and endpoint come from
+// the environment, as for every program with the AWS SDK.
 func Run(ctx context.Context, addr string) error {
 	awsConfig, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func Run(ctx context.Context, addr string) error {
 	return Serve(ctx, awsConfig, addr)
 }
 
-// Serve serves accounts in the DynamoDB of a configuration until ctx ends. Another DynamoDB than
-// that of AWS gets its tables here. On AWS whoever deploys creates them.
+// Serve serves accounts in the DynamoDB of a configuration until ctx ends. With an endpoint other
+// than AWS, Serve creates the tables. On AWS, the deployment creates them.
 func Serve(ctx context.Context, awsConfig aws.Config, addr string) (err error) {
 	registry, err := step1.Registry()
 	if err != nil {
@@ -70,9 +70,9 @@ func Serve(ctx context.Context, awsConfig aws.Config, addr string) (err error) {
 	return stopInOrder(ctx, server, listener, group.Run, accounts.Close)
 }
 
-// stopInOrder serves and projects until ctx ends or one of both fails. Then it answers the requests
-// in flight, which may wait for the projection, ends the projection, and closes the accounts, which
-// waits for snapshots.
+// stopInOrder serves requests and runs the projection until ctx ends or one of them fails. Then it
+// answers the requests in flight, which may wait for the projection. Then it stops the projection.
+// Finally it closes the accounts, which waits for snapshots.
 func stopInOrder(
 	ctx context.Context, server *http.Server, listener net.Listener, project, closeAccounts func(context.Context) error,
 ) error {
@@ -86,7 +86,7 @@ func stopInOrder(
 		}
 		return nil
 	})
-	<-failed.Done() // ctx has ended, or something has failed
+	<-failed.Done() // ctx has ended, or the server or the projection has failed
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	err := server.Shutdown(ending)

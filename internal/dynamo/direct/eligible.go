@@ -8,10 +8,10 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// eligible reports whether requests may be sent directly: the SDK sends all requests of an
-// operation on a table alike, and no code of the caller's takes part in them, such as a middleware,
-// a log or a resolver of endpoints. AWS Lambda is excluded, as the SDK adds a trace there that
-// changes with the event that the function handles.
+// eligible reports whether requests may be sent directly. The SDK must send all requests of an
+// operation on a table alike, and no code of the caller may take part in them, such as a
+// middleware, a logger or an endpoint resolver. AWS Lambda is excluded, because the SDK adds a
+// trace header there that changes with each event that the function handles.
 func eligible(c *aws.Config) bool {
 	//nolint:staticcheck // resolvers of endpoints are deprecated, and the SDK still asks them
 	resolved := c.EndpointResolver != nil || c.EndpointResolverWithOptions != nil
@@ -20,8 +20,8 @@ func eligible(c *aws.Config) bool {
 		!Intercepted(c.Interceptors) && !resolved && !lambda
 }
 
-// Intercepted reports whether there is any interceptor. Lists may be empty and not nil: the SDK's
-// loader makes such.
+// Intercepted reports whether any interceptor is registered. It checks lengths, because the SDK's
+// loader makes lists that are empty but not nil.
 func Intercepted(all smithyhttp.InterceptorRegistry) bool {
 	for _, kind := range reflect.ValueOf(all).Fields() {
 		if kind.Len() > 0 {

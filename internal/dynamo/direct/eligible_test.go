@@ -12,20 +12,19 @@ import (
 func TestEveryFieldOfTheAWSConfigIsConsidered(t *testing.T) {
 	t.Parallel()
 	considered := []string{
-		// If they are set the SDK sends everything.
+		// If any of these is set, the SDK sends every request.
 		"APIOptions", "ServiceOptions", "Interceptors", "ClientLogMode", "EndpointResolver", "EndpointResolverWithOptions",
-		// A Sender uses them for each request, as the SDK does.
+		// A Sender uses these for each request, like the SDK.
 		"Credentials", "HTTPClient",
-		// All requests of an operation on a table have them in common, as long as the credentials
-		// are the same.
+		// All requests of an operation on a table share these while the credentials stay the same.
 		"Region", "BaseEndpoint", "ConfigSources", "AppID", "DefaultsMode", "RuntimeEnvironment", "AccountIDEndpointMode",
 		"AuthSchemePreference", "DisableClockSkewCorrection",
-		// Package dynamo does what they configure.
+		// Package dynamo replaces what these configure.
 		"RetryMaxAttempts", "RetryMode", "Retryer",
-		// They do not concern DynamoDB's requests.
+		// These do not affect DynamoDB's requests.
 		"BearerAuthTokenProvider", "DisableRequestCompression", "RequestMinCompressSizeBytes", "RequestChecksumCalculation",
 		"ResponseChecksumValidation", "RestrictFilePermissions",
-		// The SDK logs warnings about responses that it gets itself.
+		// The SDK logs warnings about responses that it receives itself.
 		"Logger",
 	}
 	for field := range reflect.TypeFor[aws.Config]().Fields() {

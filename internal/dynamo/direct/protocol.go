@@ -13,14 +13,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 )
 
-// protocol is the SDK's protocol with the slow parts replaced by package wire, for the requests
-// that the SDK sends: it encodes a BatchExecuteStatement, which has a statement with its parameters
-// for each event, and decodes plain responses. Errors and all else are the SDK's.
+// protocol is the SDK's protocol, for requests that the SDK sends, with its slow parts replaced by
+// package [wire]. It encodes a BatchExecuteStatement, which has a statement with parameters for
+// each event, and decodes plain responses. The SDK does everything else, including errors.
 // docs/decisions/0008-group-commit.md and 0009-decoding-pages.md have the measurements.
 type protocol struct {
 	smithyhttp.ClientProtocol
 
-	// items gets the items of a Query, nil for none.
+	// items receives the items of a Query. Nil leaves them in the output.
 	items *wire.Items
 }
 
@@ -39,7 +39,7 @@ func (p protocol) SerializeRequest(
 	return nil
 }
 
-// withBody gives a request the headers of the SDK and an encoded body.
+// withBody sets the SDK's headers and an encoded body.
 func (p protocol) withBody(
 	ctx context.Context, schema *smithy.OperationSchema, body []byte, r *smithyhttp.Request,
 ) error {
@@ -71,7 +71,8 @@ func (p protocol) DeserializeResponse(
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, response, out)
 }
 
-// decode decodes a response whose checksum was checked, if it is plain.
+// decode decodes a plain response whose checksum was checked. It returns false for any other
+// response.
 func decode(response *http.Response, out any, items *wire.Items) bool {
 	items.Start()
 	body, ok := response.Body.(*checkedBody)

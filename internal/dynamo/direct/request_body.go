@@ -9,32 +9,33 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// requestBody is memory for the body of a request, which is used again for that of another. The
-// bodies of shared requests would be a quarter of what a client allocates.
+// requestBody is reusable memory for the body of a request. Without reuse, the bodies of shared
+// requests would be a quarter of a client's allocations.
 //
-// net/http may read a body after it has returned the response. So the memory is used again only
-// when the request was written whole, which net/http reports in a trace, and has returned.
+// net/http may still read a body after it has returned the response. So the memory is reused only
+// after the request has returned and has been completely written, which net/http reports in a
+// trace.
 type requestBody struct {
 	json []byte
-	// state has what has happened of a request.
+	// state is the set of events of the request so far.
 	state atomic.Int32
 }
 
-// What happens to a request, in any order.
+// Events of a request, which occur in any order.
 const (
 	written int32 = 1 << iota
 	returned
 	both = written | returned
 )
 
-// bodies are for shared requests.
+// bodies is the pool of bodies of shared requests.
 var bodies = sync.Pool{New: func() any { return new(requestBody) }}
 
-// maxKeptBody is the capacity of the largest body that is used again.
+// maxKeptBody is the capacity of the largest body that is reused.
 const maxKeptBody = 256 << 10
 
-// bodyFor returns memory for the body of a request, nil if it is not to be used again: the body is
-// small, or net/http does not report to us alone what is written.
+// bodyFor returns reusable memory for the body of a shared request. It returns nil for other
+// requests, whose bodies are small, and if the client is not net/http's or ctx already has a trace.
 func (s *Sender) bodyFor(ctx context.Context, in any) *requestBody {
 	if _, shared := in.(*dynamodb.BatchExecuteStatementInput); !shared || !s.traced || httptrace.ContextClientTrace(ctx) != nil {
 		return nil
@@ -44,7 +45,7 @@ func (s *Sender) bodyFor(ctx context.Context, in any) *requestBody {
 	return b
 }
 
-// buffer returns the memory, without content.
+// buffer returns the memory as an empty slice.
 func (b *requestBody) buffer() []byte {
 	if b == nil {
 		return nil
@@ -52,7 +53,7 @@ func (b *requestBody) buffer() []byte {
 	return b.json[:0]
 }
 
-// within returns a context in which net/http reports when a request with the body was written.
+// within returns a context whose trace records that net/http has written the request.
 func (b *requestBody) within(ctx context.Context) context.Context {
 	if b == nil {
 		return ctx
@@ -64,15 +65,14 @@ func (b *requestBody) within(ctx context.Context) context.Context {
 	}})
 }
 
-// happened takes note of what has happened, and gives the memory back after the last of it.
+// happened records an event, and returns the memory to the pool after the last event.
 func (b *requestBody) happened(what int32) {
 	if b != nil && b.last(what) && cap(b.json) <= maxKeptBody {
 		bodies.Put(b)
 	}
 }
 
-// last takes note of what has happened, and reports whether nothing else can happen any more. It
-// does so once.
+// last records an event. It returns true once, when all events have occurred.
 func (b *requestBody) last(what int32) bool {
 	before := b.state.Or(what)
 	return before != both && before|what == both

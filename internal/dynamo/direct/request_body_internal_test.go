@@ -31,7 +31,7 @@ func (c checkedClient) Do(r *http.Request) (*http.Response, error) {
 	return response, ReadChecked(response)
 }
 
-// sharedOperation is that of a shared request.
+// sharedOperation is the operation of a shared request.
 var sharedOperation = Operation{"BatchExecuteStatement", "events"}
 
 // sharedLength is the length of a value in a shared request.
@@ -45,9 +45,9 @@ func sharedRequest() *dynamodb.BatchExecuteStatementInput {
 	}}}
 }
 
-// The test is not parallel, as it measures the memory of the process. A pool may forget what it has
-// got, so the batch of requests that takes the least counts.
-func TestBodiesOfSharedRequestsTakeTheSameMemory(t *testing.T) {
+// The test is not parallel, because it measures the memory of the process. A pool may drop its
+// elements, so the batch of requests with the least memory counts.
+func TestRequestBody_SharedRequestsReuseMemory(t *testing.T) {
 	const response, requests, batches = `{"Responses":[{}]}`, 4, 50
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -80,10 +80,10 @@ func TestBodiesOfSharedRequestsTakeTheSameMemory(t *testing.T) {
 	}
 }
 
-// reused reports whether a body was given back.
+// reused reports whether a body was returned to the pool.
 func reused(b *requestBody) bool { return b.state.Load() == both }
 
-func TestBodyIsUsedAgainWhenItWasWrittenAndTheRequestHasReturned(t *testing.T) {
+func TestRequestBody_ReusedWhenWrittenAndReturned(t *testing.T) {
 	t.Parallel()
 	s := &Sender{traced: true}
 	report := func(ctx context.Context, err error) {
@@ -119,7 +119,7 @@ func TestBodyIsUsedAgainWhenItWasWrittenAndTheRequestHasReturned(t *testing.T) {
 	}
 }
 
-func TestMemoryIsGivenBackOnceAndAfterTheLast(t *testing.T) {
+func TestRequestBody_ReturnedOnceAfterLastEvent(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]int32{{written, returned}, {returned, written}} {
 		var b requestBody
@@ -136,9 +136,9 @@ func TestMemoryIsGivenBackOnceAndAfterTheLast(t *testing.T) {
 	}
 }
 
-// A caller's own trace, an HTTP client of another kind and a small body leave the memory to the
-// garbage collector.
-func TestBodyThatIsNotUsedAgain(t *testing.T) {
+// With a caller's trace, another HTTP client or a small body, the memory is left to the garbage
+// collector.
+func TestRequestBody_NotReused(t *testing.T) {
 	t.Parallel()
 	own := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{})
 	for name, b := range map[string]*requestBody{

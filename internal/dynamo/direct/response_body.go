@@ -16,23 +16,23 @@ import (
 const ChecksumHeader = "X-Amz-Crc32"
 
 const (
-	// maxBody is larger than any response of DynamoDB: the largest hold 16 MB of items.
+	// maxBody is larger than any response of DynamoDB: the largest have 16 MB of items.
 	maxBody = 64 << 20
-	// maxPrealloc bounds the memory that is allocated for a Content-Length before the body has
-	// come.
+	// maxPrealloc bounds the memory that is allocated for a Content-Length before the body arrives.
 	maxPrealloc = 64 << 10
-	// maxKept is the capacity of the largest buffer that is used again. It holds a page of 1 MB in
-	// base64, with the names around it.
+	// maxKept is the capacity of the largest buffer that is reused. A page of 1 MB in base64 fits
+	// in it, with the names around the values.
 	maxKept = 2 << 20
 )
 
 var (
-	errBodyTooLarge  = errors.New("the response is larger than any of DynamoDB's")
-	errWrongChecksum = errors.New("the response does not have the checksum of its header")
+	errBodyTooLarge  = errors.New("the response is larger than any response of DynamoDB")
+	errWrongChecksum = errors.New("the response does not match its checksum")
 )
 
-// ReadChecked reads the body of a response that has a checksum into memory, and compares the two.
-// After an error the body is closed.
+// ReadChecked reads the body of a response into memory, and checks it against the response's
+// checksum. It does nothing if the response has no checksum. It closes the body if it returns an
+// error.
 func ReadChecked(response *http.Response) error {
 	stated := response.Header.Get(ChecksumHeader)
 	if stated == "" {
@@ -54,8 +54,9 @@ func ReadChecked(response *http.Response) error {
 	return nil
 }
 
-// readAll reads a body whose length is stated, -1 if it is unknown. The memory that it takes is
-// bounded by what has come, not by what is stated: many responses that state too much take little.
+// readAll reads a body into buffer. length is the stated length, or -1. The memory is bounded by
+// the bytes that have arrived, not by length: many responses that state too large a length use
+// little memory.
 func readAll(buffer *bytes.Buffer, body io.Reader, length int64) error {
 	if length > maxBody {
 		return errBodyTooLarge
@@ -75,21 +76,21 @@ func readAll(buffer *bytes.Buffer, body io.Reader, length int64) error {
 	return nil
 }
 
-// checkedBody is a body in memory whose checksum was right. Close gives its buffer back.
+// checkedBody is a body in memory with a correct checksum. Close returns its buffer to the pool.
 type checkedBody struct {
 	*bytes.Reader
 
 	buffer *bytes.Buffer
 }
 
-// buffers are for bodies. What package wire decodes keeps nothing of them.
+// buffers is the pool of response bodies. Values that package wire decodes do not refer to them.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func newCheckedBody(buffer *bytes.Buffer) *checkedBody {
 	return &checkedBody{bytes.NewReader(buffer.Bytes()), buffer}
 }
 
-// Close gives the buffer back. The body is empty then.
+// Close returns the buffer to the pool. After that the body is empty.
 func (b *checkedBody) Close() error {
 	if b.buffer != nil && b.buffer.Cap() <= maxKept {
 		b.buffer.Reset()

@@ -19,7 +19,7 @@ func stating(length int64, body []byte) *http.Response {
 	}
 }
 
-// The lengths are around those at which the buffer grows.
+// The lengths are close to the lengths at which the buffer grows.
 func TestResponsesOfManyLengthsAreReadWhole(t *testing.T) {
 	t.Parallel()
 	for _, edge := range []int{0, maxPrealloc, maxPrealloc + bytes.MinRead, maxKept, 3 * maxKept} {
@@ -42,9 +42,9 @@ func TestResponsesOfManyLengthsAreReadWhole(t *testing.T) {
 	}
 }
 
-// Each of many responses that are held at once states 64 MB and has little. The test is not
-// parallel, as it measures the memory of the process.
-func TestMemoryOfAResponseIsBoundedByItsBodyNotByItsStatedLength(t *testing.T) {
+// Many responses in memory at once state a length of 64 MB each, and have short bodies. The test is
+// not parallel, because it measures the memory of the process.
+func TestResponseBody_MemoryBoundedByBody(t *testing.T) {
 	const responses, most = 50, 16 << 20
 	for _, length := range []int{2, maxPrealloc - 1} {
 		body := bytes.Repeat([]byte("x"), length)
@@ -55,7 +55,7 @@ func TestMemoryOfAResponseIsBoundedByItsBodyNotByItsStatedLength(t *testing.T) {
 			if err := ReadChecked(response); err != nil {
 				t.Fatal(err)
 			}
-			defer response.Body.Close() // all are held at once
+			defer response.Body.Close() // all are in memory at once
 		}
 		runtime.ReadMemStats(&after)
 		if got := after.TotalAlloc - before.TotalAlloc; got > most {

@@ -1,17 +1,19 @@
 // Package direct sends frequent requests without the SDK's middleware, which for a small request
-// takes more time than all the rest. docs/decisions/0010-direct-requests.md has the measurements.
+// takes more time than everything else. docs/decisions/0010-direct-requests.md has the
+// measurements.
 //
-// A [Sender] repeats what it has seen the SDK do, and adds nothing. The last successful request
-// that the SDK sent for an operation on a table is the template of the next ones: they differ from
-// it only in body, date and signature. And it interprets nothing: the SDK gets every error, and
-// every response that package wire does not decode, as if it had sent the request itself. After an
-// error the SDK sends the next request of the operation, which becomes the new template.
+// A [Sender] only repeats requests of the SDK. The last successful request that the SDK sent for an
+// operation on a table is the template of the next requests, which differ from it only in body,
+// date and signature. The Sender passes every error, and every response that package wire does not
+// decode, to the SDK, as if the SDK had sent the request itself. After an error, the SDK sends the
+// next request of the operation, which becomes the new template.
 //
 // Invariants:
-//   - One attempt sends one request. The SDK only interprets the outcome of a direct one.
-//   - Only a whole response with status 200 and the right checksum that package wire decodes is a
-//     success without the SDK.
-//   - A template is used only if its requests are signed here as the SDK's signer signs them.
+//   - One attempt sends one request. The SDK only interprets the outcome of a directly sent
+//     request.
+//   - A request succeeds without the SDK only if its response is complete, has status 200 and the
+//     right checksum, and package wire decodes it.
+//   - A template is used only if this package signs its requests exactly as the SDK's signer does.
 //   - A template is the request as the SDK made it, before an HTTP client could change it. It is
 //     immutable.
 package direct
@@ -34,36 +36,36 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 )
 
-// Operation is what a template is for. The table belongs to it, as a table that is named by its ARN
-// can have an endpoint of its own.
+// Operation identifies a template. It includes the table, because a table that is named by its ARN
+// can have its own endpoint.
 type Operation struct{ Name, Table string }
 
-// Sender sends requests directly where it can, and through the SDK where it must. It is safe for
+// Sender sends requests directly if it can, and otherwise through the SDK. It is safe for
 // concurrent use. A nil Sender leaves everything to the SDK.
 type Sender struct {
 	client      aws.HTTPClient
 	credentials aws.CredentialsProvider
 	sdkSigner   *v4.Signer
 	keys        keyCache
-	// eligible is false if the SDK has to send all requests. traced is true if client is
-	// net/http's.
+	// eligible is false if the SDK has to send all requests. traced is true if client sends with
+	// net/http.
 	eligible, traced bool
 	// sdk is the SDK's protocol, which Install wraps.
 	sdk       smithyhttp.ClientProtocol
 	templates sync.Map // of *template by Operation
 }
 
-// New returns a Sender that sends with client. A client that reads checked responses into memory
-// with [ReadChecked] is needed for any request to be sent directly. traced tells that it sends with
-// net/http, so that a trace of package httptrace is told what is written.
+// New returns a Sender that sends with client. Requests are sent directly only if client reads
+// responses into memory with [ReadChecked]. traced says that client sends with net/http, which
+// reports writes to a trace of package httptrace.
 func New(config *aws.Config, client aws.HTTPClient, traced bool) *Sender {
 	return &Sender{
 		client: client, credentials: config.Credentials, sdkSigner: v4.NewSigner(), eligible: eligible(config), traced: traced,
 	}
 }
 
-// Alone reports whether no code of the caller's takes part in requests, such as a middleware, which
-// could keep their inputs. It is false for a nil Sender.
+// Alone reports whether requests run without code of the caller, such as a middleware, which could
+// retain their inputs. It is false for a nil Sender.
 func (s *Sender) Alone() bool { return s != nil && s.eligible }
 
 // Install makes the SDK encode and decode plain requests and responses with package wire. It is
@@ -73,9 +75,9 @@ func (s *Sender) Install(o *dynamodb.Options) {
 	o.Protocol = protocol{s.sdk, nil}
 }
 
-// Call sends a request, directly or with sdk, the method of the SDK's client for the operation. The
-// items of a Query go to items instead of the output where package wire decodes the response; nil
-// leaves them in the output.
+// Call sends a request, directly or with sdk, the method of the SDK's client for the operation. If
+// items is not nil and package wire decodes the response, the items of a Query go to items instead
+// of the output.
 func Call[In, Out any](
 	ctx context.Context, s *Sender, op Operation, in *In, items *wire.Items,
 	sdk func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error),
@@ -91,8 +93,8 @@ func Call[In, Out any](
 	case sent == nil:
 		return sdk(ctx, in, s.options(op, items)...)
 	}
-	// The outcome is known, also if the caller has gone or the attempt's time is over meanwhile.
-	// The SDK would not look at it in a context that has ended.
+	// The outcome is known, even if the caller has canceled or the attempt has timed out meanwhile.
+	// The SDK would ignore the outcome in a context that has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), interpretTimeout)
 	defer cancel()
 	out, err := sdk(ctx, in, sent.option(s, items))
@@ -102,8 +104,8 @@ func Call[In, Out any](
 	return out, err
 }
 
-// send sends a request directly. It returns true if out has the decoded response, else the outcome
-// for the SDK to interpret, nil if nothing was sent.
+// send sends a request directly. It returns true if it has decoded the response into out. Otherwise
+// it returns the outcome for the SDK to interpret, or nil if nothing was sent.
 func (s *Sender) send(ctx context.Context, op Operation, in, out any, items *wire.Items) (*outcome, bool) {
 	memory := s.bodyFor(ctx, in)
 	r := s.request(memory.within(ctx), op, in, memory)
@@ -122,7 +124,8 @@ func (s *Sender) send(ctx context.Context, op Operation, in, out any, items *wir
 	return &outcome{response: response, err: err}, false
 }
 
-// options returns the options of a request that the SDK sends. It becomes the template.
+// options returns the options of a request that the SDK sends. If it succeeds, it becomes the
+// template.
 func (s *Sender) options(op Operation, items *wire.Items) []func(*dynamodb.Options) {
 	if !s.eligible && items == nil {
 		return nil
@@ -137,8 +140,8 @@ func (s *Sender) options(op Operation, items *wire.Items) []func(*dynamodb.Optio
 	}}
 }
 
-// request returns a signed request like its template. It returns nil if there is none, or if the
-// SDK has to send the request or return the error.
+// request returns a signed request made from its template. It returns nil if there is no template,
+// or if the SDK has to send the request or report the error.
 func (s *Sender) request(ctx context.Context, op Operation, in any, memory *requestBody) *http.Request {
 	if !s.eligible {
 		return nil
@@ -164,8 +167,8 @@ func (s *Sender) request(ctx context.Context, op Operation, in any, memory *requ
 	return r
 }
 
-// signerOf returns the signer of a template's requests, nil if its signature of a sample is not the
-// same as the SDK's.
+// signerOf returns the signer of a template's requests, or nil if its signature of a sample differs
+// from the SDK's.
 func (s *Sender) signerOf(ctx context.Context, t *template) *signer {
 	credentials, err := s.credentials.Retrieve(ctx)
 	if err != nil {

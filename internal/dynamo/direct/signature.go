@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// The parts of AWS Signature Version 4, in its canonical request and in its headers. See
+// Constants of AWS Signature Version 4, in its canonical request and in its headers. See
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html.
 const (
 	algorithm     = "AWS4-HMAC-SHA256"
@@ -31,32 +31,32 @@ const (
 	lengthHeader        = "Content-Length"
 )
 
-// scope is what a key signs for.
+// scope is the region and the service that a key signs for.
 type scope struct{ region, service string }
 
-// signer signs the requests of one template. The SDK's signer takes every request for one that it
-// has never seen: it sorts and cleans its headers, and escapes its path. This one has done so once.
-// It is only used where its signature of a sample is the SDK's: see [Sender.signerOf].
+// signer signs the requests of one template. The SDK's signer sorts and cleans the headers and
+// escapes the path of every request; this signer does so once. It is used only if its signature of
+// a sample equals the SDK's: see [Sender.signerOf].
 type signer struct {
 	scope
 
 	// path is the path of the requests.
 	path string
-	// plain is for credentials without a token, withToken for those of a role.
+	// plain is for credentials without a token, withToken for credentials of a role.
 	plain, withToken signedHeaders
 }
 
 // signedHeaders are the headers that a signature covers, in the order of their names.
 type signedHeaders struct {
 	lines []line
-	// names are the names, in the form of a signature.
+	// names is the list of header names, as a signature has it.
 	names string
 }
 
-// line is a signed header. value is empty for those that each request has its own value of.
+// line is a signed header. value is empty for headers whose value differs between requests.
 type line struct{ header, name, value string }
 
-// newSigner returns the signer of requests with a template's headers.
+// newSigner returns a signer for requests with a template's headers.
 func newSigner(t *template) *signer {
 	lines := []line{
 		{"Host", "host", cmp.Or(t.host, t.url.Host)}, {lengthHeader, "content-length", ""}, {dateHeader, "x-amz-date", ""},
@@ -72,7 +72,7 @@ func newSigner(t *template) *signer {
 	}
 }
 
-// sorted returns the headers of lines in any order.
+// sorted returns lines as signed headers, in the order of their names.
 func sorted(lines []line) signedHeaders {
 	h := signedHeaders{lines: slices.Clone(lines)}
 	slices.SortFunc(h.lines, func(a, b line) int { return strings.Compare(a.name, b.name) })
@@ -85,7 +85,7 @@ func sorted(lines []line) signedHeaders {
 }
 
 // scratch is memory for the parts of a signature. It is not on the stack, which would have to grow
-// in the goroutines of a recovery, each of which sends one request.
+// in every goroutine of a recovery, although each sends only one request.
 type scratch struct{ request, text, header []byte }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -100,7 +100,7 @@ func (s *signer) sign(r *http.Request, body []byte, c *aws.Credentials, keys *ke
 	if c.SessionToken != "" {
 		signed = &s.withToken
 	}
-	// The empty line is the query, as there is none.
+	// The empty line is the query string, which is always empty.
 	b.request = append(append(append(b.request[:0], http.MethodPost+"\n"...), s.path...), "\n\n"...)
 	b.request = signed.append(b.request, len(body), date, c.SessionToken)
 	b.request = append(append(append(b.request, '\n'), signed.names...), '\n')
@@ -146,7 +146,7 @@ func appendSum(to, data []byte) []byte {
 	return hex.AppendEncode(to, sum[:])
 }
 
-// keyCache has the last key that was derived. It is safe for concurrent use.
+// keyCache caches the last derived key. It is safe for concurrent use.
 type keyCache struct{ last atomic.Pointer[signingKey] }
 
 // signingKey is the key of one day, derived from a secret. It is safe for concurrent use.
@@ -154,9 +154,9 @@ type signingKey struct {
 	secret string
 	of     scope
 	day    string
-	// scope is the scope in the form of a signature.
+	// scope is the credential scope, as a signature has it.
 	scope string
-	// hashes are for the authentication codes of the key.
+	// hashes is a pool of HMACs with the key.
 	hashes sync.Pool
 }
 

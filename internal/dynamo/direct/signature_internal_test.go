@@ -15,7 +15,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// sampleTemplate is a template as the SDK's requests make it.
+// sampleTemplate returns a template like those made from the SDK's requests.
 func sampleTemplate(tb testing.TB, address string) *template {
 	tb.Helper()
 	u, err := url.Parse(address)
@@ -31,7 +31,7 @@ func sampleTemplate(tb testing.TB, address string) *template {
 	}
 }
 
-// signedBySDK returns the headers of a template's request that the SDK's signer has signed.
+// signedBySDK returns the headers of a template's request, signed by the SDK's signer.
 func signedBySDK(t *testing.T, of *template, c aws.Credentials, body []byte, now time.Time) http.Header {
 	t.Helper()
 	r, sum := of.request(t.Context(), body), sha256.Sum256(body)
@@ -43,7 +43,7 @@ func signedBySDK(t *testing.T, of *template, c aws.Credentials, body []byte, now
 }
 
 // A key is derived for one day, one secret and one region. Each request here changes one of them.
-func TestSignatureIsTheSDKs(t *testing.T) {
+func TestSignature_EqualsSDK(t *testing.T) {
 	t.Parallel()
 	var keys keyCache
 	now := time.Date(2026, 12, 31, 23, 59, 59, 0, time.FixedZone("", 3600))
@@ -101,8 +101,8 @@ func FuzzSignature(f *testing.F) {
 	})
 }
 
-// What the SDK's signer treats in a way that is not known here must stay with the SDK.
-func TestTemplateThatCannotBeSignedHereIsLeftToTheSDK(t *testing.T) {
+// Requests that the SDK's signer treats in a way that signer does not know must be left to the SDK.
+func TestTemplate_NotSignedLikeSDK(t *testing.T) {
 	t.Parallel()
 	credentials := aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}
 	provider := func(err error) aws.CredentialsProvider {

@@ -18,26 +18,26 @@ type template struct {
 	scope
 
 	url       *url.URL
-	host      string // that of http.Request: empty for the URL's
+	host      string // as in http.Request: empty means the URL's host
 	header    http.Header
 	accessKey string
 	// signer has signed a sample as the SDK does.
 	signer *signer
-	// clockOffset is how far the clock that the SDK signs with is ahead of this machine's: the SDK
-	// has learned it from the service.
+	// clockOffset is the SDK's signing time minus this machine's time. The SDK has learned it from
+	// the service.
 	clockOffset time.Duration
 }
 
-// headers are the headers that a template may have. Those that are true are copied. The others are
-// set for each request, or concern the SDK's retries.
+// headers lists the headers that a template may have. Headers with the value true are copied. The
+// others are set for each request, or concern the SDK's retries.
 var headers = map[string]bool{
 	"Accept-Encoding": true, "Content-Type": true, "User-Agent": true, "X-Amz-Target": true,
 	"Amz-Sdk-Invocation-Id": false, "Amz-Sdk-Request": false, lengthHeader: false,
 	authorizationHeader: false, dateHeader: false, tokenHeader: false,
 }
 
-// newTemplate returns the template of a request that the SDK is about to send, nil if the request
-// has a header or an authorization of an unknown form.
+// newTemplate returns the template of a request that the SDK is about to send. It returns nil if
+// the request has an unknown header or an authorization of an unknown form.
 func newTemplate(r *http.Request) *template {
 	t := &template{url: new(*r.URL), host: r.Host, header: http.Header{}}
 	for name, values := range r.Header {
@@ -62,7 +62,7 @@ func newTemplate(r *http.Request) *template {
 
 // request returns a request of the template with a body, without a signature.
 func (t *template) request(ctx context.Context, body []byte) *http.Request {
-	// URL and header are copies, as the signer and an HTTP client may change them. There is no
+	// URL and header are copies, because the signer and an HTTP client may change them. There is no
 	// GetBody, as in the SDK's requests: with it, an HTTP client that follows redirects could send
 	// the body to another host.
 	r := http.Request{
@@ -73,15 +73,17 @@ func (t *template) request(ctx context.Context, body []byte) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// capture is the HTTP client of a request of the SDK that becomes the template of its operation.
+// capture is the HTTP client for a request of the SDK, which it stores as the template of its
+// operation.
 type capture struct {
 	client    aws.HTTPClient
 	sender    *Sender
 	operation Operation
 }
 
-// Do sends the request and stores its template if it succeeds. There is no template for a service
-// whose responses have no checksum, as they are not decoded here, and none that only the SDK signs.
+// Do sends the request and stores its template if it succeeds. It does not store a template if the
+// response has no checksum, because such responses are not decoded here, or if only the SDK can
+// sign the requests.
 func (c *capture) Do(r *http.Request) (*http.Response, error) {
 	t := newTemplate(r) // before the HTTP client, which may change the request
 	response, err := c.client.Do(r)

@@ -28,7 +28,7 @@ func signed(t *testing.T, change func(http.Header)) *http.Request {
 	return r
 }
 
-func TestTemplateHasWhatTheSDKHasSent(t *testing.T) {
+func TestTemplate_CopiesSDKRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := signed(t, func(http.Header) {})
 		got := newTemplate(r)
@@ -48,7 +48,7 @@ func TestTemplateHasWhatTheSDKHasSent(t *testing.T) {
 	})
 }
 
-func TestRequestOfAnUnknownFormIsNoTemplate(t *testing.T) {
+func TestTemplate_UnknownRequestForm(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(http.Header){
 		"another header":   func(h http.Header) { h.Set("X-Amz-Other", "1") },

@@ -11,21 +11,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A response repeats attribute names and the values that all events of a persistence id share.
-// maxKnown strings of at most maxKnownLength bytes are kept, to be allocated once.
+// A response repeats attribute names, and values that all events of a persistence id share. The
+// decoder remembers maxKnown strings of at most maxKnownLength bytes, to allocate each once.
 const maxKnown, maxKnownLength = 32, 64
 
 // decoder parses a response from front to back. Its methods return false for JSON that is invalid
-// or not plain; how far they have read is undefined then.
+// or not plain; the position is undefined then.
 type decoder struct {
 	json  []byte
 	at    int // the offset of the next byte
 	known map[string]string
 	// numbers holds the text of the last numbers, so that they share few allocations.
 	numbers strings.Builder
-	// last is the item that was decoded last. Its attributes are the first of those in attributes,
-	// which were decoded for the items before. The next item mostly has the same names and types,
-	// and many of the same values.
+	// last is the last decoded item. Its attributes are the first elements of attributes; the other
+	// elements come from earlier items. The next item usually has the same names and types, and
+	// many of the same values.
 	last       list
 	attributes []*attribute
 }
@@ -85,7 +85,7 @@ func (d *decoder) list(element func() bool) bool {
 	}
 }
 
-// quoted reads a string up to the next quote and returns what is between the quotes, unchecked.
+// quoted reads a string up to the next quote. It returns the bytes between the quotes, unchecked.
 func (d *decoder) quoted() ([]byte, bool) {
 	if !d.take('"') {
 		return nil, false
@@ -127,14 +127,14 @@ func (d *decoder) escaped() ([]byte, bool) {
 			d.at += end + 1
 			var s string
 			err := json.Unmarshal(rest[:end+1], &s)
-			// What an invalid character becomes is for the SDK to decide.
+			// The SDK decides how to replace an invalid character.
 			return []byte(s), err == nil && !strings.ContainsRune(s, utf8.RuneError)
 		}
 	}
 	return nil, false
 }
 
-// str returns a string that does not keep the response in memory.
+// str returns a string that does not retain the response.
 func (d *decoder) str(text []byte) string {
 	if known, ok := d.known[string(text)]; ok {
 		return known
@@ -152,7 +152,7 @@ func (d *decoder) str(text []byte) string {
 // numbersSize is the size of the memory that numbers share.
 const numbersSize = 1 << 10
 
-// numberText returns a string of a number, in memory that it shares with other numbers.
+// numberText returns a number as a string, in memory that it shares with other numbers.
 func (d *decoder) numberText(text []byte) string {
 	if d.numbers.Cap()-d.numbers.Len() < len(text) {
 		d.numbers.Reset() // the strings in it stay valid
@@ -163,7 +163,7 @@ func (d *decoder) numberText(text []byte) string {
 	return d.numbers.String()[begin:]
 }
 
-// stringPointer reads a string. It returns like if that is the same, else memory of its own.
+// stringPointer reads a string. It returns like if that is the same string, otherwise a new one.
 func (d *decoder) stringPointer(like *string) (*string, bool) {
 	text, ok := d.text()
 	if like != nil && *like == string(text) {
@@ -193,8 +193,8 @@ func (d *decoder) count() (int32, bool) {
 	return int32(n), err == nil
 }
 
-// number reads a number without sign and exponent, and returns its part of the response, empty if
-// there is none.
+// number reads a number without sign and exponent. It returns the number's bytes in the response,
+// or nil if there is no number.
 func (d *decoder) number() []byte {
 	d.space()
 	begin := d.at
@@ -217,9 +217,9 @@ func (d *decoder) number() []byte {
 	return d.json[begin:d.at]
 }
 
-// capacity reads the consumed capacity of a table, without that of indexes. The result shares the
-// values that it has in common with like: the statements of a request mostly are of one table, and
-// take as much each.
+// capacity reads the consumed capacity of a table. It refuses a capacity that lists indexes. The
+// result shares equal values with like: the statements of a request usually belong to one table,
+// and consume the same capacity.
 func (d *decoder) capacity(like types.ConsumedCapacity) (types.ConsumedCapacity, bool) {
 	var c types.ConsumedCapacity
 	ok := d.object(func(name []byte) (ok bool) {
@@ -244,7 +244,7 @@ func (d *decoder) tableCapacity() (*types.ConsumedCapacity, bool) {
 	return &c, ok
 }
 
-// capacities reads the consumed capacity of each table of a request. Other servers than DynamoDB
+// capacities reads the consumed capacity of each table of a request. Servers other than DynamoDB
 // report each statement.
 func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
 	all := make([]types.ConsumedCapacity, 0, 1)
@@ -257,7 +257,8 @@ func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
 	return all, ok
 }
 
-// items reads a list of items. With a taker it returns nil, as the taker has them.
+// items reads a list of items. If taker is not nil, it receives the items, and the method returns
+// nil.
 func (d *decoder) items(taker Taker) ([]Attributes, bool) {
 	var items []Attributes
 	if taker == nil {
@@ -298,15 +299,16 @@ func (d *decoder) item() bool {
 	return false
 }
 
-// maxAttributes bounds the memory that a response takes for its attributes. It is more than any
-// item of a journal has; an item with more is left to the SDK.
+// maxAttributes bounds the memory for a response's attributes. Items of a journal have fewer; an
+// item with more is left to the SDK.
 const maxAttributes = 64
 
-// maxCompared bounds how many earlier attributes the next one is compared with.
+// maxCompared bounds the earlier attributes with which the next one is compared.
 const maxCompared = 16
 
-// nextAttribute returns the attribute to decode the n-th of an item into, and moves it to position
-// n: one from position n on that had the same name and type before, or else a new one.
+// nextAttribute returns the attribute into which the n-th attribute of an item is decoded, and
+// moves it to position n. This is an attribute from position n on that had the same name and type
+// in an earlier item, or otherwise a new one.
 func (d *decoder) nextAttribute(n int) *attribute {
 	d.space()
 	rest := d.json[d.at:]
@@ -326,7 +328,8 @@ func (d *decoder) nextAttribute(n int) *attribute {
 	return d.attributes[n]
 }
 
-// attribute reads an attribute into a. If its JSON is what a was read from before, a is unchanged.
+// attribute reads an attribute into a. If the JSON is the same as in the last item with a, a stays
+// unchanged.
 func (d *decoder) attribute(a *attribute) bool {
 	begin := d.at
 	rest := d.json[begin:]

@@ -38,8 +38,8 @@ func bySDK(tb testing.TB, body []byte) (*dynamodb.QueryOutput, error) {
 	return out, err
 }
 
-// compare decodes a page with decodePage and with the SDK. It fails where the two differ, and
-// reports whether the page was plain.
+// compare decodes a page with decodePage and with the SDK. It fails if the two differ, and reports
+// whether the page was plain.
 func compare(tb testing.TB, body []byte) bool {
 	tb.Helper()
 	before := bytes.Clone(body)
@@ -72,7 +72,7 @@ func compare(tb testing.TB, body []byte) bool {
 	return true
 }
 
-// copies takes items and copies them.
+// copies is a Taker that copies the items.
 type copies struct{ items []Attributes }
 
 func (c *copies) Start() { c.items = nil }
@@ -116,13 +116,13 @@ func TestItemsWithTheSameBytesDoNotShareThem(t *testing.T) {
 	}
 }
 
-// discard takes items and does nothing with them.
+// discard is a Taker that ignores the items.
 type discard struct{}
 
 func (discard) Start()    {}
 func (discard) Take(Item) {}
 
-// pages returns responses of Query that are plain, and others, which are left to the SDK.
+// pages returns responses of Query that are plain, and others that are left to the SDK.
 func pages() (plain, others []string) {
 	in := func(value string) string { return `{"Items":[{"par":` + value + `}]}` }
 	return []string{
@@ -158,7 +158,7 @@ func pages() (plain, others []string) {
 		}
 }
 
-// wide returns a page whose items have many attributes, each item in another order.
+// wide returns a page whose items have many attributes, each item in a different order.
 func wide(attributes, items int) string {
 	all := make([]string, items)
 	for i := range all {
@@ -186,7 +186,7 @@ func TestPlainPagesAreDecodedAsTheSDKDoes(t *testing.T) {
 	}
 }
 
-// compareResponse decodes a body with Decode and with the SDK. It fails where the two differ, and
+// compareResponse decodes a body with Decode and with the SDK. It fails if the two differ, and
 // reports whether the body was plain.
 func compareResponse[T any, O interface {
 	*T
@@ -215,7 +215,7 @@ func compareResponse[T any, O interface {
 
 const capacityOfTwo = `"ConsumedCapacity":[{"TableName":"t","CapacityUnits":1.5},{"TableName":"u"}]`
 
-// Responses of the other operations that are decoded here, and others, which are left to the SDK.
+// Responses of the other operations that this package decodes, and others that are left to the SDK.
 var (
 	plainResponses = map[string]func(testing.TB, []byte) bool{
 		`{"Responses":{"t":[{"par":{"S":"a"},"num":{"N":"0"}},{}],"u":[]},"UnprocessedKeys":{},` + capacityOfTwo + `}`: compareResponse[dynamodb.BatchGetItemOutput],
@@ -287,7 +287,7 @@ func FuzzDecodeResponses(f *testing.F) {
 	})
 }
 
-func TestNoBeginningOfAPageIsPlain(t *testing.T) {
+func TestDecodePage_Truncated(t *testing.T) {
 	t.Parallel()
 	whole := []byte(eventPage(2))
 	for n := range whole {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// randomPage returns a page whose items are alike, and differ in all that the decoder compares: the
-// order of attributes, names with a common beginning, escapes, types, white space. One in three is
-// damaged.
+// randomPage returns a page of similar items that differ in everything that the decoder compares:
+// the order of attributes, names with a common prefix, escapes, types and white space. One page in
+// three is damaged.
 func randomPage(r *rand.Rand) []byte {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	space := func() string {
@@ -73,14 +73,14 @@ func randomPage(r *rand.Rand) []byte {
 	return page
 }
 
-// Fuzzing would make few of these pages.
+// A fuzzer would rarely generate such pages.
 func TestPagesOfRandomItemsAreDecodedAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
 	const pages = 5000
 	r := rand.New(rand.NewPCG(1, 0))
 	plain := 0
 	for range pages {
-		if compare(t, randomPage(r)) { // a failure shows the page
+		if compare(t, randomPage(r)) { // a failure prints the page
 			plain++
 		}
 	}

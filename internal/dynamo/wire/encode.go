@@ -13,7 +13,7 @@ import (
 // encoder appends JSON. As the SDK does, it omits fields that are nil and enums that are empty.
 type encoder struct {
 	json []byte
-	// plain is false as soon as something was met that only the SDK encodes.
+	// plain becomes false at the first field or value that only the SDK encodes.
 	plain bool
 }
 
@@ -37,7 +37,7 @@ func (e *encoder) list(n int, element func(i int)) {
 	e.json = append(e.json, ']')
 }
 
-// key appends the name of an object's next field. Its value follows.
+// key appends the name of an object's next field. The caller appends the value.
 func (e *encoder) key(name string) {
 	if e.json[len(e.json)-1] != '{' {
 		e.json = append(e.json, ',')
@@ -117,8 +117,8 @@ func (e *encoder) value(value types.AttributeValue) {
 	e.json = append(e.json, '}')
 }
 
-// textMap appends a map of strings, up to the brace that ends it. A map with other values, and one
-// within a map, is left to the SDK.
+// textMap appends a map of strings, without its final brace. Maps with other values, including
+// nested maps, are left to the SDK.
 func (e *encoder) textMap(m Attributes) {
 	e.require(m != nil)
 	e.json = append(e.json, `{"M":`...)

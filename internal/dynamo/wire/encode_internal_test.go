@@ -43,7 +43,7 @@ func parsed(tb testing.TB, body []byte) any {
 	return v
 }
 
-// compareEncoded encodes a request with Encode and with the SDK. It fails where the two differ, and
+// compareEncoded encodes a request with Encode and with the SDK. It fails if the two differ, and
 // reports whether the request was plain.
 func compareEncoded(tb testing.TB, in smithy.Serializable) bool {
 	tb.Helper()
@@ -57,7 +57,8 @@ func compareEncoded(tb testing.TB, in smithy.Serializable) bool {
 	return true
 }
 
-// requestsOf returns a request of each operation that is encoded here, with every field that is.
+// requestsOf returns a request of each operation that Encode supports, with every supported field
+// set.
 func requestsOf(name, text string, b []byte) []smithy.Serializable {
 	item := Attributes{
 		name: &types.AttributeValueMemberS{Value: text}, "n": &types.AttributeValueMemberN{Value: "-1.5e3"},
@@ -121,8 +122,8 @@ func TestPlainRequestsAreEncodedAsTheSDKDoes(t *testing.T) {
 	}
 }
 
-// One field of a request is set at a time, so a field that a later version of the SDK adds fails
-// here.
+// One field of a request is set at a time, so this test fails if a later version of the SDK adds a
+// field.
 func TestEveryFieldOfARequestIsEncodedOrLeftToTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, whole := range requestsOf("par", "text", []byte("b")) {
@@ -142,7 +143,7 @@ func TestEveryFieldOfARequestIsEncodedOrLeftToTheSDK(t *testing.T) {
 	}
 }
 
-// fill sets a field to a value that is not its zero.
+// fill sets a field to a non-zero value.
 func fill(t *testing.T, field reflect.Value) {
 	t.Helper()
 	value := types.AttributeValue(&types.AttributeValueMemberS{Value: "x"})

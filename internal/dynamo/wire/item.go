@@ -12,40 +12,40 @@ type Attributes = map[string]types.AttributeValue
 
 // Item is an item whose attributes can be read by name.
 type Item interface {
-	// Get returns the value of an attribute, false if the item has none of that name.
+	// Get returns the value of an attribute, or false if the item does not have the attribute.
 	Get(name string) (types.AttributeValue, bool)
 }
 
 // Map is an [Item] that the SDK has decoded.
 type Map Attributes
 
-// Get returns the value of an attribute, false if the item has none of that name.
+// Get returns the value of an attribute, or false if the item does not have the attribute.
 func (m Map) Get(name string) (types.AttributeValue, bool) {
 	v, ok := m[name]
 	return v, ok
 }
 
-// Taker takes the items of a page one by one, as they are decoded, so that no map is made of each.
+// Taker receives the items of a page one by one, as they are decoded, without a map for each item.
 type Taker interface {
-	// Start begins the page. It can be called again, for another attempt: the items taken before
-	// are void then.
+	// Start starts the page. It is called again for another attempt: the Taker must then discard
+	// the items taken before.
 	Start()
 	// Take takes the next item. The item and the values that its Get returns are valid until Take
 	// returns; the bytes and strings in them stay valid, sets and maps do not.
 	Take(item Item)
 }
 
-// Items hands the items of a Query's pages to a [Taker].
+// Items passes the items of a Query's pages to a [Taker].
 type Items struct {
 	taker Taker
-	// listed is true if the last page was decoded whole and had a list of items.
+	// listed is true if the last page was decoded completely and had a list of items.
 	listed bool
 }
 
 // NewItems returns Items for a Taker.
 func NewItems(t Taker) *Items { return &Items{taker: t} }
 
-// destination returns the taker, nil for nil.
+// destination returns the taker, or nil if i is nil.
 func (i *Items) destination() Taker {
 	if i == nil {
 		return nil
@@ -53,7 +53,7 @@ func (i *Items) destination() Taker {
 	return i.taker
 }
 
-// Start begins a page. It does nothing for nil.
+// Start starts a page. It does nothing if i is nil.
 func (i *Items) Start() {
 	if i != nil {
 		i.listed = false
@@ -61,14 +61,14 @@ func (i *Items) Start() {
 	}
 }
 
-// Listed reports whether the last page was decoded whole and had a list of items.
+// Listed reports whether the last page was decoded completely and had a list of items.
 func (i *Items) Listed() bool { return i != nil && i.listed }
 
 // list is an item as it was decoded: its attributes in the order of the response.
 type list struct{ attributes []*attribute }
 
-// attribute is an attribute of an item. It has a field for the value of each frequent type, and one
-// for those of all others. kind is the one that is used.
+// attribute is an attribute of an item. It has a field for each frequent type of value, and one
+// field for all other types. kind says which field is used.
 type attribute struct {
 	name string
 	s    types.AttributeValueMemberS
@@ -77,8 +77,8 @@ type attribute struct {
 	// other is a *types.AttributeValueMemberSS or a *types.AttributeValueMemberM.
 	other types.AttributeValue
 	kind  kind
-	// literal is the attribute's JSON, from the quote before its name to the brace after its
-	// value. prefix is the part of it before the value.
+	// literal is the attribute's JSON, from the quote before its name to the brace after its value.
+	// prefix is the part of literal before the value.
 	literal, prefix []byte
 }
 
@@ -93,8 +93,8 @@ const (
 	kindMap // of strings
 )
 
-// kindOf returns the kind of a type's name in DynamoDB's JSON, false if values of that type are
-// left to the SDK.
+// kindOf returns the kind for the name of a type in DynamoDB's JSON, or false if values of that
+// type are left to the SDK.
 func kindOf(name []byte) (kind, bool) {
 	switch string(name) {
 	case "S":
@@ -111,11 +111,12 @@ func kindOf(name []byte) (kind, bool) {
 	return 0, false
 }
 
-// Get returns the value of an attribute, false if the item has none of that name.
+// Get returns the value of an attribute, or false if the item does not have the attribute.
 func (l *list) Get(name string) (types.AttributeValue, bool) {
-	// Of several with one name the last counts. This is called more often than anything else in a
-	// replay: the last bytes are compared first, as most names of a length differ there, and an
-	// iterator of package slices would take longer.
+	// If several attributes have the same name, the last one counts. A replay calls this method
+	// more often than any other: so the last bytes are compared first, because most names of the
+	// same length differ there, and the loop does not use an iterator of package slices, which is
+	// slower.
 	for i := len(l.attributes) - 1; i >= 0; i-- { //nolint:modernize // as above
 		a := l.attributes[i]
 		if last := len(name) - 1; len(a.name) == len(name) && (last < 0 || a.name[last] == name[last]) && a.name == name {
@@ -137,7 +138,7 @@ func (a *attribute) value() types.AttributeValue {
 	return a.other
 }
 
-// attributeMap returns the item as the SDK has it. It shares nothing with the list.
+// attributeMap returns the item as the SDK would return it. It stays valid when the list changes.
 func (l *list) attributeMap() Attributes {
 	m := make(Attributes, len(l.attributes))
 	for _, a := range l.attributes {

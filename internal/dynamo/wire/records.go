@@ -7,13 +7,13 @@ import (
 	smithytime "github.com/aws/smithy-go/time"
 )
 
-// Record is a record of a stream, with what a reader of new images needs of it.
+// Record is a record of a stream, with the fields that a reader of new images needs.
 type Record struct {
 	// Event is INSERT, MODIFY or REMOVE.
 	Event string
-	// Number is the sequence number of the record, empty if it has none.
+	// Number is the sequence number of the record, or empty.
 	Number string
-	// Created is when the item was changed, zero if the record does not say so.
+	// Created is the time of the change, or zero if the record does not have it.
 	Created time.Time
 	// Keys and NewImage are nil if the record does not have them.
 	Keys, NewImage Attributes
@@ -22,12 +22,12 @@ type Record struct {
 // Records is a response of GetRecords.
 type Records struct {
 	Records []Record
-	// Next is where the next request begins, nil if the shard has ended.
+	// Next is the iterator for the next request, or nil if the shard has ended.
 	Next *string
 }
 
 // DecodeRecords decodes the body of a successful response of GetRecords. It returns false if the
-// body is not plain or is no such response. What is decoded keeps nothing of body.
+// body is not plain or is not such a response. Decoded values do not refer to body.
 func DecodeRecords(body []byte) (Records, bool) {
 	var all Records
 	ok := decodeObject(body, &all, func(d *decoder, all *Records, name []byte) (ok bool) {
@@ -68,7 +68,7 @@ func (d *decoder) recordField(r *Record, name []byte) (ok bool) {
 	return ok
 }
 
-// changeField reads a field of the change that a record has.
+// changeField reads a field of a record's change.
 func (d *decoder) changeField(r *Record, name []byte) (ok bool) {
 	switch string(name) {
 	case "ApproximateCreationDateTime":
@@ -113,5 +113,5 @@ func (d *decoder) epochSeconds() (time.Time, bool) {
 	return smithytime.ParseEpochSeconds(seconds), true
 }
 
-// maxEpochSeconds is in the year 2255. Later times do not fit in what the SDK makes of them.
+// maxEpochSeconds is in the year 2255. Times that are much later overflow in the SDK's conversion.
 const maxEpochSeconds = 9e9

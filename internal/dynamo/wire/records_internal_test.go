@@ -63,7 +63,7 @@ func plainValues(tb testing.TB, of map[string]types.AttributeValue) Attributes {
 	return all
 }
 
-// compareRecords decodes a body with DecodeRecords and with the SDK. It fails where the two differ,
+// compareRecords decodes a body with DecodeRecords and with the SDK. It fails if the two differ,
 // and reports whether the body was plain.
 func compareRecords(tb testing.TB, body []byte) bool {
 	tb.Helper()
@@ -81,13 +81,13 @@ func compareRecords(tb testing.TB, body []byte) bool {
 	return true
 }
 
-// event is a record as the service sends it.
+// event is a record in the form that the service sends.
 const event = `{"awsRegion":"eu-west-1","dynamodb":{"ApproximateCreationDateTime":1.46480527E9,"Keys":{"num":{"N":"1"},"par":{"S":"journal-P-a-0"}},` +
 	`"NewImage":{"par":{"S":"journal-P-a-0"},"num":{"N":"1"},"event":{"B":"AAEC"},"meta":{"M":{"k":{"S":"v"}}},"tags":{"SS":["x","y"]}},` +
 	`"SequenceNumber":"4421584500000000017450439091","SizeBytes":57,"StreamViewType":"NEW_IMAGE"},"eventID":"4b25","eventName":"INSERT",` +
 	`"eventSource":"aws:dynamodb","eventVersion":"1.1"}`
 
-// The responses of GetRecords that are decoded here, and others, which are left to the SDK.
+// Responses of GetRecords that this package decodes, and others that are left to the SDK.
 var (
 	plainRecords = []string{
 		`{}`, `{"Records":[]}`, `{"NextShardIterator":"arn:1","Records":[` + event + `,` + event + `]}`,
@@ -124,8 +124,8 @@ func TestPlainRecordsAreDecodedAsTheSDKDoes(t *testing.T) {
 	}
 }
 
-// What is decoded keeps nothing of the body, whose memory is used again.
-func TestDecodedRecordsKeepNothingOfTheBody(t *testing.T) {
+// The memory of the body is reused, so decoded values must not refer to it.
+func TestDecodeRecords_DoesNotRetainBody(t *testing.T) {
 	t.Parallel()
 	body := []byte(plainRecords[2])
 	got, ok := DecodeRecords(body)

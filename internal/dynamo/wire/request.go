@@ -1,7 +1,8 @@
-// Package wire converts between the SDK's requests and responses and DynamoDB's JSON, for those
-// that a journal sends most. It is a faster second implementation of the SDK's codec, which stays
-// the reference: what is not plain (another type than S, N and B, or a field that is not known
-// here) is refused as a whole and left to the SDK. The package does no I/O.
+// Package wire converts between the SDK's requests and responses and DynamoDB's JSON, for the
+// operations that a journal uses most. It is a faster second implementation of the SDK's codec,
+// which remains the reference. A request or response is plain if this package knows all its fields,
+// and all its values have the types S, N, B, SS or M with strings. Any other is left to the SDK as
+// a whole. The package does no I/O.
 package wire
 
 import (
@@ -20,7 +21,7 @@ func Encode(to []byte, in any) ([]byte, bool) {
 	e := encoder{plain: true}
 	switch in := in.(type) {
 	case *dynamodb.BatchExecuteStatementInput:
-		e.json = to // which has the length of an earlier request in most cases
+		e.json = to // which usually has the capacity of an earlier request
 		e.batchExecuteStatement(in)
 	case *dynamodb.QueryInput:
 		e.json = slices.Grow(to, small)
@@ -115,7 +116,7 @@ func (e *encoder) condition(expression *string, names map[string]string, values 
 	e.itemField("ExpressionAttributeValues", values)
 }
 
-// returns writes what the response of a write has.
+// returns writes the fields that select the content of a write's response.
 func (e *encoder) returns(
 	capacity types.ReturnConsumedCapacity, values types.ReturnValue, failed types.ReturnValuesOnConditionCheckFailure,
 ) {
@@ -162,8 +163,8 @@ func (e *encoder) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput)
 	})
 }
 
-// keysLength returns the length of the JSON of a request's keys, if all keys of a table are as long
-// as its first.
+// keysLength estimates the length of the JSON of a request's keys. It assumes that all keys of a
+// table are as long as the first.
 func keysLength(in *dynamodb.BatchGetItemInput) int {
 	n := 0
 	for _, wanted := range in.RequestItems {
@@ -174,7 +175,7 @@ func keysLength(in *dynamodb.BatchGetItemInput) int {
 	return n
 }
 
-// valuesLength returns about the length of the JSON of an item whose values need no escapes.
+// valuesLength estimates the length of the JSON of an item whose values need no escapes.
 func valuesLength(item Attributes) int {
 	const perAttribute = 32
 	n := 0

@@ -6,8 +6,9 @@ import (
 )
 
 // Decode decodes the body of a successful response into out, the SDK's output of the operation. It
-// returns false, and leaves out unchanged, if the body is not plain or is no such response. The
-// items of a Query go to items instead, unless that is nil. What is decoded keeps nothing of body.
+// returns false, and leaves out unchanged, if the body is not plain or is not a response of that
+// operation. If items is not nil, it receives the items of a Query instead of out. Decoded values
+// do not refer to body.
 func Decode(body []byte, out any, items *Items) bool {
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
@@ -46,8 +47,8 @@ func Decode(body []byte, out any, items *Items) bool {
 	return false
 }
 
-// decodeObject decodes a body that is one object into out. It calls field with each name, to take
-// the value.
+// decodeObject decodes a body that is one object into out. It calls field with the name of each
+// field, to read the value.
 func decodeObject[T any](body []byte, out *T, field func(d *decoder, out *T, name []byte) bool) bool {
 	d := decoder{json: body}
 	var got T
@@ -80,7 +81,7 @@ func decodeBatchGet(body []byte, out *dynamodb.BatchGetItemOutput) bool {
 	})
 }
 
-// mostStatements is how many statements a request has at most.
+// mostStatements is the largest number of statements in a request.
 const mostStatements = 25
 
 // decodeBatchExecute decodes a response of BatchExecuteStatement whose statements all succeeded and
@@ -120,7 +121,7 @@ func decodePut(body []byte, out *dynamodb.PutItemOutput) bool {
 	})
 }
 
-// single is a response with one item, or with attributes of one.
+// single is a response with one item, or with attributes of one item.
 type single struct {
 	item     Attributes
 	capacity *types.ConsumedCapacity
@@ -144,20 +145,21 @@ func decodeSingle(body []byte, field string) (single, bool) {
 
 // page is a response of Query or Scan.
 type page struct {
-	items          []Attributes // nil if a taker took them
+	items          []Attributes // nil if a taker received them
 	count, scanned int32
 	next           Attributes
 	capacity       *types.ConsumedCapacity
 }
 
-// decodePage decodes a response of Query or Scan. Its items go to items, unless that is nil.
+// decodePage decodes a response of Query or Scan. If items is not nil, it receives the response's
+// items.
 func decodePage(body []byte, items *Items) (page, bool) {
 	var p page
 	taker, listed := items.destination(), false
 	ok := decodeObject(body, &p, func(d *decoder, p *page, name []byte) (ok bool) {
 		switch string(name) {
 		case "Items":
-			if listed { // the last list counts, and the taker has the first one
+			if listed { // the last list counts, but the taker already has the first one
 				return false
 			}
 			listed = true

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-func TestItemsAreListedOnlyOfAPageThatIsDecodedWhole(t *testing.T) {
+func TestItems_ListedOnlyIfPageIsComplete(t *testing.T) {
 	t.Parallel()
 	var taken copies
 	items := NewItems(&taken)

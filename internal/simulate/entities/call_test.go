@@ -25,22 +25,23 @@ type call struct {
 
 	number int
 	host   *host
-	// name is the command's id, empty if it has none.
+	// name is the command's id. It is empty if the command has no id.
 	name    string
-	version int64 // of At; it counts if at is set
+	version int64 // the version of At, if at is set
 	cancel  context.CancelFunc
 	done    chan struct{}
-	// began and ended are times of the oracle. seen is the highest version that was given by any
-	// call on the entity that had ended then, knew how many events the views of the host had shown.
+	// began and ended are times of the oracle. seen is the highest version that calls on the entity
+	// had returned when this call began. knew is the number of events that the views in memory of
+	// the host had shown then.
 	began, ended int
 	seen         int64
 	knew         int
 	called       time.Time
-	// acknowledged reports that the events of the command were.
+	// acknowledged reports whether the events of the command were acknowledged.
 	acknowledged bool
 
 	mu sync.Mutex
-	// runs is how often the command was run. What follows belongs to the last run.
+	// runs is how often the command was run. The fields after it belong to the last run.
 	runs     int
 	recorded []Event
 	before   point
@@ -116,7 +117,8 @@ func (g *simulation) call(h *host, k command) {
 	}()
 }
 
-// again makes a call the repeat of an earlier one with its id. It reports false if there is none.
+// again makes a call the repeat of an earlier call with an id. It reports false if there is no such
+// call.
 func (g *simulation) again(c *call) bool {
 	var named []*call
 	for _, other := range g.calls {
@@ -149,7 +151,7 @@ func (g *simulation) update(ctx context.Context, c *call) {
 	g.oracle.updated(c, receipt, err)
 }
 
-// decide is the command.
+// decide is the function of the command.
 func (c *call) decide(t *tx) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +167,7 @@ func (c *call) decide(t *tx) error {
 	return err
 }
 
-// record does what the command does.
+// record records the events of the command.
 func (c *call) record(t *tx) error {
 	events := make([]Event, c.size%3+1)
 	for i := range events {
@@ -202,7 +204,7 @@ func (c *call) record(t *tx) error {
 	return nil
 }
 
-// view looks at an entity.
+// view views an entity.
 func (g *simulation) view(ctx context.Context, c *call) {
 	var opts []entity.ViewOption
 	switch c.what {
@@ -221,8 +223,8 @@ func (g *simulation) view(ctx context.Context, c *call) {
 
 var ages = []time.Duration{time.Microsecond, time.Second, time.Hour}
 
-// purge removes an entity, when nothing else uses it. In a shared journal, where nothing is left of
-// it, no other process may even know it.
+// purge removes an entity that nothing else uses. In a shared journal, where nothing is left of the
+// entity, no other process may even have it in memory.
 func (g *simulation) purge(h *host, entity int) {
 	if !g.drain() {
 		return
@@ -263,7 +265,7 @@ func (g *simulation) purge(h *host, entity int) {
 	}
 }
 
-// unexpected are errors that no fault leads to.
+// unexpected has errors that no fault can cause.
 var unexpected = []error{
 	dynajournal.ErrHole, dynajournal.ErrCorruptItem, dynajournal.ErrInvalidArgument, entity.ErrReentrant, dynajournal.ErrWriterEnded,
 }

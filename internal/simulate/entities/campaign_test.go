@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixed is how many histories are run unless a flag says how long to run them.
+// fixed is the number of histories, unless a flag limits them by time or by operations.
 var fixed = testsize.Of(8, 200)
 
-// TestEntities runs random histories until one fails, or enough were run. It prints the seed, with
-// which the same histories are run again: -rapid.seed.
+// TestEntities runs random histories until one fails, or enough were run. It prints the seed:
+// -rapid.seed runs the same histories again.
 func TestEntities(t *testing.T) {
 	sum := newTotals()
 	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
@@ -51,7 +51,7 @@ func over(began time.Time, sum *totals) bool {
 	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.operations >= *enough
 }
 
-// totals are the totals of all histories.
+// totals has the totals of all histories.
 type totals struct {
 	histories, operations, events, requests, landed, lives, checked int
 	calls, outcomes, injected                                       map[string]int
@@ -87,7 +87,7 @@ func (s *totals) add(stats entity.Stats) {
 	s.stats.Snapshots += stats.Snapshots
 }
 
-// what is what a command of a history does.
+// what is the kind of a command of a history.
 type what int
 
 const (
@@ -122,13 +122,13 @@ var whats = []string{
 	"sleep or wake", "step clock", "pass time", "forget late requests",
 }
 
-// command is one command of a history, and how many requests are served afterwards.
+// command is one command of a history, with the number of requests that are served after it.
 type command struct {
 	what                what
 	host, entity        int
 	size                int
 	id, fresh, at, slow bool
-	// patience is how long the caller waits; 0 is without end.
+	// patience is how long the caller waits. 0 is no limit.
 	patience time.Duration
 	steps    int
 }
@@ -141,7 +141,7 @@ func (c command) String() string {
 // history is a random history.
 type history struct {
 	seed uint64
-	// hosts and entities are how many there are.
+	// hosts and entities are their numbers.
 	hosts, entities int
 	lateness        int
 	rates           []int
@@ -180,7 +180,7 @@ const (
 	mostCommands = 80
 )
 
-// wrongs are the errors of wall clocks; most are right.
+// wrongs has the errors of wall clocks. Half of the clocks are right.
 var wrongs = []time.Duration{0, 0, 0, 0, 3 * time.Minute, -3 * time.Minute, 25 * time.Hour, -25 * time.Hour}
 
 func drawHistory(rt *rapid.T) history {
@@ -199,7 +199,7 @@ func drawHistory(rt *rapid.T) history {
 	for i := range explore.RequestFaults {
 		f := &explore.RequestFaults[i]
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
-		switch f.Effect { // few requests can have these
+		switch f.Effect { // few requests can have these faults
 		case embedded.EffectUnprocessed, embedded.EffectTransactionConflict:
 			h.rates[i] *= 4
 		case embedded.EffectStatementErrors:

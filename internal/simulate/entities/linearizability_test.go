@@ -9,16 +9,16 @@ import (
 // operation is an operation on an entity, whose events are known.
 type operation = porcupine.Operation
 
-// input is an operation: a command with what it sets the register to and adds to the counter, a
-// look, or a purge.
+// input is an operation: a view, a purge, or a command with the value that it sets in the register
+// and the number that it adds to the counter.
 type input struct {
 	value  string
 	add    int
 	purges bool
 }
 
-// output is what an operation has seen before its own events. It is not known of a command that
-// was not acknowledged.
+// output is the state that an operation has seen before its own events. It is not known for a
+// command that was not acknowledged.
 type output struct {
 	known    bool
 	register string
@@ -44,7 +44,7 @@ var model = porcupine.Model{
 	},
 }
 
-// looked is the operation of a call that has shown the state.
+// looked returns the operation of a call that has shown a state.
 func looked(c *call, p point) operation {
 	return operation{Input: input{}, Output: output{true, p.register, p.counter}, Call: int64(c.began), Return: int64(c.ended)}
 }
@@ -53,9 +53,9 @@ func cleared(began, ended int) operation {
 	return operation{Input: input{purges: true}, Output: output{}, Call: int64(began), Return: int64(ended)}
 }
 
-// linearizable returns an error if the results can't be those of one operation after the other. A
-// command that was not acknowledged counts if its events are stored, and has happened when the
-// oracle has seen them.
+// linearizable returns an error if the results are not possible with one operation after the other.
+// A command that was not acknowledged counts if its events are stored. It then happened before the
+// oracle saw them.
 func (o *oracle) linearizable(l *log) error {
 	operations := l.judged
 	for number, events := range l.stored {

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// oracle judges all results by what is stored. It reads the journal beside the faults.
+// oracle checks all results against the stored events. It reads the journal without faults.
 type oracle struct {
 	g *simulation
 
@@ -22,30 +22,34 @@ type oracle struct {
 	wrong error
 }
 
-// log is what was ever stored of an entity, and what was given of it.
+// log has all events that were ever stored of an entity, and the results of calls on it.
 type log struct {
 	entity int
-	// events are all that were ever visible, also those of earlier lives: a life ends with a purge.
+	// events has all events that were ever visible, including the events of earlier lives: a life
+	// ends with a purge.
 	events []logged
-	// last is the state after all of them, start the index of the first event of this life.
-	last  point
+	// last is the state after all events.
+	last point
+	// start is the index of the first event of this life.
 	start int
 	lives int
 	// at has the index after the last event of a state, by its digest.
 	at map[uint64]int
-	// stored are the events of each command.
+	// stored has the events of each command.
 	stored map[int][]logged
-	// named are the commands of this life with an id, one at most.
+	// named has, for each id, the commands of this life with stored events. There may be at most
+	// one.
 	named map[string][]int
-	// purged are those of earlier lives.
+	// purged has the same of earlier lives.
 	purged map[string][]int
-	// refused are the commands that have failed for good, with why.
+	// refused has the commands that have failed permanently, with the reasons.
 	refused map[int]string
-	// given is the highest version that was given by a call that has ended, and when.
+	// given has the rising highest versions that calls have returned, with the times.
 	given []given
-	// memory is how far the views in memory of each life of a host have come.
+	// memory has, for each life of a host, the number of events that its views in memory have
+	// shown.
 	memory map[*host]int
-	// closed reports that the entity is being purged.
+	// closed reports whether the entity is being purged.
 	closed bool
 	judged []operation
 }
@@ -74,7 +78,7 @@ func newOracle(g *simulation) *oracle {
 	return o
 }
 
-// fail notes the first error.
+// fail records the first error.
 func (o *oracle) fail(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +109,7 @@ func (o *oracle) tick() int {
 	return o.clock
 }
 
-// begin notes what is known when a call begins.
+// begin records the oracle's state in a call that begins.
 func (o *oracle) begin(c *call) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -113,7 +117,7 @@ func (o *oracle) begin(c *call) {
 	c.began, c.seen, c.knew = o.tick(), l.seen(), l.memory[c.host]
 }
 
-// seen returns the highest version that was given.
+// seen returns the highest version that a call has returned.
 func (l *log) seen() int64 {
 	if len(l.given) == 0 {
 		return 0
@@ -121,14 +125,14 @@ func (l *log) seen() int64 {
 	return l.given[len(l.given)-1].version
 }
 
-// give notes that a version was given.
+// give records that a call has returned a version.
 func (l *log) give(version int64) {
 	if version > l.seen() {
 		l.given = append(l.given, given{version, time.Now()})
 	}
 }
 
-// givenBefore returns the highest version that was given before a time.
+// givenBefore returns the highest version that a call had returned before a time.
 func (l *log) givenBefore(when time.Time) int64 {
 	var version int64
 	for _, g := range l.given {
@@ -139,7 +143,7 @@ func (l *log) givenBefore(when time.Time) int64 {
 	return version
 }
 
-// look reads what was stored since the last look.
+// look reads the events that were stored since its last call.
 func (o *oracle) look() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,7 +167,7 @@ func (o *oracle) lookAt(l *log) {
 	}
 }
 
-// append judges the next stored event.
+// append checks the next stored event.
 func (o *oracle) append(l *log, e Event, number int64) {
 	own := l.stored[e.Command]
 	switch {
@@ -198,7 +202,7 @@ func (o *oracle) append(l *log, e Event, number int64) {
 	o.g.trace("stored", fmt.Sprintf("%s %d %s", pid(l.entity), number, e.Text))
 }
 
-// index returns how many events lead to a state.
+// index returns the number of events that lead to a state.
 func (l *log) index(p point) (int, bool) {
 	if p.digest == 0 {
 		return l.start, true
@@ -207,7 +211,7 @@ func (l *log) index(p point) (int, bool) {
 	return index, ok
 }
 
-// ends reports whether the last event of one of the commands has a number.
+// ends reports whether the last event of one of the commands has the number.
 func (l *log) ends(commands []int, number int64) bool {
 	return slices.ContainsFunc(commands, func(command int) bool {
 		events := l.stored[command]
@@ -215,9 +219,9 @@ func (l *log) ends(commands []int, number int64) bool {
 	})
 }
 
-// isVersion reports whether a version is that of the state after the first events. A state without
-// events has no version, or one that a purge has taken, of this life or, in a process that does not
-// know of it yet, of an earlier one.
+// isVersion reports whether version is the version of the state after the first index events. A
+// state without events has version 0, or a number that a purge has taken: of the last purge or, in
+// a process that does not know of it yet, of an earlier one.
 func (l *log) isVersion(version int64, index int) bool {
 	lastLife := index > 0 && l.events[index-1].number == version
 	if index == l.start && !lastLife {
@@ -226,8 +230,8 @@ func (l *log) isVersion(version int64, index int) bool {
 	return index > 0 && l.events[index-1].number == version
 }
 
-// prefix judges a state that was given: it must be that after the first events that are stored.
-// It returns how many they are.
+// prefix checks a state that a call has returned: it must be the state after the first stored
+// events. It returns the number of these events.
 func (o *oracle) prefix(l *log, c *call, p point) int {
 	index, ok := l.index(p)
 	switch {
@@ -272,7 +276,7 @@ func (o *oracle) outcome(c *call, err error) {
 	}
 }
 
-// refused notes that a command has failed, and that nothing of it may be stored.
+// refused records that a command has failed, so that no event of it may be stored.
 func (o *oracle) refused(c *call, why string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -293,7 +297,7 @@ func (o *oracle) dropped(c *call, err error) {
 	o.outcome(c, err)
 }
 
-// updated judges the result of a command.
+// updated checks the result of a command.
 func (o *oracle) updated(c *call, receipt entity.Receipt, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -324,7 +328,8 @@ func (o *oracle) updated(c *call, receipt entity.Receipt, err error) {
 			l.judged = append(l.judged, looked(c, c.before))
 		}
 	case isDuplicate:
-		// It can be its own: its events were stored by a write that was lost, and then deleted.
+		// It may be a duplicate of itself: its events were stored by a write whose response was
+		// lost, and then deleted.
 		if len(l.stored[c.number]) == 0 {
 			o.refuse(c, err.Error())
 		}
@@ -349,7 +354,7 @@ func (o *oracle) updated(c *call, receipt entity.Receipt, err error) {
 	}
 }
 
-// acknowledged judges the result of a command with events.
+// acknowledged checks the result of a command with events.
 func (o *oracle) acknowledged(l *log, c *call, receipt entity.Receipt) {
 	events := l.stored[c.number]
 	if len(events) != len(c.recorded) || events[0].Text != c.recorded[0].Text {
@@ -372,7 +377,7 @@ func (o *oracle) acknowledged(l *log, c *call, receipt entity.Receipt) {
 	l.give(last.number)
 }
 
-// viewed judges a view.
+// viewed checks the result of a view.
 func (o *oracle) viewed(c *call, s *State, version int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -416,7 +421,7 @@ func (o *oracle) purged(entity int) {
 	l := o.logs[entity]
 	l.lives++
 	l.start, l.last = len(l.events), point{version: l.last.version}
-	if o.g.shared { // nothing is left, and the numbers begin again
+	if o.g.shared { // nothing is left, and the numbers start again
 		l.last.version = 0
 	}
 	for name, commands := range l.named {
@@ -426,7 +431,7 @@ func (o *oracle) purged(entity int) {
 	l.judged = append(l.judged, cleared(o.tick(), o.tick()))
 }
 
-// finish judges what is left at the end.
+// finish checks the remaining results at the end.
 func (o *oracle) finish() {
 	o.look()
 	o.mu.Lock()
@@ -441,7 +446,7 @@ func (o *oracle) finish() {
 	o.goOn()
 }
 
-// compare compares what is stored with what was.
+// compare compares the events that are stored now with the events that were stored in this life.
 func (o *oracle) compare(l *log) {
 	var numbers []int64
 	for event, err := range o.g.auditor.Events(context.Background(), pid(l.entity), dynajournal.Range{}) {
@@ -462,13 +467,13 @@ func (o *oracle) compare(l *log) {
 	}
 }
 
-// inOrder judges that the commands of each host are stored in the order of their calls.
+// inOrder checks that the commands of each host are stored in the order of their calls.
 func (o *oracle) inOrder(l *log) {
 	last := map[*host]int{}
 	for _, e := range l.events {
 		c := o.g.calls[e.Command]
-		// A fresh one reads before it takes its turn, and one with an id may be decided again after
-		// it has asked others.
+		// A fresh command reads before it takes its turn. A command with an id may be decided again
+		// after its id was looked up.
 		if c.fresh || c.name != "" || e.Index > 0 {
 			continue
 		}

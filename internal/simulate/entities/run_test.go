@@ -21,13 +21,14 @@ import (
 
 const (
 	fenceWindow = time.Hour
-	// signatureLife is how long a request can be in flight: the service rejects it when its
-	// signature is older.
+	// signatureLife is how long a request can be in flight: the service rejects a request with an
+	// older signature.
 	signatureLife = 5 * time.Minute
-	// maxLate limits the delayed requests, maxInside those that the engine has not yet performed.
+	// maxLate limits the delayed requests. maxInside limits the requests that the engine has not
+	// yet performed.
 	maxLate   = 6
 	maxInside = 3
-	// mostRounds is how often requests are served, or time passes, until all calls have ended.
+	// mostRounds limits how often requests are served, or time passes, until all calls have ended.
 	mostRounds = 50_000
 )
 
@@ -40,25 +41,26 @@ type simulation struct {
 	engine *embedded.Engine
 	net    *explore.Network
 	rand   *rand.Rand
-	// skew is how far the service's time is ahead of the bubble's: the time that has passed without
-	// a timer firing.
+	// skew is how far the service's time is ahead of the time of the bubble: the time that has
+	// passed without a timer firing.
 	skew    atomic.Int64
 	hosts   []*host
 	auditor *dynajournal.Journal
 	oracle  *oracle
 	served  map[string]int
-	// inside are the times when the engine performs requests that are slow.
+	// inside has the times at which the engine will perform slow requests.
 	inside []time.Time
 	// fair disables faults: everything is delivered.
 	fair bool
-	// changed reports that something may have been written since the oracle has looked.
+	// changed reports whether something may have been written since the oracle last read the
+	// journal.
 	changed bool
-	// closing is how many hosts are being closed.
+	// closing counts the hosts that are being closed.
 	closing atomic.Int64
 	calls   []*call
 }
 
-// host is a process, which is closed or crashes and begins again.
+// host is a process that is closed or crashes, and starts again.
 type host struct {
 	index, life int
 	name        string
@@ -66,7 +68,7 @@ type host struct {
 	journal     *dynajournal.Journal
 	entities    *hosted
 	paused      bool
-	// withheld are the responses that a sleeping machine gets when it wakes.
+	// withheld has the responses that a sleeping machine gets when it wakes.
 	withheld []func()
 }
 
@@ -212,7 +214,7 @@ func (g *simulation) cancel(size int) {
 	}
 }
 
-// end ends the life of a host, and begins the next one. After a crash its requests in flight arrive
+// end ends the life of a host, and starts the next one. After a crash its requests in flight arrive
 // later, or never.
 func (g *simulation) end(h *host, crash bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -234,7 +236,7 @@ func (g *simulation) end(h *host, crash bool) {
 }
 
 func (g *simulation) close(ctx context.Context, h *host) {
-	_ = h.entities.Close(ctx) // its error is that of the context
+	_ = h.entities.Close(ctx) // its error is the error of the context
 	stats := h.entities.Stats()
 	if stats.Waiting != 0 {
 		g.oracle.fail("after Close %d commands wait", stats.Waiting)
@@ -243,7 +245,7 @@ func (g *simulation) close(ctx context.Context, h *host) {
 	_ = h.journal.Close()
 }
 
-// settle waits until everything is blocked, and lets the oracle look at what was written.
+// settle waits until everything is blocked, and lets the oracle read the new events.
 func (g *simulation) settle() {
 	synctest.Wait()
 	now := time.Now()
@@ -278,8 +280,8 @@ func (g *simulation) step() bool {
 	return true
 }
 
-// injectFault injects a fault into a request, or none. It follows from the seed, the request, and
-// how often it was sent.
+// injectFault serves a request, with or without a fault. That depends only on the seed, the
+// request, and how often the request was sent.
 func (g *simulation) injectFault(r *explore.Request) {
 	g.served[r.String()]++
 	dice := explore.Roll(g.seed, r, g.served[r.String()])
@@ -347,7 +349,7 @@ func (g *simulation) finish() {
 	}
 }
 
-// drain serves everything without faults until nothing is left to do.
+// drain serves all requests without faults until nothing is left to do.
 func (g *simulation) drain() bool {
 	before := g.fair
 	g.fair = true

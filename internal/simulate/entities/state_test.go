@@ -12,13 +12,15 @@ import (
 // Event is an event of an entity: it sets the register if Value is not empty, and adds to the
 // counter.
 type Event struct {
-	// Text is unique: the run of the command, and the index of the event in it.
+	// Text is unique: it has the command, its run, and the index of the event.
 	Text string
-	// Command is the command, Run its run, and Index the index of the event of Of events.
+	// Command is the number of the command. Run is its run. Index is the index of the event among
+	// the Of events of the run.
 	Command, Run, Index, Of int
-	// ID is the command's id, empty if it has none.
+	// ID is the command's id. It is empty if the command has no id.
 	ID string
-	// Digest and Version are those of the state that the command was decided on.
+	// Digest and Version are the digest and the version of the state that the command was decided
+	// on.
 	Digest  uint64
 	Version int64
 	Value   string
@@ -30,10 +32,9 @@ type Event struct {
 type State struct {
 	Register string
 	Counter  int
-	// Digest follows from all events in their order.
+	// Digest is a hash of all events in order.
 	Digest uint64
-	// Seen has the texts of all events, as a state shares it with others if Evolve changes it in
-	// place.
+	// Seen has the texts of all events. If Evolve changes it in place, several states share it.
 	Seen map[string]bool
 }
 
@@ -53,12 +54,12 @@ func next(s State, e *Event) State {
 	return s
 }
 
-// evolvePure changes nothing.
+// evolvePure does not change s.
 func evolvePure(s State, e Event) State {
 	return evolveInPlace(clone(s), e)
 }
 
-// evolveInPlace changes what the state points to.
+// evolveInPlace changes the map of the state.
 func evolveInPlace(s State, e Event) State {
 	if s.Seen == nil {
 		s.Seen = map[string]bool{}

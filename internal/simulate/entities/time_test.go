@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// passing are the durations that pass at once.
+// passing has the durations that pass at once.
 var passing = []time.Duration{
 	100 * time.Millisecond, time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 11 * time.Minute,
 }
@@ -35,8 +35,8 @@ func (g *simulation) pass(size int) {
 	g.net.ForgetBefore(g.now().Add(-signatureLife))
 }
 
-// sleepOrWake puts the machine of a host to sleep, or wakes it. Some of its requests are sent when
-// it wakes, for others it then receives the response, or finds that the connection is gone.
+// sleepOrWake puts the machine of a host to sleep, or wakes it. When the machine wakes, some of its
+// requests are sent. For others it receives the response, or finds that the connection is gone.
 func (g *simulation) sleepOrWake(h *host) {
 	if h.machine.Sleeps() {
 		h.machine.Wake()

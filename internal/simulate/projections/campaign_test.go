@@ -38,12 +38,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixed is how many histories are run unless a flag says how long to run them.
+// fixed is the number of histories, unless a flag limits them by time or by events.
 var fixed = testsize.Of(1, 8)
 
-// TestProjections runs random histories until one fails, or enough were run. It prints the seed,
-// with which the same histories are drawn again: -rapid.seed. Goroutines that are ready at the same
-// time run in any order, so a failure may need several runs to come again.
+// TestProjections runs random histories until one fails, or enough were run. It prints the seed:
+// -rapid.seed draws the same histories again. Goroutines that are ready at the same time run in any
+// order, so it may take several runs to repeat a failure.
 func TestProjections(t *testing.T) {
 	sum := &totals{injected: map[string]int{}}
 	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
@@ -59,7 +59,7 @@ func over(began time.Time, sum *totals) bool {
 	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.events >= *enough
 }
 
-// totals are the totals of all histories.
+// totals has the totals of all histories.
 type totals struct {
 	histories, events, told, repeated, gaps, purges, late int
 	stuck, failures                                       int
@@ -76,28 +76,28 @@ func (s *totals) String() string {
 	return b.String()
 }
 
-// source is how a group finds events.
+// source is the way in which a group finds events.
 type source int
 
 const (
 	streams source = iota
 	sweeps
-	// triggers are those of the process that writes, beside sweeps that are rare.
+	// triggers come from the process that writes, in addition to rare sweeps.
 	triggers
 )
 
-// groupOf is a group of projections: one of each kind.
+// groupOf has the options of a group, which has one projection of each kind.
 type groupOf struct {
 	source                                source
 	claimTimeout, leaseTimeout, poll      time.Duration
 	attempts, batchSize, concurrency      int
-	failing, panicking, slow, standingOut int // in 1000 calls
-	// down reports that the target of the first projection is down, in each round until the others
-	// have handled everything.
+	failing, panicking, slow, standingOut int // of 1000 calls
+	// down reports whether the target of the first projection is down, in each round until the
+	// others have handled everything.
 	down bool
 }
 
-// what is what a disturbance does.
+// what is the kind of a disturbance.
 type what int
 
 const (
@@ -111,7 +111,7 @@ const (
 
 var whats = []string{"nothing", "kill", "end", "pause", "split shards", "poison"}
 
-// disturbance is what happens beside the writers, after a time.
+// disturbance happens while the writers write, after a time.
 type disturbance struct {
 	after  time.Duration
 	what   what
@@ -123,9 +123,9 @@ func (d disturbance) String() string {
 	return fmt.Sprintf("after %v %s %d for %v", d.after, whats[d.what], d.of, d.length)
 }
 
-// round is a part of a history. At its end everything is handled.
+// round is a part of a history. It ends when everything is handled.
 type round struct {
-	// asleep is how long all processes stand still at the beginning, while events are written.
+	// asleep is how long all processes are suspended at the start, while events are written.
 	asleep       time.Duration
 	disturbances []disturbance
 }
@@ -136,13 +136,13 @@ type history struct {
 	shards, ids           int
 	processes, operations int
 	mostEvents            int
-	// shared reports that the journal is shared with a JVM, which writes every second persistence
-	// id.
+	// shared reports whether the journal is shared with a JVM, which writes every second
+	// persistence id.
 	shared bool
-	// sixes is in how many operations there are six deletions and purges.
+	// sixes is the number of operations in which there are, on average, six deletions and purges.
 	sixes int
 	rates []int
-	// ahead is how far the service's clock is ahead of that of the processes.
+	// ahead is how far the service's clock is ahead of the clock of the processes.
 	ahead  time.Duration
 	groups []groupOf
 	rounds []round
@@ -169,7 +169,7 @@ func (h history) String() string {
 	return b.String()
 }
 
-// faults are the faults of requests. A slow request is done when its client has given up.
+// faults has the faults of requests. A slow request is performed after its client has given up.
 var faults = []embedded.Fault{
 	{Effect: embedded.EffectReset, Applied: true, Operation: "UpdateItem"},
 	{Effect: embedded.EffectReset, Applied: true, Operation: "TransactWriteItems"},

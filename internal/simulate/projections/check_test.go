@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// round checks what was told in a round, at whose end everything is handled.
+// round checks all reports to the projections in a round, after everything is handled.
 func (o *oracle) round() {
 	o.collect()
 	o.mu.Lock()
@@ -29,7 +29,7 @@ func (o *oracle) round() {
 				}
 				c.checked = len(c.entries)
 				if last := id.lastTaken(k); c.reached[id.life] < last {
-					o.failLocked("%s: told up to %d of life %d, stored are %d of life %d\n%s",
+					o.failLocked("%s: handled up to %d of life %d, stored are %d of life %d\n%s",
 						effectKey(g, k, id.pid), c.reached[c.life], c.life, last, id.life, c.describe())
 				}
 			}
@@ -44,8 +44,8 @@ func (o *oracle) round() {
 	}
 }
 
-// lastTaken returns the last event that a projection of a kind must have handled, 0 if there is
-// none.
+// lastTaken returns the number of the last event that a projection of a kind must have handled, or
+// 0.
 func (id *stored) lastTaken(k kind) int64 {
 	last := int64(0)
 	for seq, text := range id.texts[id.life] {
@@ -56,7 +56,8 @@ func (id *stored) lastTaken(k kind) int64 {
 	return last
 }
 
-// passedOver returns the first number between two of a life that a projection must have been told.
+// passedOver returns the first number of a life between two numbers whose event a projection must
+// have handled.
 func (id *stored) passedOver(k kind, life int, from, to int64) (int64, bool) {
 	for n := from + 1; n < to; n++ {
 		if text, stored := id.texts[life][n]; stored && k.takes(text) {
@@ -66,21 +67,22 @@ func (id *stored) passedOver(k kind, life int, from, to int64) (int64, bool) {
 	return 0, false
 }
 
-// check checks an entry after those before it, and describes what is wrong, empty if nothing is.
+// check checks the entry after the entries that are already checked. It returns a description of
+// the error, or an empty text.
 func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	once := k.once()
 	switch e.what {
 	case purged:
 		sum.purges++
 		if e.first > 0 && !slices.Contains(id.purges, e.first) {
-			return fmt.Sprintf("a purge up to %d was told, and there was none", e.first)
+			return fmt.Sprintf("a purge up to %d was reported, and there was none", e.first)
 		}
 		if !once && e.first > 0 && e.first <= c.purgedTo {
-			return "" // a process that stood still tells it again
+			return "" // a process that was suspended reports it again
 		}
-		// What a JVM purges vanishes step by step, and a low mark after the events.
+		// Events that a JVM purges vanish step by step, and the low mark after them.
 		if once && c.purged && e.first == c.purgedTo && (c.gapped == 0 || !id.byJVM) {
-			return "a purge is told twice"
+			return "a purge is reported twice"
 		}
 		c.purged, c.purgedTo, c.gapped = true, e.first, e.first
 		return ""
@@ -103,34 +105,35 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	}
 	switch {
 	case life > c.life && !c.purged && c.reached[c.life] > 0:
-		return fmt.Sprintf("%d is of another life, and no purge was told", e.first)
+		return fmt.Sprintf("%d is of another life, and no purge was reported", e.first)
 	case life == c.life && c.purged && once && c.reached[c.life] > 0 && !id.purgeTried[life]:
-		return "a purge was told, and there was none"
+		return "a purge was reported, and there was none"
 	}
 	before := max(c.reached[life], c.untold(id, e.first))
 	if c.purged || before == 0 {
 		before = max(before, c.gapped)
 	}
-	// A process that stood still may continue with a life whose purge another one has told.
+	// A process that was suspended may continue with a life whose purge another process has
+	// reported.
 	if once || life > c.life {
 		c.life, c.purged, c.gapped = life, false, 0
 	}
 	if e.first <= before {
 		if once {
-			return fmt.Sprintf("%d is told twice", e.first)
+			return fmt.Sprintf("%d is handled twice", e.first)
 		}
 		sum.repeated++
 		return ""
 	}
 	if n, missed := id.passedOver(k, life, before, e.first); missed {
-		return fmt.Sprintf("%d is passed over", n)
+		return fmt.Sprintf("%d is skipped", n)
 	}
 	c.reached[life] = e.first
 	return ""
 }
 
-// untold returns the number of the last purge before a number that a projection was not told of, as
-// it had handled nothing.
+// untold returns the number of the last purge before a number that was not reported to a
+// projection, because it had handled nothing.
 func (c *chronicle) untold(id *stored, number int64) int64 {
 	last := int64(0)
 	if c.purged || c.gapped > 0 || c.reached[c.life] > 0 {
@@ -144,8 +147,8 @@ func (c *chronicle) untold(id *stored, number int64) int64 {
 	return last
 }
 
-// checkGap checks a gap. One after a purge is of a life that is not yet known: of any from the
-// last known one on.
+// checkGap checks a gap. The life of a gap after a purge is not yet known: it may be any life from
+// the last known one on.
 func (c *chronicle) checkGap(id *stored, k kind, e told) string {
 	reached, last := &c.gapped, id.life
 	if !c.purged && c.reached[c.life] > 0 {
@@ -171,7 +174,7 @@ func (c *chronicle) checkGap(id *stored, k kind, e told) string {
 	return ""
 }
 
-// deleted returns the last number of a life that is deleted.
+// deleted returns the last deleted number of a life.
 func (id *stored) deleted(life int) int64 {
 	if life < id.life {
 		return math.MaxInt64
@@ -179,7 +182,7 @@ func (id *stored) deleted(life int) int64 {
 	return id.deletedTo
 }
 
-// afterwards checks what is stored when all processes have ended.
+// afterwards checks the tables after all processes have ended.
 func (o *oracle) afterwards() {
 	for _, id := range o.stored {
 		for g := range o.groups {

@@ -14,18 +14,18 @@ import (
 	"github.com/dynajournal/dynajournal/internal/jvm"
 )
 
-// ofJVM ends the events of the JVM.
+// ofJVM is the suffix of the events of the JVM.
 const ofJVM = " jvm"
 
 const (
-	// blockOf is how many numbers a partition has.
+	// blockOf is the number of sequence numbers in a partition.
 	blockOf = 100
-	// underWay is how many atomic writes of a persistence id a JVM has under way.
+	// underWay is the number of atomic writes of a persistence id that a JVM has in flight.
 	underWay = 4
 	// stringSerializer is the identifier of the JVM's serializer of strings.
 	stringSerializer = 20
-	// writeTimeout bounds a request of the JVM, and lateWrite how long after that it may still be
-	// done.
+	// writeTimeout bounds a request of the JVM. lateWrite bounds how long after that the request
+	// may still be performed.
 	writeTimeout = time.Second
 	lateWrite    = 3 * time.Second
 )
@@ -42,9 +42,9 @@ type actor struct {
 	highest int64
 }
 
-// writeAsJVM does some operations on a persistence id as a JVM does: several atomic writes are
-// under way at the same time, and land in any order, event by event. Some numbers are used by none.
-// What is deleted and purged vanishes step by step.
+// writeAsJVM does some operations on a persistence id like a JVM: several atomic writes are in
+// flight at the same time, and arrive in any order, event by event. Some numbers are never used.
+// Events that are deleted and purged vanish step by step.
 func (s *simulation) writeAsJVM(id *stored, random *rand.Rand, operations int) {
 	config := s.engine.AWSConfig()
 	config.RetryMaxAttempts = 1
@@ -57,7 +57,7 @@ func (s *simulation) writeAsJVM(id *stored, random *rand.Rand, operations int) {
 		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
 		a.operate()
 	}
-	a.persist([]int{1}, false) // at least one event, so that a purge is told
+	a.persist([]int{1}, false) // at least one event, so that a purge is reported
 	s.trigger(id)
 }
 
@@ -76,8 +76,8 @@ func (a *actor) operate() {
 		a.id.fresh, a.id.last, a.id.deletedTo = true, 0, 0
 		a.start()
 	case dice == 5:
-		// Rejected: nothing is written. Nor is the mark of a partition, so it must not begin there.
-		// Without number 1 no listing has the persistence id.
+		// Rejected: nothing is written, not even the mark of a partition, so the number must not be
+		// the first of a partition. Without number 1 no listing has the persistence id.
 		next := a.highest + 1 + int64(a.random.IntN(3))
 		if a.highest > 0 && next/blockOf == a.highest/blockOf {
 			a.highest = next
@@ -97,7 +97,7 @@ func (a *actor) operate() {
 	}
 }
 
-// persist puts atomic writes at the same time. With a crash some are given up in the middle.
+// persist puts atomic writes at the same time. With a crash some are aborted in the middle.
 func (a *actor) persist(sizes []int, crash bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -133,7 +133,7 @@ func (a *actor) persist(sizes []int, crash bool) {
 	}
 }
 
-// start starts the actor, after what another one has begun is done or lost.
+// start starts the actor, after all writes of an earlier actor are performed or lost.
 func (a *actor) start() {
 	time.Sleep(unused)
 	a.writer = uuid.NewString()
@@ -144,7 +144,7 @@ func (a *actor) start() {
 	a.find()
 }
 
-// find notes what is stored.
+// find records the stored events.
 func (a *actor) find() {
 	for {
 		var all []dynajournal.Record
@@ -166,8 +166,8 @@ func (a *actor) find() {
 	}
 }
 
-// until does something until it succeeds, and no earlier attempt can still be done: marks are put
-// without a condition, so a late one would put an earlier mark back.
+// until calls do until it succeeds and no earlier attempt can still be performed: marks are put
+// without a condition, so a late attempt would restore an earlier mark.
 func (a *actor) until(do func(context.Context) error) {
 	for attempt := 1; ; attempt++ {
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)

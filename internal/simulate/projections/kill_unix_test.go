@@ -25,9 +25,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// TestKilledProcesses lets three processes handle what a fourth one writes to a served engine, and
-// kills and stops all of them at random moments. In the end every event was handled in order, and
-// had each effect of a transaction once.
+// TestKilledProcesses lets three processes handle the events that a fourth one writes to a served
+// engine, and kills and stops all of them at random moments. In the end every event must have been
+// handled in order, with its transactional effect once.
 func TestKilledProcesses(t *testing.T) {
 	t.Parallel()
 	s, url := serveSimulation(t)
@@ -77,8 +77,8 @@ func TestKilledProcesses(t *testing.T) {
 	t.Logf("%d events, %d handled, %d of them again, %d processes killed, %d stopped", s.sum.events, s.sum.told, s.sum.repeated, kills, stops)
 }
 
-// serveSimulation returns a simulation of a served engine, whose oracle judges what processes do,
-// and the engine's address.
+// serveSimulation returns a simulation with a served engine, whose oracle checks the work of
+// processes, and the engine's address.
 func serveSimulation(t *testing.T) (s *simulation, url string) {
 	t.Helper()
 	s = &simulation{
@@ -149,8 +149,8 @@ func send(t *testing.T, c *exec.Cmd, s syscall.Signal) {
 	}
 }
 
-// stop ends a process that must end without an error. One that the signal has terminated did not
-// listen to signals yet, so it has not begun.
+// stop stops a process, which must end without an error. A process that the signal has terminated
+// was not yet listening to signals, so it had not started.
 func stop(t *testing.T, c *exec.Cmd) {
 	t.Helper()
 	send(t, c, syscall.SIGTERM)
@@ -163,7 +163,7 @@ func stop(t *testing.T, c *exec.Cmd) {
 	}
 }
 
-// readLines tells the oracle what was handled at least once.
+// readLines reports the events that were handled at least once to the oracle.
 func (s *simulation) readLines(file string) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -21,28 +21,28 @@ type kind interface {
 	name() string
 	// once reports whether each event has its effect once.
 	once() bool
-	// takes reports whether an event is handled. The others move the offset.
+	// takes reports whether an event is handled. Other events only move the offset.
 	takes(text string) bool
-	// projection returns the projection of a process. Its handler calls begin before it does
-	// anything, and makes what it is told known to the oracle.
+	// projection returns the projection of a process. Its handler first calls begin, and reports
+	// its calls to the oracle.
 	projection(h *handler) projection.Projection
 }
 
-// allKinds are those of a random history.
+// allKinds has the kinds of a random history.
 var allKinds = []kind{called{}, effects{}, tagged{}}
 
-// handler is what handlers of all kinds do.
+// handler is the common part of handlers of all kinds.
 type handler struct {
 	p    *process
 	g    int
 	kind kind
 }
 
-// begin does what a handler does wrong: it fails, panics, and takes too long, with or without
+// begin misbehaves like a wrong handler: it fails, panics, or takes too long, with or without
 // regard to its context.
 func (h *handler) begin(ctx context.Context, pid string) error {
 	err := h.misbehave(ctx, pid)
-	h.p.still.Wait() // a process that stands still
+	h.p.still.Wait() // while the process is suspended
 	if h.p.connection.Killed() {
 		err = explore.ErrKilled
 	}
@@ -149,7 +149,8 @@ func (tagged) projection(h *handler) projection.Projection {
 	return projection.AtLeastOnce("tagged", batcher{caller{h}}, projection.OnlyTags("some"))
 }
 
-// tagsOf returns the tags of an event: one of three has one. Those of the JVM have none.
+// tagsOf returns the tags of an event: one event in three has a tag. Events of the JVM have no
+// tags.
 func tagsOf(text string) []string {
 	if strings.HasSuffix(text, ofJVM) {
 		return nil
@@ -160,8 +161,8 @@ func tagsOf(text string) []string {
 	return nil
 }
 
-// effects is a transactional projection. It overwrites an item of each persistence id with what it
-// is told. The stream of the table shows all in their order.
+// effects is a transactional projection. It overwrites an item of each persistence id with each
+// event, gap or purge. The stream of the table has them in order.
 type effects struct{}
 
 func (effects) name() string { return "effects" }
@@ -199,7 +200,8 @@ func (t transactor) put(ctx context.Context, pid string, what told) ([]types.Tra
 	return effect(effectKey(t.g, t.kind, pid), what), nil
 }
 
-// effect returns the change of an item. Each raises a number, so the stream has a record of it.
+// effect returns the change of an item. Each change raises a number, so that the stream has a
+// record of it.
 func effect(key string, what told) []types.TransactWriteItem {
 	return []types.TransactWriteItem{{Update: &types.Update{
 		TableName:                aws.String(effectsTable),

@@ -14,7 +14,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// tellingOf is what a projection is told of.
+// tellingOf is the kind of a report to a projection.
 type tellingOf int
 
 const (
@@ -23,46 +23,46 @@ const (
 	purged
 )
 
-// told is what a projection was told: an event, a gap, or a purge at the offset last. first is the
-// number up to which the purge goes.
+// told is a report to a projection: an event, a gap, or a purge. For a purge, last is the offset
+// before it, and first is the last purged number.
 type told struct {
 	what        tellingOf
 	text        string
 	first, last int64
 }
 
-// chronicle is what a projection was told of a persistence id, in order, and how far that was
-// checked.
+// chronicle has the reports to a projection about a persistence id, in order, and the progress of
+// their check.
 type chronicle struct {
 	entries []told
-	// checked is how many entries were checked. Of these, life is the present life, and reached are
-	// the last numbers of each life.
+	// checked is the number of checked entries. After them, life is the current life, and reached
+	// has the last number of each life.
 	checked, life int
 	reached       map[int]int64
-	// purged reports that a purge was told, and no event since, and purgedTo is its number. gapped
-	// is that number, and the end of the gaps after it, whose life is not known yet.
+	// purged reports whether a purge was reported, and no event after it. purgedTo is its number.
+	// gapped is the end of the purge and of the gaps after it, whose life is not known yet.
 	purged           bool
 	purgedTo, gapped int64
-	// failures is how often the handler has failed.
+	// failures counts failures of the handler.
 	failures int
 }
 
 // oracle knows what was handled, and checks it.
 //
 //   - An event that is handled is stored, with that text and number.
-//   - No number is passed over: what is handled or told as a gap follows what was handled before,
-//     or repeats it. With transactions nothing is repeated.
-//   - What a gap has was deleted. A purge is told where there was one, before what follows it.
-//   - In the end everything is handled, the offsets are those of the last events, and no claim
-//     is left.
-//   - A persistence id is stuck only where a handler has failed often enough.
+//   - No number is skipped: an event or a gap follows the one before, or repeats an earlier one.
+//     With transactions nothing is repeated.
+//   - The events of a gap were deleted. A purge is reported if there was one, before the events
+//     after it.
+//   - In the end everything is handled, the offsets are at the last events, and no claim is left.
+//   - A persistence id is stuck only if its handler has failed often enough.
 type oracle struct {
 	*simulation
 
 	mu         sync.Mutex
 	err        error
 	chronicles map[string]*chronicle
-	// read are the last records that were read of the shards of the stream of effects.
+	// read has the last record that was read of each shard of the stream of effects.
 	read map[string]string
 }
 
@@ -98,7 +98,7 @@ func (o *oracle) of(key string) *chronicle {
 	return c
 }
 
-// tell notes what a projection was told.
+// tell records a report to a projection.
 func (o *oracle) tell(g int, k kind, pid string, what told) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +106,7 @@ func (o *oracle) tell(g int, k kind, pid string, what told) {
 	c.entries = append(c.entries, what)
 }
 
-// failure notes that a handler fails.
+// failure records that a handler fails.
 func (o *oracle) failure(g int, k kind, pid string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *simulation) row(name, pid string) row {
 	return r
 }
 
-// collect reads the effects that were written since it was called last.
+// collect reads the effects that were written since its last call.
 func (o *oracle) collect() {
 	ctx := context.Background()
 	description, err := o.table.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(effectsTable)})
@@ -190,7 +190,7 @@ func (o *oracle) collectShard(ctx context.Context, arn *string, shard string) er
 	}
 	out, err := o.records.GetShardIterator(ctx, in)
 	if trimmed := new(streamtypes.TrimmedDataAccessException); errors.As(err, &trimmed) {
-		// They were all read.
+		// Its records were all read.
 		in.ShardIteratorType, in.SequenceNumber = streamtypes.ShardIteratorTypeTrimHorizon, nil
 		out, err = o.records.GetShardIterator(ctx, in)
 	}

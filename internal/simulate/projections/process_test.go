@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// process is a process with all groups. It is killed, stands still, or ends.
+// process is a process with all groups. It is killed, suspended, or stopped.
 type process struct {
 	*simulation
 
@@ -25,19 +25,19 @@ type process struct {
 	connection *explore.Connection
 	journal    *dynajournal.Journal
 	groups     []*projection.Group
-	// cancel ends the groups, running are their ends.
+	// cancel stops the groups. running waits for them.
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	// replaced reports that another process takes its place.
+	// replaced reports whether another process replaces it.
 	replaced atomic.Bool
 }
 
 func groupName(g int) string { return fmt.Sprint("g", g) }
 
-// wrongs are the errors of the clocks of processes that handle events.
+// wrongs has the errors of the clocks of processes that handle events.
 var wrongs = []time.Duration{0, 0, 20 * time.Hour, -20 * time.Hour}
 
-// launch starts a process with all groups. With faults that takes several attempts.
+// launch starts a process with all groups. With faults it may need several attempts.
 func (s *simulation) launch(number int) *process {
 	p := &process{simulation: s, number: number}
 	config := s.config(wrongs[s.random(len(wrongs))])
@@ -66,7 +66,7 @@ func (s *simulation) launch(number int) *process {
 	return p
 }
 
-// group makes a group as the history has it.
+// group creates a group with the options of the history.
 func (p *process) group(g int, reader *dynamodbstreams.Client) *projection.Group {
 	of := &p.history.groups[g]
 	config := projection.Config{
@@ -95,13 +95,13 @@ func (p *process) group(g int, reader *dynamodbstreams.Client) *projection.Group
 	return group
 }
 
-// kill ends the process without a further request. Its handlers do nothing more.
+// kill stops the process without a further request. Its handlers do nothing more.
 func (p *process) kill() {
 	p.connection.Kill()
 	p.end()
 }
 
-// end ends the groups.
+// end stops the groups.
 func (p *process) end() {
 	p.still.End()
 	p.cancel()

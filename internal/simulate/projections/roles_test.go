@@ -21,7 +21,7 @@ import (
 )
 
 // The environment variables that make the test program a process of TestKilledProcesses: its role,
-// the engine's address, and the file with what is handled at least once.
+// the engine's address, and the file with the events that were handled at least once.
 const (
 	roleVariable = "PROJECTIONS_ROLE"
 	urlVariable  = "PROJECTIONS_URL"
@@ -31,7 +31,7 @@ const (
 	roleWriter = "writer"
 )
 
-// served is how many persistence ids the processes use.
+// served is the number of persistence ids that the processes use.
 const served = 4
 
 // play plays the role of a process until it gets SIGTERM, or the test has ended.
@@ -46,7 +46,7 @@ func play(role string) error {
 	j, err := dynajournal.Open(ctx, config)
 	switch {
 	case ctx.Err() != nil:
-		return nil // it ends before it has begun
+		return nil // it is stopped before it has started
 	case err != nil:
 		return err
 	}
@@ -109,7 +109,7 @@ func writeAlways(ctx context.Context, j *dynajournal.Journal) error {
 	}
 }
 
-// ended returns nil if ctx has ended, which is how a process ends.
+// ended returns err, or nil if ctx has ended: stopping a process is not an error.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -25,7 +25,7 @@ const (
 	projectionsTable = dynajournal.DefaultJournalTable + "-projections"
 	effectsTable     = "effects"
 	// operationTimeout is Config.OperationTimeout. unused is how long a purged persistence id is
-	// not used: a reading must not see both lives.
+	// not used: a recovery must not see both lives.
 	operationTimeout = 3 * time.Second
 	unused           = 10 * time.Second
 )
@@ -35,7 +35,7 @@ type simulation struct {
 	*testing.T
 	history
 	sum *totals
-	// kinds are the projections of each group.
+	// kinds has the projections of each group.
 	kinds []kind
 
 	engine *embedded.Engine
@@ -47,9 +47,9 @@ type simulation struct {
 	processes []*process
 	stored    []*stored
 	oracle    *oracle
-	// poisoned is the persistence id whose handlers always fail, -1 for none.
+	// poisoned is the persistence id whose handlers always fail, or -1.
 	poisoned atomic.Int64
-	// calm reports that no handler fails, and up that all targets can be reached.
+	// calm reports whether handlers do not fail. up reports whether all targets can be reached.
 	calm, up atomic.Bool
 
 	mu sync.Mutex
@@ -113,7 +113,7 @@ func (s *simulation) random(n int) int {
 	return s.dice.IntN(n)
 }
 
-// config is the configuration of a journal of a process whose clock is ahead of the service's.
+// config returns the configuration of a journal of a process whose clock is ahead of the service's.
 func (s *simulation) config(ahead time.Duration) dynajournal.Config {
 	config := dynajournal.Config{
 		AWS: s.engine.AWSConfig(), Retries: 2, BackoffBase: time.Millisecond, BackoffCap: 10 * time.Millisecond,
@@ -139,8 +139,8 @@ func (s *simulation) makeTables() {
 	}
 }
 
-// round runs a round: writers and disturbances at the same time, until everything is written, and
-// then without faults until everything is handled.
+// round runs a round: first writers and disturbances at the same time, until everything is written,
+// and then no faults, until everything is handled.
 func (s *simulation) round(number int, r round) {
 	if r.asleep > 0 {
 		s.sleep(number, r.asleep)
@@ -163,11 +163,11 @@ func (s *simulation) round(number int, r round) {
 	s.oracle.round()
 }
 
-// sleep stops all processes for long enough that leases and claims are given up, and records are
-// trimmed. Events are written meanwhile.
+// sleep suspends all processes, for so long that leases and claims expire, and records are trimmed.
+// Events are written meanwhile.
 func (s *simulation) sleep(number int, d time.Duration) {
 	if d > time.Hour {
-		s.oracle.collect() // what was written long ago is trimmed
+		s.oracle.collect() // older records are trimmed
 	}
 	for _, p := range s.processes {
 		p.still.Begin()
@@ -231,7 +231,8 @@ func (s *simulation) disturb(d disturbance) {
 	}
 }
 
-// replace launches a process in the place of one that has ended. Two disturbances may end the same.
+// replace launches a process that replaces a stopped one. Two disturbances may stop the same
+// process.
 func (s *simulation) replace(p *process) {
 	if !p.replaced.CompareAndSwap(false, true) {
 		return
@@ -246,8 +247,8 @@ func (s *simulation) replace(p *process) {
 // everything.
 func (s *simulation) isDown(g int, k kind) bool { return s.groups[g].down && k == s.kinds[0] }
 
-// heal ends all disturbances, and waits until all events are handled. Persistence ids that are
-// stuck are resumed. The projections whose targets are down hold up no others.
+// heal ends all disturbances, and waits until all events are handled. It resumes stuck persistence
+// ids. Projections whose targets are down must not delay others.
 func (s *simulation) heal() {
 	s.poisoned.Store(-1)
 	s.calm.Store(true)
@@ -273,8 +274,8 @@ func (s *simulation) await(patience time.Duration, counts func(g int, k kind) bo
 	}
 }
 
-// behind describes the first projection that counts and is not at the end of a persistence id. It
-// returns the empty string if all are.
+// behind describes the first projection that counts and has not reached the end of a persistence
+// id. It returns an empty text if all have.
 func (s *simulation) behind(counts func(g int, k kind) bool) string {
 	for g := range s.groups {
 		for _, k := range s.kinds {
@@ -285,7 +286,7 @@ func (s *simulation) behind(counts func(g int, k kind) bool) string {
 				row := s.row(groupName(g)+"/"+k.name(), id.pid)
 				if row.stuck {
 					s.oracle.stuck(g, k, id, row.reason)
-					// The handlers' failures of before may have been of a call that is under way.
+					// Earlier failures may have come from a call that is still under way.
 					if err := s.processes[s.random(len(s.processes))].groups[g].Resume(context.Background(), k.name(), id.pid); err != nil {
 						return err.Error()
 					}

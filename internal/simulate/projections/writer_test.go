@@ -10,41 +10,42 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// odd are persistence ids. Some contain each other, or what separates the parts of keys.
+// odd has persistence ids. Some contain each other, or the separators of the parts of keys.
 var odd = []string{
 	"a", "a-7", "a-7-", "-", "journal-P-a-0", "x/\u00e4 \u2028|\x01", strings.Repeat("long ", 200),
 }
 
-// stored is what is stored of a persistence id. Only its writer uses it, and the oracle when
+// stored is the expected content of a persistence id. Only its writer uses it, and the oracle while
 // nothing is written.
 type stored struct {
 	number int
 	pid    string
-	// byJVM reports that a JVM writes it.
+	// byJVM reports whether a JVM writes it.
 	byJVM bool
-	// life is how often it began anew, texts are the events of each life by sequence number, and
-	// writers those who have written them.
+	// life counts how often it has started again. texts has the events of each life by sequence
+	// number. writers has the writers of these events.
 	life           int
 	texts, writers []map[int64]string
-	// appended is how many events were appended or tried, counted how many stored ones are in the
-	// totals.
+	// appended counts events that were appended or tried. counted counts the stored ones that are
+	// in the totals.
 	appended, counted int
-	// last is the last visible event of the present life. deletedTo is the last number that was
+	// last is the last visible event of the current life. deletedTo is the last number that was
 	// deleted, or that a deletion has tried to delete, and may delete later.
 	last, deletedTo int64
-	// purgeTried has the lives in which a purge was tried. One that was interrupted may be told,
-	// too.
+	// purgeTried has the lives in which a purge was tried. An interrupted purge may also be
+	// reported.
 	purgeTried map[int]bool
-	// purges are the numbers of the purges that were tried, and leave a low mark: the numbers
-	// continue in the same life. A projection that has handled nothing before is not told of them.
+	// purges has the numbers of the purges that were tried, and that leave a low mark: the numbers
+	// continue in the same life. They are not reported to a projection that has handled nothing
+	// before.
 	purges []int64
-	// fresh reports that the life has begun since the last round, as everything was erased. Then
-	// nothing is deleted, purged or erased: beyond the offset of the life before, that hides the
-	// erasure, as an erasure does that is cut short.
+	// fresh reports whether the life has begun since the last round, after an erasure. Nothing is
+	// then deleted, purged or erased: beyond the offset of the earlier life, that would hide the
+	// erasure, and so would an interrupted erasure.
 	fresh bool
 }
 
-// writeAny does some operations on a persistence id, as its writer does them.
+// writeAny does some operations on a persistence id, as Go or as a JVM.
 func (s *simulation) writeAny(id *stored, random *rand.Rand, operations int) {
 	if id.byJVM {
 		s.writeAsJVM(id, random, operations)
@@ -53,7 +54,8 @@ func (s *simulation) writeAny(id *stored, random *rand.Rand, operations int) {
 	s.write(id, random, operations)
 }
 
-// write does some operations on a persistence id. Those of unknown outcome are looked for.
+// write does some operations on a persistence id. After an unknown outcome, recover finds out what
+// was stored.
 func (s *simulation) write(id *stored, random *rand.Rand, operations int) {
 	var w *dynajournal.Writer
 	for done := 0; done < operations || w == nil; done++ {
@@ -65,7 +67,7 @@ func (s *simulation) write(id *stored, random *rand.Rand, operations int) {
 			w = nil
 		}
 	}
-	for { // at least one event, so that a purge is told
+	for { // at least one event, so that a purge is reported
 		before := id.last
 		if !s.append(w, id, 1) {
 			w = s.recover(id)
@@ -85,7 +87,7 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 		id.deletedTo = max(id.deletedTo, id.last-int64(random.IntN(6)))
 		_, err := w.DeleteTo(ctx, id.deletedTo)
 		return err == nil
-	case !id.fresh && (dice == 4 || dice == 5 && s.shared): // where each removes everything at once
+	case !id.fresh && (dice == 4 || dice == 5 && s.shared): // both remove everything at once
 		id.purgeTried[id.life] = true
 		time.Sleep(unused) // no request of a writer is in flight
 		_, _ = w.Purge(ctx, dynajournal.PurgeOptions{Now: true})
@@ -94,7 +96,7 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 	case !id.fresh && dice == 5:
 		id.purgeTried[id.life] = true
 		if next, err := w.NextSequenceNumber(ctx); err == nil {
-			id.deletedTo = next // which the purge takes
+			id.deletedTo = next // the purge deletes up to it
 			id.purges = append(id.purges, next)
 			_, _ = w.Purge(ctx, dynajournal.PurgeOptions{})
 		}
@@ -139,7 +141,7 @@ func (s *simulation) trigger(id *stored) {
 	}
 }
 
-// know notes an event that is stored.
+// know records a stored event.
 func (s *simulation) know(id *stored, seq int64, event, writer string) {
 	for len(id.texts) <= id.life {
 		id.texts, id.writers = append(id.texts, map[int64]string{}), append(id.writers, map[int64]string{})
@@ -151,7 +153,8 @@ func (s *simulation) know(id *stored, seq int64, event, writer string) {
 	texts[seq], id.writers[id.life][seq] = event, writer
 }
 
-// recover returns the next writer. It finds what operations of unknown outcome have written.
+// recover returns the next writer, and records the events that operations with unknown outcomes
+// have written.
 func (s *simulation) recover(id *stored) *dynajournal.Writer {
 	type found struct {
 		seq          int64
@@ -180,7 +183,7 @@ func (s *simulation) recover(id *stored) *dynajournal.Writer {
 			id.life++
 			id.fresh, id.deletedTo = true, 0
 		}
-		// A JVM counts a number at which nothing was written.
+		// For a JVM, a number at which nothing was written counts.
 		if last = min(last, w.DeletedTo()); len(all) > 0 {
 			last = all[len(all)-1].seq
 		}
@@ -192,7 +195,8 @@ func (s *simulation) recover(id *stored) *dynajournal.Writer {
 	}
 }
 
-// reached describes why a row is not at the end of its persistence id, empty if it is.
+// reached describes why a row is not at the end of its persistence id. It returns an empty text if
+// it is.
 func (id *stored) reached(r row) string {
 	switch {
 	case r.seq < id.last:

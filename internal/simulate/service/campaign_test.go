@@ -33,12 +33,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixed is how many histories are run unless a flag says how long to run them.
+// fixed is the number of histories, unless a flag limits them by time or by operations.
 var fixed = testsize.Of[uint64](3, 60)
 
-// TestService runs random histories until one fails, or enough were run. It prints the seed. As
-// many run at the same time as there are processors. Goroutines that are ready at the same time run
-// in any order, so a failure may need several runs to come again.
+// TestService runs random histories until one fails, or enough were run. It prints the seed. It
+// runs a history on each processor at the same time. Goroutines that are ready at the same time run
+// in any order, so it may take several runs to repeat a failure.
 func TestService(t *testing.T) {
 	sum := &totals{began: time.Now(), next: *first, counts: map[string]int{}}
 	t.Run("histories", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestService(t *testing.T) {
 	t.Logf("-simulate.seed from %d to %d: %v", *first, sum.next-1, sum)
 }
 
-// totals are the totals of all histories.
+// totals has the totals of all histories.
 type totals struct {
 	began time.Time
 
@@ -76,8 +76,8 @@ type totals struct {
 	counts map[string]int
 }
 
-// take returns the seed of the next history, or false if enough was run. Without flags it is always
-// the same histories that are run.
+// take returns the seed of the next history, or false if enough was run. Without flags the same
+// histories are run each time.
 func (s *totals) take() (seed uint64, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,14 +92,14 @@ func (s *totals) take() (seed uint64, more bool) {
 	return s.next - 1, true
 }
 
-// end notes that a history has ended.
+// end records that a history has ended.
 func (s *totals) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.histories++
 }
 
-// operation notes that an operation begins.
+// operation records that an operation begins.
 func (s *totals) operation(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,9 +127,10 @@ func (s *totals) String() string {
 // history is a random history.
 type history struct {
 	seed uint64
-	// callers are how many use the service, operations how many each of them asks for in a part.
+	// callers is the number of callers of the service. operations is the number of operations of
+	// each caller in a part.
 	processes, callers, entities, states, operations int
-	// swept reports that projections find events by sweeps, not by streams.
+	// swept reports whether projections find events by sweeps instead of streams.
 	swept bool
 	// rate is the probability of each fault of a request.
 	rate      float64
@@ -164,8 +165,8 @@ func draw(seed uint64) history {
 	return h
 }
 
-// faults are the faults of requests, which are injected with the same rate, times a weight where
-// few requests can have them. A slow request is carried out after its caller has given up.
+// faults has the faults of requests. All have the same rate, multiplied by a weight if few requests
+// can have the fault. A slow request is performed after its caller has given up.
 var faults = []struct {
 	fault  embedded.Fault
 	weight float64

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/entity"
 )
 
-// hosted are the entities and the states that a process has on a journal.
+// hosted has the entities and the states of a process on a journal.
 type hosted struct {
 	things   *entity.Entities[Thing, Done]
 	settings *entity.States[Setting]
@@ -36,7 +36,7 @@ func idOf(b *subject) string {
 	return id
 }
 
-// do does an operation once, however often it is called with the name.
+// do does an operation once, even if it is called several times with the name.
 func (h *hosted) do(ctx context.Context, b *subject, name string) (err error) {
 	if isThing(b) {
 		_, err = h.things.Update(ctx, idOf(b), func(tx *entity.Tx[Thing, Done]) error {
@@ -52,7 +52,7 @@ func (h *hosted) do(ctx context.Context, b *subject, name string) (err error) {
 	return err
 }
 
-// view returns the operations that were done.
+// view returns the names of the operations that were done.
 func (h *hosted) view(b *subject) (names []string, err error) {
 	if isThing(b) {
 		_, err = h.things.View(context.Background(), idOf(b), func(t Thing) error { names = slices.Clone(t.Names); return nil })

@@ -14,18 +14,18 @@ import (
 	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
-// What must hold when everything has settled:
+// The conditions after all late requests have arrived:
 //
-//   - The state of a subject has each acknowledged operation once, and none that was refused or
-//     purged: see subject.possible. It is the same for each process.
-//   - The events that are stored are the last operations of the state. All of them are there unless
+//   - The state of a subject has each acknowledged operation once, and no operation that was
+//     refused or purged: see subject.possible. It is the same for each process.
+//   - The stored events are the last operations of the state. They are all operations unless
 //     deletions of events are part of the history.
 //   - The read model, the effects, the tags and the messages have each stored event. The read model
-//     has no operation that is not in the state. Each effect was had once.
-//   - No persistence id is stuck. The journal's verification finds only what is left over.
-//   - The payloads outside that are left over can be removed.
+//     has no operation that is not in the state. Each event has had its effect once.
+//   - No persistence id is stuck. The journal's verification finds only left-over items.
+//   - The left-over payloads outside of the journal can be removed.
 
-// look notes which events are stored, and which states a new process shows.
+// look records the stored events, and the states that a new process shows.
 func (s *service) look() {
 	for _, b := range s.things {
 		if err := b.lookAt(s.auditor); err != nil {
@@ -49,7 +49,7 @@ func (s *service) look() {
 	}
 }
 
-// lookAt notes which events of a subject are stored.
+// lookAt records the stored events of a subject.
 func (b *subject) lookAt(j *dynajournal.Journal) error {
 	b.visible = map[int64]string{}
 	for e, err := range j.Events(context.Background(), b.pid, dynajournal.Range{}) {
@@ -65,7 +65,7 @@ func (b *subject) lookAt(j *dynajournal.Journal) error {
 	return nil
 }
 
-// judge checks everything except the projections, after all has settled.
+// judge checks everything except the projections, after look.
 func (s *service) judge() {
 	for _, b := range s.things {
 		stored := make([]string, 0, len(b.visible))
@@ -97,8 +97,8 @@ func (s *service) verify() {
 	}
 }
 
-// disagreement returns in what a projection does not agree with the journal. It is empty if all of
-// them agree.
+// disagreement describes the first difference between a projection and the journal. It is empty if
+// all projections agree with the journal.
 func (s *service) disagreement() string {
 	times, names := s.effectsOf()
 	for key, n := range times {
@@ -131,7 +131,7 @@ func (s *service) disagreement() string {
 		}
 	}
 	found, err := s.tagged()
-	// The index also finds the events that a deletion, cut short, has not removed yet.
+	// The index also finds the events that an interrupted deletion has not removed yet.
 	maps.DeleteFunc(found, func(key, _ string) bool { return tags[key] == "" && s.isDeleted(key) })
 	switch {
 	case err != nil:
@@ -174,7 +174,7 @@ func (s *service) isDeleted(key string) bool {
 	for _, b := range s.things {
 		var seq int64
 		if _, err := fmt.Sscanf(strings.TrimPrefix(key, b.pid), "%d", &seq); err != nil {
-			continue // it is another's
+			continue // an event of another subject
 		}
 		bounds, err := s.auditor.Bounds(context.Background(), b.pid)
 		if err != nil {
@@ -185,7 +185,7 @@ func (s *service) isDeleted(key string) bool {
 	return false
 }
 
-// stuck returns which persistence ids are stuck, and why.
+// stuck returns the stuck persistence ids, with the reasons.
 func (s *service) stuck() map[string]string {
 	all := map[string]string{}
 	for stuck, err := range operator.New(s.auditor, "").Stuck(context.Background()) {
@@ -198,7 +198,8 @@ func (s *service) stuck() map[string]string {
 	return all
 }
 
-// removeLeftovers removes the payloads to which nothing refers. All subjects can be read after it.
+// removeLeftovers removes the payloads to which nothing refers. All subjects must still be
+// readable.
 func (s *service) removeLeftovers() {
 	time.Sleep(payloads.DefaultMinAge + time.Hour)
 	found, err := payloads.Leftovers(context.Background(), s.auditor, s.outside, payloads.Options{})
@@ -218,7 +219,7 @@ func (s *service) removeLeftovers() {
 	s.wantStates(h, slices.Concat(s.things, s.settings), "without left-over payloads")
 }
 
-// wantStates checks that a process shows the states of some subjects that were noted last.
+// wantStates checks that a process shows the last recorded states of some subjects.
 func (s *service) wantStates(h *hosted, of []*subject, where string) {
 	for _, b := range of {
 		names, err := h.view(b)

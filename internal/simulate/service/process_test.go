@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
-// process is a process of the service. It is killed, ends, or stands still, and begins again on the
+// process is a process of the service. It is killed, stopped or suspended, and starts again on the
 // same machine.
 type process struct {
 	*service
@@ -44,7 +44,7 @@ type life struct {
 	running    sync.WaitGroup
 }
 
-// begin begins the next life.
+// begin starts the next life.
 func (p *process) begin() {
 	config := p.config()
 	l := &life{process: p, connection: explore.NewConnection(config.AWS.HTTPClient, &p.still)}
@@ -72,7 +72,7 @@ func (p *process) begin() {
 	p.life = l
 }
 
-// now returns the present life.
+// now returns the current life.
 func (p *process) now() *life {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *service) insist(do func() error) {
 	}
 }
 
-// newGroup makes the group of projections on a journal.
+// newGroup creates the group of projections on a journal.
 func (s *service) newGroup(j *dynajournal.Journal, config aws.Config) (*projection.Group, error) {
 	index, err := tags.Open(context.Background(), j, tagsTable)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// told is the world outside, which the service keeps when its processes end: a read model, and what
-// another system was sent.
+// told is the world outside, which remains when the processes of the service end: a read model, and
+// the messages that were sent to another system.
 type told struct {
 	mu sync.Mutex
 	// read has the operations of the read model of each persistence id, by their numbers. The
@@ -46,7 +46,7 @@ func (t *told) clone() *told {
 	return other
 }
 
-// readModel is a projection at least once.
+// readModel is an at-least-once projection.
 type readModel struct{ *service }
 
 func (r readModel) Handle(ctx context.Context, e dynajournal.Event) error {
@@ -58,7 +58,7 @@ func (r readModel) Handle(ctx context.Context, e dynajournal.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e.SequenceNumber <= t.purged[e.PersistenceID] {
-		return nil // by a process that stood still
+		return nil // by a process that was suspended
 	}
 	if t.read[e.PersistenceID] == nil {
 		t.read[e.PersistenceID] = map[int64]string{}
@@ -67,7 +67,7 @@ func (r readModel) Handle(ctx context.Context, e dynajournal.Event) error {
 	return nil
 }
 
-// HandlePurge removes what the purge covers.
+// HandlePurge removes the events that the purge covers.
 func (r readModel) HandlePurge(_ context.Context, p projection.Purge) error {
 	r.trace("told: %+v", p)
 	t := r.told
@@ -82,7 +82,7 @@ func (r readModel) HandlePurge(_ context.Context, p projection.Purge) error {
 	return nil
 }
 
-// effects is a projection in transactions. It counts how often each event has had its effect.
+// effects is a transactional projection. It counts how often each event has had its effect.
 type effects struct{ *service }
 
 func (effects) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
@@ -116,13 +116,13 @@ func (s *service) effectsOf() (times map[string]int, names map[string]string) {
 	return times, names
 }
 
-// message makes the message of an event.
+// message returns the message of an event.
 func message(ctx context.Context, e dynajournal.Event) ([]outbox.Message, error) {
 	d, err := dynajournal.Decode[Done](ctx, e)
 	return []outbox.Message{{Topic: "done", Body: []byte(d.Name)}}, err
 }
 
-// Send takes a message for the other system.
+// Send receives a message for the other system.
 func (t *told) Send(_ context.Context, m outbox.Message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/tags"
 )
 
-// restored are the sets of tables that are replaced by older copies of themselves. The last one is
-// all of them. The read model is restored with the offsets.
+// restored has the sets of tables that are replaced with older copies. The last set has all tables.
+// The read model is restored with the offsets.
 var restored = [][]string{
 	{dynajournal.DefaultJournalTable},
 	{dynajournal.DefaultSnapshotTable},
@@ -30,7 +30,7 @@ var restored = [][]string{
 	{dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable, projectionsTable, tagsTable, effectsTable},
 }
 
-// copied is what an operator has copied: the items of the tables, and the world outside.
+// copied is a backup by an operator: the items of the tables, and the world outside.
 type copied struct {
 	tables map[string][]item
 	told   *told
@@ -48,7 +48,7 @@ func (s *service) copyAll() copied {
 	return c
 }
 
-// restore replaces some tables by their older copies, begins a process, and checks that each view
+// restore replaces some tables with their older copies, starts a process, and checks that each view
 // fails or is right: the replaced tables show the state of their copy, and nothing else has
 // changed.
 func (s *service) restore(backup copied) {
@@ -95,8 +95,8 @@ func (s *service) restore(backup copied) {
 	s.judgeRestored(j, names, right)
 }
 
-// replace replaces the items of a table. The table of the tags is replaced by a new one, as by a
-// restore: its id is all that shows that it is older.
+// replace replaces the items of a table. It replaces the table of the tags with a new table, like a
+// restore: only its id shows that it is older.
 func (s *service) replace(table string, items []item) {
 	if table == tagsTable {
 		enginetest.Restore(s, s.table, table, items)
@@ -121,8 +121,7 @@ func (s *service) replace(table string, items []item) {
 	}
 }
 
-// goOn does an operation on each entity that has a state, so that numbers of lost events are used
-// again.
+// goOn does an operation on each subject in right, so that numbers of lost events are used again.
 func (s *service) goOn(h *hosted, right map[*subject][]string) {
 	for b, names := range right {
 		if err := h.do(context.Background(), b, "restored"); err != nil {
@@ -134,9 +133,9 @@ func (s *service) goOn(h *hosted, right map[*subject][]string) {
 	}
 }
 
-// judgeRestored lets the projections run. In the end each persistence id is stuck, or can't be
-// read, or its read model is right. An index of tags that was restored is refused: an operator
-// accepts one that was restored with the offsets.
+// judgeRestored lets the projections run. In the end each persistence id must be stuck or
+// unreadable, or its read model must be right. A restored index of tags must be refused: an
+// operator accepts an index that was restored together with the offsets.
 func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right map[*subject][]string) {
 	if slices.Contains(names, tagsTable) {
 		if _, err := tags.Open(context.Background(), j, tagsTable); !errors.Is(err, tags.ErrRestored) {
@@ -178,8 +177,8 @@ func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right ma
 	s.sum.add("restored: persistence ids stuck", len(s.stuck()))
 }
 
-// misread returns what is wrong in the read models, or an empty string. It leaves out persistence
-// ids that are stuck, or whose events can't be read.
+// misread describes the first error in the read models, or returns an empty text. It leaves out
+// persistence ids that are stuck, or whose events can't be read.
 func (s *service) misread(j *dynajournal.Journal, right map[*subject][]string) string {
 	stuck := s.stuck()
 	tags, err := s.tagged()

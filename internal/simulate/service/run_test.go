@@ -25,7 +25,7 @@ const (
 	tagsTable        = "tags"
 	effectsTable     = "effects"
 	fenceWindow      = time.Hour
-	// payloadsAbove is the size above which a payload is kept outside.
+	// payloadsAbove is the size above which a payload is stored outside of the journal.
 	payloadsAbove = 300
 	// settled is longer than any request takes.
 	settled = 5 * time.Minute
@@ -178,7 +178,7 @@ func (s *service) makeTables() {
 	}
 }
 
-// work lets callers use the service, beside faults and disturbances.
+// work lets callers use the service, during faults and disturbances.
 func (s *service) work(part int) {
 	remove := s.inject()
 	var working sync.WaitGroup
@@ -217,10 +217,10 @@ func (s *service) inject() (remove func()) {
 	return remove
 }
 
-// stills are how long a process stands still.
+// stills has the durations for which a process is suspended.
 var stills = []time.Duration{2 * time.Second, 2 * time.Second, 40 * time.Second, 40 * time.Second, 10 * time.Minute, fenceWindow + time.Minute}
 
-// disturb kills a process, ends it, lets it stand still, or sets its clock.
+// disturb kills, stops or suspends a process, or sets its clock.
 func (s *service) disturb() {
 	p := s.processes[s.random(len(s.processes))]
 	switch s.random(6) {
@@ -265,7 +265,7 @@ func (s *service) pass() {
 func (s *service) settle() {
 	time.Sleep(settled)
 	s.look()
-	if s.swept { // no sweep finds a persistence id that was purged and is not used again
+	if s.swept { // sweeps do not find a persistence id that was purged and is not used again
 		for _, b := range s.things {
 			s.processes[0].now().group.Trigger(b.pid)
 		}

@@ -17,14 +17,14 @@ import (
 // Done is an event: an operation was done.
 type Done struct {
 	Name string
-	// Padding makes an event large. It follows from the name.
+	// Padding makes an event large. It is determined by the name.
 	Padding string
 }
 
-// Thing is the state of an entity: the operations that were done, in their order.
+// Thing is the state of an entity: the names of the operations that were done, in order.
 type Thing struct{ Names []string }
 
-// Setting is a durable state: the same.
+// Setting is a durable state: the names of the operations that were done, in order.
 type Setting struct{ Names []string }
 
 func evolve(t Thing, d Done) Thing {
@@ -42,7 +42,7 @@ func done(name string) Done {
 
 const tag = "some"
 
-// tagsOf returns the tags of an event: one in three has one.
+// tagsOf returns the tags of an event: one event in three has tags.
 func tagsOf(d Done) []string {
 	if crc32.ChecksumIEEE([]byte(d.Name))%3 == 1 {
 		return []string{tag, "other"}
@@ -50,20 +50,20 @@ func tagsOf(d Done) []string {
 	return nil
 }
 
-// subject is an entity or a state, with what callers know of it.
+// subject is an entity or a state, with the calls on it and their outcomes.
 type subject struct {
 	pid string
 
 	mu sync.Mutex
-	// calls are what callers have asked for.
+	// calls has the calls of all callers.
 	calls []*call
-	// now is the state after everything has settled, visible the events that are stored then, by
-	// their numbers. backedUp is now when the tables were copied.
+	// now is the state as last recorded by look. visible has the events that were stored then, by
+	// number. backedUp is the value of now when the tables were copied.
 	now, backedUp []string
 	visible       map[int64]string
 }
 
-// outcome is what a caller knows.
+// outcome is the result of a call, as far as the caller knows.
 type outcome int
 
 const (
@@ -79,7 +79,7 @@ type call struct {
 	outcome      outcome
 }
 
-// begin notes that a call begins.
+// begin records that a call begins.
 func (b *subject) begin(name string) *call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,8 +115,8 @@ func (s *service) operate(r *rand.Rand, name string) {
 	}
 }
 
-// update does an operation, and repeats it with its id until the outcome is known, or a caller
-// loses patience.
+// update does an operation, and repeats it with its id until the outcome is known, or the caller
+// gives up.
 func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
 	c := b.begin(name)
 	known := refused
@@ -139,7 +139,7 @@ func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
 	b.end(c, known)
 }
 
-// view looks at a subject.
+// view views a subject, and checks the state.
 func (s *service) view(p *process, b *subject) {
 	began := time.Now()
 	names, err := p.now().hosted.view(b)
@@ -163,7 +163,7 @@ func (s *service) purge(p *process, b *subject) {
 	b.end(c, acknowledged)
 }
 
-// unwanted are errors to which no fault leads.
+// unwanted has errors that no fault can cause.
 var unwanted = []error{
 	dynajournal.ErrHole, dynajournal.ErrEventMissing, dynajournal.ErrCorruptItem, dynajournal.ErrSnapshotMissing, dynajournal.ErrSnapshotAhead,
 	dynajournal.ErrInvalidArgument,
@@ -177,10 +177,10 @@ func (s *service) wanted(err error) {
 	}
 }
 
-// possible returns why a state that was shown by a call can't be right, empty if it can. The
-// operations of a state are done once, each was asked for and not refused, and none was done before
-// a purge that was acknowledged before the call. What was acknowledged before the call began is
-// there, if no purge may have followed.
+// possible returns the reason why a state that a call has shown can't be right, or an empty text.
+// Each operation of a state is done once, was called and not refused, and was not done before a
+// purge that was acknowledged before the call. Operations that were acknowledged before the call
+// began are in the state, unless a purge may have followed.
 func (b *subject) possible(names []string, began, ended time.Time) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -212,15 +212,15 @@ func (b *subject) possible(names []string, began, ended time.Time) string {
 	return ""
 }
 
-// purgedBetween reports whether a purge that was acknowledged lies between two times.
+// purgedBetween reports whether an acknowledged purge began and ended between two times.
 func (b *subject) purgedBetween(after, before time.Time) bool {
 	return slices.ContainsFunc(b.calls, func(c *call) bool {
 		return c.name == "" && c.outcome == acknowledged && c.began.After(after) && c.ended.Before(before)
 	})
 }
 
-// mayBePurged reports whether a purge may have happened between two times. One of unknown outcome
-// may be completed at any time after it began.
+// mayBePurged reports whether a purge may have happened between two times. A purge with an unknown
+// outcome may complete at any time after it began.
 func (b *subject) mayBePurged(after, before time.Time) bool {
 	return slices.ContainsFunc(b.calls, func(c *call) bool {
 		return c.name == "" && !c.began.After(before) && (c.outcome != acknowledged || !c.ended.Before(after))

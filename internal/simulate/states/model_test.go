@@ -2,7 +2,7 @@ package states_test
 
 import "github.com/anishathalye/porcupine"
 
-// kind is what an operation does.
+// kind is the kind of an operation.
 type kind int
 
 const (
@@ -11,14 +11,14 @@ const (
 	purge
 )
 
-// input is an operation. value is what set gives the register.
+// input is an operation. value is the new value of the register, for set.
 type input struct {
 	kind  kind
 	value string
 }
 
-// output is what an operation has seen: before its own change, but for the version, which is that
-// after it. It is not known of an operation whose result was lost.
+// output is the state before the change of an operation, with the version after it. It is not known
+// if the result of the operation was lost.
 type output struct {
 	known, versioned bool
 	value            string
@@ -26,8 +26,8 @@ type output struct {
 	version          int64
 }
 
-// register is the state of the model: a register, how often it was set since the last purge, and
-// the version.
+// register is the state of the model: the value, how often it was set since the last purge, and the
+// version.
 type register struct {
 	value   string
 	count   int

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixed is how many histories are run unless a flag says how long to run them.
+// fixed is the number of histories, unless a flag limits them by time.
 var fixed = testsize.Of[uint64](8, 200)
 
 const (
@@ -75,7 +75,7 @@ func (s *State) padded(size int) State {
 	return State{s.Value, s.Count, strings.Repeat(s.Value+" ", size)}
 }
 
-// check returns an error if the state was put together from several.
+// check returns an error if the state is a mix of several states.
 func (s *State) check() error {
 	if s.Padding != strings.Repeat(s.Value+" ", len(s.Padding)/max(len(s.Value)+1, 1)) {
 		return fmt.Errorf("the padding is not that of %q: %q", s.Value, s.Padding)
@@ -96,7 +96,7 @@ type history struct {
 	operations []porcupine.Operation
 }
 
-// process is a process, which is killed and begins again.
+// process is a process that is killed and starts again.
 type process struct {
 	h *history
 
@@ -142,7 +142,7 @@ func run(t *testing.T, seed uint64, sum *totals) {
 	}
 	working.Wait()
 	remove()
-	h.pass() // what is late arrives
+	h.pass() // late requests arrive
 	last := &process{h: h}
 	last.begin()
 	h.call(last, nil, "last")
@@ -152,7 +152,7 @@ func run(t *testing.T, seed uint64, sum *totals) {
 	h.judge()
 }
 
-// pass lets the fence window pass, and what is due expire. The caller is paused for as long.
+// pass lets the fence window pass, and removes expired items. The caller is paused meanwhile.
 func (h *history) pass() {
 	time.Sleep(beyond + time.Minute)
 	if _, err := h.engine.SweepExpired(); err != nil {
@@ -173,8 +173,8 @@ func (h *history) config() dynajournal.Config {
 	}
 }
 
-// inject injects faults into requests, until remove is called. A slow one is done when its client
-// has given up.
+// inject injects faults into requests, until remove is called. A slow request is performed after
+// its client has given up.
 func (h *history) inject(random *rand.Rand) (remove func()) {
 	rate := []float64{0, 0.02, 0.1}[random.IntN(3)]
 	if rate == 0 {
@@ -206,14 +206,14 @@ func (p *process) begin() {
 		}
 	}
 	var err error
-	// All ids of a history are remembered: a command is repeated for long.
+	// All ids of a history are remembered, because a command may be repeated for a long time.
 	options := entity.Options{Attempts: 20, CommandIDs: entity.CommandIDs{Last: processes * callers * calls}}
 	if p.states, err = entity.OpenStates(p.journal, entity.StateType[State]{Name: "state"}, options); err != nil {
 		p.h.Fatal(err)
 	}
 }
 
-// kill kills the process, and begins another one.
+// kill kills the process, and starts another one.
 func (p *process) kill() {
 	p.h.sum.kills.Add(1)
 	next := &process{h: p.h}
@@ -244,7 +244,7 @@ func (p *process) hosted() *entity.States[State] {
 	return p.states
 }
 
-// call does a random operation. Without random it is a look that must succeed.
+// call does a random operation. Without random it is a view that must succeed.
 func (h *history) call(p *process, random *rand.Rand, value string) {
 	dice, began := 0, h.clock.Add(1)
 	if random != nil {
@@ -260,7 +260,7 @@ func (h *history) call(p *process, random *rand.Rand, value string) {
 		if err == nil {
 			h.note(began, input{}, output{true, true, shown.Value, shown.Count, version}, nil)
 		} else if random == nil {
-			h.Errorf("the last look: %v", err)
+			h.Errorf("the last view: %v", err)
 		}
 	case dice == 3 && h.purges:
 		err := p.hosted().Purge(context.Background(), "x")
@@ -272,8 +272,8 @@ func (h *history) call(p *process, random *rand.Rand, value string) {
 	}
 }
 
-// set sets the register. If the outcome is unknown, it is set again with the same id, until it is
-// known; after a purge the id would be forgotten.
+// set sets the register. If the outcome is unknown, it repeats the command with the same id until
+// the outcome is known. In histories with purges it does not, because a purge forgets the id.
 func (h *history) set(p *process, random *rand.Rand, began int64, value string) {
 	size := []int{0, 1, 1500, 4000}[random.IntN(4)]
 	var opts []entity.CommandOption
@@ -315,7 +315,7 @@ func (h *history) set(p *process, random *rand.Rand, began int64, value string) 
 	}
 }
 
-// note notes an operation that has happened. One of unknown outcome may happen at any time.
+// note records an operation. If its outcome is unknown, it may happen at any time.
 func (h *history) note(began int64, in input, out output, err error) {
 	ended := h.clock.Add(1)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command leftovers lists the objects in S3 to which no event, snapshot or durable state refers,
-// and removes them with -remove.
+// Command leftovers lists the objects in S3 that no event, snapshot or durable state refers to.
+// With -remove, it also removes them.
 //
 //	leftovers -bucket my-bucket -prefix payloads/ -config application.conf
 //
-// It takes the journal's configuration from an application.conf (-config), or the default names of
-// tables, and region and credentials as the AWS SDK finds them. Each leftover is a JSON object on a
-// line of stdout. What was read and what it cost is on stderr. The exit status is 0 if it is done,
-// 1 if it failed, and 2 for wrong flags.
+// It takes the journal's configuration from an application.conf (-config), or uses the default
+// table names. Region and credentials come from where the AWS SDK finds them. It prints each
+// leftover as a JSON object on a line of stdout, and prints how much it has read, and the cost, to
+// stderr. The exit status is 0 for success, 1 for a failure, and 2 for wrong flags.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/dynajournal/dynajournal/payloads/s3payloads"
 )
 
-// flags are those of the command.
+// flags has the values of the command's flags.
 type flags struct {
 	bucket, prefix, s3Endpoint, config, endpoint, region, tables string
 	minAge                                                       time.Duration
@@ -77,14 +77,14 @@ func parse(args []string, messages io.Writer) (*flags, error) {
 	set := flag.NewFlagSet("leftovers", flag.ContinueOnError)
 	set.SetOutput(messages)
 	set.StringVar(&f.bucket, "bucket", "", "bucket of the payloads (required)")
-	set.StringVar(&f.prefix, "prefix", "", "how the keys of the payloads begin, such as payloads/")
-	set.StringVar(&f.config, "config", "", "application.conf of the journal; without it the names of tables are the defaults")
+	set.StringVar(&f.prefix, "prefix", "", "common prefix of the keys of the payloads, such as payloads/")
+	set.StringVar(&f.config, "config", "", "application.conf of the journal; without it the tables have the default names")
 	set.StringVar(&f.tables, "tables", "", "further tables with references to the payloads, separated by commas")
 	set.StringVar(&f.endpoint, "endpoint", "", "endpoint of DynamoDB; AWS's by default")
 	set.StringVar(&f.s3Endpoint, "s3-endpoint", "", "endpoint of S3; AWS's by default")
 	set.StringVar(&f.region, "region", "", "AWS region; by default the one that the AWS SDK finds")
-	set.DurationVar(&f.minAge, "min-age", payloads.DefaultMinAge, "how old a leftover must be; at least 1h")
-	set.BoolVar(&f.remove, "remove", false, "remove the leftovers; without it they are listed")
+	set.DurationVar(&f.minAge, "min-age", payloads.DefaultMinAge, "minimum age of a leftover; at least 1h")
+	set.BoolVar(&f.remove, "remove", false, "remove the leftovers; without it they are only listed")
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
@@ -94,13 +94,13 @@ func parse(args []string, messages io.Writer) (*flags, error) {
 	case f.bucket == "":
 		return nil, errors.New("-bucket is required")
 	case f.minAge < payloads.MinMinAge:
-		return nil, fmt.Errorf("-min-age is %v: it must be at least %v, as what refers to a younger payload can be on its way",
+		return nil, fmt.Errorf("-min-age is %v: it must be at least %v, because the item that refers to a younger payload may not be written yet",
 			f.minAge, payloads.MinMinAge)
 	}
 	return &f, nil
 }
 
-// run finds the leftovers, and removes them if that is asked for.
+// run lists the leftovers, and removes them if the flag remove is set.
 func (f *flags) run(ctx context.Context, out, messages io.Writer) (err error) {
 	journal, store, err := f.open(ctx)
 	if err != nil {

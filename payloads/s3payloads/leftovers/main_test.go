@@ -22,12 +22,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The client that the AWS SDK loads keeps its connections until they are idle for long.
+	// The client that the AWS SDK creates closes its connections only after a long idle time.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"),
 		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }
 
-// clock is the time of S3.
+// clock is the clock of S3.
 type clock struct{ now time.Time }
 
 func (c clock) Now() time.Time                  { return c.now }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// However often a program triggers, a task remembers it once, and there is a bound of tasks.
-func TestTriggersOfAProgramAreBounded(t *testing.T) {
+// A task remembers only one of a program's triggers, and the number of tasks is bounded.
+func TestAsk_Bounded(t *testing.T) {
 	t.Parallel()
 	const most = 10
 	of := &Member{Name: "group/all", Offsets: RowOffsets{}}

@@ -9,29 +9,30 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// attrAttempts is how many attempts to handle the event after the offset have begun or failed:
-// those of payments, and those of invocations of Lambda. It is missing if there are none.
+// attrAttempts counts the attempts to handle the event after the offset, by payments and by Lambda
+// invocations, that have started or failed. It is missing if there are none.
 //
-// The next attempt may be made by another process, so the row counts. A handler that runs at least
-// once is counted with the claim, before it is called: an event that ends its process counts, too.
-// Other handlers have no claim. Of them it is counted before only if the records are late.
+// The count is in the row because another process may make the next attempt. The claim for an
+// at-least-once handler counts an attempt before the handler is called, so an event that kills its
+// process is also counted. Other handlers have no claim: their attempts are counted before the call
+// only if the records are late.
 const attrAttempts = "attempts"
 
-// mostCutShort is how many times Config.Attempts are the attempts after which a persistence id is
-// stuck whose handler has neither failed nor succeeded: it was killed with its process, or needs
-// more time than the invocation has. That can be the fault of something else, so it is more than 1.
-// It is bounded, because the stream forgets a record after 24 hours.
+// mostCutShort is the multiple of Config.Attempts after which a persistence id becomes stuck
+// although its handler has neither failed nor succeeded: the handler was killed with its process,
+// or needs more time than the invocation has. Something else may be the cause, so the multiple is
+// more than 1. It is bounded because the stream retains a record for only 24 hours.
 const mostCutShort = 10
 
-// failures is how often a handler has failed in a row after an offset, and since when. One after
-// another offset is of another event, and counts from 1 again.
+// failures counts consecutive failures of a handler after an offset, and records the time of the
+// first. A failure after another offset concerns another event, and restarts the count.
 type failures struct {
 	after Offset
 	count int
 	since time.Time
 }
 
-// and returns the failures with one more after an offset.
+// and returns f with one more failure after an offset.
 func (f failures) and(after Offset) failures {
 	if f.count == 0 || f.after != after {
 		f = failures{after: after, since: time.Now()}
@@ -40,12 +41,14 @@ func (f failures) and(after Offset) failures {
 	return f
 }
 
-// CountsInRow reports whether the row counts attempts. Otherwise the process counts failures.
+// CountsInRow reports whether attempts are counted in the row. Otherwise the process counts
+// failures in memory.
 func (r *Run) CountsInRow() bool { return r.invocation != nil || r.paying }
 
-// LastAttempt notes a failure after an offset, of an attempt that the row counts if CountsInRow,
-// and reports whether it makes the persistence id stuck: the handler has failed often enough, and
-// for long enough. One that was stuck is stuck again.
+// LastAttempt records a failure after an offset, and reports whether the persistence id becomes
+// stuck: the handler has failed often enough, and for long enough. attempt is the number of the
+// attempt in the row, and is used only if CountsInRow. A persistence id that was stuck before
+// becomes stuck again.
 func (r *Run) LastAttempt(after Offset, attempt int64) bool {
 	r.failed = r.earlier.and(after)
 	if r.wasStuck {
@@ -57,8 +60,8 @@ func (r *Run) LastAttempt(after Offset, attempt int64) bool {
 	return attempt >= int64(r.Group.Config.Attempts) && r.failingFor(after) >= r.Group.Config.StuckAfter
 }
 
-// failingFor returns for how long the handler has failed after an offset. Without the index of
-// debts what waits holds up the group, so the number of attempts alone counts.
+// failingFor returns how long the handler has failed after an offset. Without the index of debts, a
+// persistence id that waits delays the group, so only the number of attempts counts.
 func (r *Run) failingFor(after Offset) time.Duration {
 	switch {
 	case !r.Group.indexed.Load():
@@ -74,7 +77,7 @@ func (r *Run) failingFor(after Offset) time.Duration {
 	return r.Group.Now().Sub(r.failingSince)
 }
 
-// cutShortFor returns for how long attempts have had no end, or have failed.
+// cutShortFor returns how long attempts have been cut short, or have failed.
 func (r *Run) cutShortFor() time.Duration {
 	switch {
 	case !r.paying || !r.Group.indexed.Load():
@@ -85,12 +88,13 @@ func (r *Run) cutShortFor() time.Duration {
 	return r.Group.Now().Sub(r.failingSince)
 }
 
-// LateAfter is how old a record is that may have been tried often. It leaves enough of the day
-// after which the stream forgets a record for the attempts that are counted then.
+// LateAfter is the age from which a record may have been tried often. Enough of the 24 hours for
+// which the stream retains a record is left for the attempts that are counted from then on.
 const LateAfter = time.Hour
 
 // CountBefore counts an attempt before the handler is called, if the records are late. A payment
-// has counted it with its claim.
+// has already counted it with its claim. After too many attempts that were cut short, CountBefore
+// makes the persistence id stuck.
 func (r *Run) CountBefore(ctx context.Context, state *Row, first *Step) error {
 	if err := r.cutShort(ctx, state, first); err != nil {
 		return err
@@ -104,7 +108,7 @@ func (r *Run) CountBefore(ctx context.Context, state *Row, first *Step) error {
 	return r.Group.Table.Update(ctx, r.Key, Change{Set: dynamo.Attributes{attrAttempts: Number(state.Attempts)}}, only)
 }
 
-// Attempt returns which attempt after the offset of a row has failed.
+// Attempt returns the number of the failed attempt after the offset of a row.
 func (r *Run) Attempt(at *Row) int64 {
 	if r.Counted {
 		return at.Attempts
@@ -112,7 +116,8 @@ func (r *Run) Attempt(at *Row) int64 {
 	return at.Attempts + 1
 }
 
-// CountFailure counts a failure that no claim has counted, and returns it.
+// CountFailure stores the number of a failed attempt that no claim has counted, if CountsInRow, and
+// returns failure.
 func (r *Run) CountFailure(ctx context.Context, failure *HandlerError, attempt int64, only Condition) error {
 	if !r.CountsInRow() {
 		return failure
@@ -124,7 +129,7 @@ func (r *Run) CountFailure(ctx context.Context, failure *HandlerError, attempt i
 	return failure
 }
 
-// cutShort makes a persistence id stuck of which too many attempts had no end.
+// cutShort makes a persistence id stuck if too many attempts were cut short.
 func (r *Run) cutShort(ctx context.Context, state *Row, first *Step) error {
 	many := state.Attempts >= mostCutShort*int64(r.Group.Config.Attempts)
 	if !r.CountsInRow() || !many || r.cutShortFor() < r.Group.Config.StuckAfter {
@@ -134,7 +139,7 @@ func (r *Run) cutShort(ctx context.Context, state *Row, first *Step) error {
 	return r.Stick(ctx, failure, Change{Removed: []string{attrClaim}}, state.Unchanged().And(state.SameClaim()))
 }
 
-// remove adds an attribute to those that are removed, once.
+// remove adds an attribute to Removed, unless it is already there.
 func (c *Change) remove(name string) {
 	if !slices.Contains(c.Removed, name) {
 		c.Removed = append(c.Removed, name)

@@ -13,20 +13,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// attendance is what a process on Lambda remembers between invocations.
+// attendance is the state of a process on Lambda between invocations.
 type attendance struct {
-	// turn has a token while an invocation stores that the process is there.
+	// turn has a token while an invocation registers the process.
 	turn   chan struct{}
 	worker string
 
 	mu sync.Mutex
-	// said is when that was stored, by the wall clock, as the others stop while a process is
-	// frozen.
+	// said is when the process last registered, by the wall clock: other clocks stop while a
+	// process is frozen.
 	said time.Time
-	// owed is when a sweep was owed for old records.
+	// owed is when this process last owed a sweep because of old records.
 	owed time.Time
 	rows *rowCache
-	// claims are the claims of others, and since when each was seen.
+	// claims has the claims of other runs.
 	claims map[taskKey]claimSeen
 }
 
@@ -35,11 +35,11 @@ type claimSeen struct {
 	at    time.Time
 }
 
-// maxClaimsSeen is how many claims are remembered: those of ids that never come again are forgotten
-// with all others.
+// maxClaimsSeen is how many claims are remembered. At the limit all are removed, including the
+// claims of ids that never come again.
 const maxClaimsSeen = 10_000
 
-// see notes a claim of another run.
+// see records a claim of another run, and when it was first seen.
 func (a *attendance) see(key taskKey, claim string, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,7 +49,7 @@ func (a *attendance) see(key taskKey, claim string, at time.Time) {
 	a.claims[key] = claimSeen{claim, at}
 }
 
-// seen returns the claim that was seen last, and since when.
+// seen returns the last recorded claim, and when it was first seen.
 func (a *attendance) seen(key taskKey) (string, time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,19 +57,20 @@ func (a *attendance) seen(key taskKey) (string, time.Time) {
 	return seen.claim, seen.at
 }
 
-// kept returns the rows that the process has written.
+// kept returns the cache of the rows that the process has written.
 func (a *attendance) kept() *rowCache {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.rows
 }
 
-// Join makes the process known before it handles events that were received, and returns the
-// projections that are not paused.
+// Join registers the process before it handles received events, and returns the projections that
+// are not paused.
 //
-// The registry is read in each invocation. If it has projections that this process does not run, as
-// during a deployment, they are owed a sweep before the records are done: those that begin after
-// this reading look at all persistence ids when these events are committed.
+// It reads the registry in each invocation. If the registry has projections of the group that this
+// process does not run, as during a deployment, Join owes them a sweep before the records are done.
+// A projection that registers after this read sweeps all persistence ids when these events are
+// already committed.
 func (g *Group) Join(ctx context.Context, oldest time.Time) ([]*Member, error) {
 	for again := false; ; again = true {
 		if err := g.appear(ctx, again); err != nil {
@@ -91,7 +92,7 @@ func (g *Group) Join(ctx context.Context, oldest time.Time) ([]*Member, error) {
 			}
 		}
 		if !started && !again {
-			continue // the table was made anew
+			continue // the table was created anew
 		}
 		if err := g.oweOthers(ctx, names); err != nil {
 			return nil, err
@@ -100,7 +101,8 @@ func (g *Group) Join(ctx context.Context, oldest time.Time) ([]*Member, error) {
 	}
 }
 
-// registered reads which projections the journal has, and what is stored for those of the group.
+// registered reads the names of the journal's projections, and the standings of the group's
+// projections.
 func (g *Group) registered(ctx context.Context) ([]string, []standing, error) {
 	keys := []dynamo.Attributes{g.Table.registryKey()}
 	for _, of := range g.Members {
@@ -137,8 +139,8 @@ func (g *Group) oweOthers(ctx context.Context, registered []string) error {
 }
 
 // oweOld owes a sweep if records are so old that others may have been trimmed before they were
-// read. A record is trimmed when it is a day old, so a sweep that begins later finds its event: to
-// owe one for each half of a day is enough.
+// read. A record is trimmed when it is a day old, and a sweep that starts later finds its event, so
+// one sweep for each half of a day is enough.
 func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
 	now := g.Now()
 	g.lambda.mu.Lock()
@@ -161,8 +163,8 @@ func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
 	return nil
 }
 
-// appear stores that the process runs the projections, if that was not done for a minute, or anew
-// is set. What it keeps of rows is forgotten: they may have been reset since.
+// appear registers the process if the last registration is older than presence, or if anew is set.
+// It clears the cached rows if they may have been reset since.
 func (g *Group) appear(ctx context.Context, anew bool) error {
 	select {
 	case g.lambda.turn <- struct{}{}:
@@ -200,10 +202,10 @@ func (g *Group) appear(ctx context.Context, anew bool) error {
 	return nil
 }
 
-// wall returns the time of the wall clock alone.
+// wall returns the time of the wall clock, without the monotonic clock.
 func wall() time.Time { return time.Now().Round(0) }
 
-// stay stores again and again that the process is there, until ctx ends.
+// stay renews the registration of the process until ctx ends.
 func (g *Group) stay(ctx context.Context) {
 	for backoff.Wait(ctx, g.presence()) == nil {
 		now := wall()

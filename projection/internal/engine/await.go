@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// Looks are the pauses between two reads of projection.WaitFor.
+// Looks has the pauses between the reads of projection.WaitFor.
 var Looks = backoff.Pauses{Shortest: 5 * time.Millisecond, Longest: time.Second}
 
-// CheckWait checks the arguments of waiting for a projection.
+// CheckWait checks the arguments of projection.WaitFor.
 func CheckWait(journal *dynajournal.Journal, projection string, sequenceNumber int64) error {
 	if journal == nil {
 		return Argument("journal", nil, "it must be an open journal")
@@ -26,7 +26,8 @@ func CheckWait(journal *dynajournal.Journal, projection string, sequenceNumber i
 	return nil
 }
 
-// Wait looks at a row until its offset is at a number, or the persistence id is stuck before.
+// Wait polls a row until its offset has reached a number, or the persistence id is stuck before
+// that number.
 func Wait(ctx context.Context, projection, pid string, number int64, look func() (Row, error)) (Row, error) {
 	for n := 0; ; n++ {
 		state, err := look()

@@ -10,26 +10,27 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// A handler that runs at least once is called by one process at a time: the run that is to call it
-// first puts a claim into the row, the token of the run. Other runs wait until the claim is
-// released, or until it is as old as Config.ClaimTimeout: then its process counts as dead, and a
-// run replaces the claim. No clock of another process is compared: the age of a claim is the time
-// for which this process has seen it. On Lambda a claim ends with its invocation, whose deadline it
-// names.
+// Only one process at a time calls an at-least-once handler. Before the call, the run puts a claim
+// into the row: its token. Other runs wait until the claim is released, or until it is as old as
+// Config.ClaimTimeout: then the process of the claim counts as dead, and another run replaces the
+// claim. Clocks of different processes are not compared: the age of a claim is the time for which
+// this process has seen it. On Lambda, a claim names the deadline of its invocation, and ends with
+// the invocation.
 //
-// The offset is stored under the condition that the row still has the claim. So a run that was
-// paused for longer stores nothing.
+// The offset is stored on condition that the row still has the claim. So a run that was suspended
+// for longer stores nothing.
 
 // ClaimedHandler handles steps under a claim of the row.
 type ClaimedHandler interface {
 	// Together returns how many of the next steps one call handles.
 	Together(steps []Step) int
-	// Handle handles a step, or several events. before is the offset that the row would get now.
+	// Handle handles a step, or several events. before is the offset that would be stored in the
+	// row now.
 	Handle(ctx context.Context, r *Run, steps []Step, state *Row, before Offset) error
 }
 
-// ClaimWrites is how often the row is written for steps that are handled under a claim: the claim,
-// and its release with the offset.
+// ClaimWrites is the number of writes of the row for steps that are handled under a claim: the
+// claim, and its release together with the offset.
 const ClaimWrites = 2
 
 // claimedError reports that another run has claimed the row.
@@ -37,9 +38,9 @@ type claimedError struct{ claim string }
 
 func (e *claimedError) Error() string { return "claimed by " + e.claim }
 
-// UnderClaim claims the row, calls a handler for the steps, and stores the offset and releases the
-// claim in one write. It reports whether it has handled all steps: it stops when a third of
-// Config.ClaimTimeout is over.
+// UnderClaim claims the row, calls a handler for the steps, and then stores the offset and releases
+// the claim in one write. It reports whether it has handled all steps: it starts no further call
+// after a third of Config.ClaimTimeout.
 func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, steps []Step) (bool, error) {
 	if err := r.cutShort(ctx, state, &steps[0]); err != nil {
 		return false, err
@@ -52,7 +53,7 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 	if r.paying {
 		began = r.took
 	}
-	alone := 0 // steps before it are handed over alone, as a call with several has failed
+	alone := 0 // steps before this index are handled one by one: a call with several failed
 	var next []Step
 	calls := func() error {
 		for done < len(steps) && ctx.Err() == nil {
@@ -72,7 +73,7 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 		}
 		return nil
 	}
-	failed := apart(calls) // all of them: a goroutine for each call costs more
+	failed := apart(calls) // in one goroutine: a goroutine for each call costs more
 	for failed != nil && len(next) > 1 {
 		alone = done + len(next)
 		failed = apart(calls)
@@ -84,8 +85,8 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 	return done == len(steps), err
 }
 
-// claim claims the row, under the condition that it is as it was read. A payment has claimed the
-// row already.
+// claim claims the row, on condition that the row is unchanged since it was read. A payment has
+// already claimed the row.
 func (r *Run) claim(ctx context.Context, state *Row) error {
 	c := Change{Set: dynamo.Attributes{}}
 	state.notice(r.opening, &c)
@@ -113,9 +114,9 @@ func (r *Run) store(ctx context.Context, c Change, only Condition) error {
 	return r.Group.Table.Update(ctx, r.Key, c, only)
 }
 
-// unclaim stores how far the handler has come, and returns the failure of the handler. It releases
-// the claim. A payment keeps its claim until its end. unclaim does so also when the group ends, so
-// that another process need not wait.
+// unclaim stores the offset that the handler has reached, releases the claim, and returns the
+// failure of the handler. A payment retains its claim until it ends. unclaim also stores if the
+// group is stopping, so that another process need not wait.
 func (r *Run) unclaim(
 	ctx context.Context, state *Row, steps []Step, done int, reached Offset, failed error,
 ) error {
@@ -130,7 +131,7 @@ func (r *Run) unclaim(
 	only := ClaimedBy(r.Token)
 	delay := new(DelayedError)
 	waits := errors.As(failed, &delay)
-	if waits && r.CountsInRow() && !r.paying && reached == state.Offset { // it was no attempt
+	if waits && r.CountsInRow() && !r.paying && reached == state.Offset { // not an attempt
 		state.Attempts--
 		c.count(state.Attempts)
 	}
@@ -147,7 +148,7 @@ func (r *Run) unclaim(
 		return errors.Join(err, context.Cause(ctx))
 	}
 	failure, next := r.Failure(&steps[done], failed), state.At(reached)
-	if r.CountsInRow() && (done > 0 || r.paying && !r.Counted) { // it is the first one at this step
+	if r.CountsInRow() && (done > 0 || r.paying && !r.Counted) { // the first attempt at this step
 		next.Attempts = 1
 		c.count(next.Attempts)
 	}
@@ -165,23 +166,23 @@ func (r *Run) unclaim(
 	return failure
 }
 
-// giveBack adds to a change of the row that it has no claim. A payment keeps its claim until its
-// end.
+// giveBack makes a change of the row release the claim. A payment retains its claim until it ends.
 func (r *Run) giveBack(c *Change) {
 	if !r.paying {
 		c.Removed = append(c.Removed, attrClaim)
 	}
 }
 
-// released notes that the row no longer has the claim of the run, if the write of its release is
-// known to have ended.
+// released records that the row no longer has the claim of the run. err is the result of the write
+// that releases the claim: if it does not show whether the write was done, the row may still have
+// the claim.
 func (r *Run) released(err error) {
 	if stuck := new(stuckNowError); err == nil || errors.Is(err, ErrAgain) || errors.As(err, &stuck) {
 		r.claimed = false
 	}
 }
 
-// release gives back a claim of this run, or one that it may take over, where there is nothing to
+// release removes the claim of this run, or a claim that it may take over, if there is nothing to
 // handle.
 func (r *Run) release(ctx context.Context, state *Row) error {
 	if state.Claim == "" || r.paying {
@@ -198,7 +199,7 @@ func (r *Row) SameClaim() Condition {
 	return ClaimedBy(r.Claim)
 }
 
-// ClaimedBy returns the condition that a run has the claim.
+// ClaimedBy returns the condition that the row has a claim.
 func ClaimedBy(claim string) Condition {
 	return Condition{attrClaim + " = :oldclaim", dynamo.Attributes{":oldclaim": Text(claim)}}
 }
@@ -207,13 +208,13 @@ func ClaimedBy(claim string) Condition {
 // differ.
 const claimSlack = 5 * time.Second
 
-// claimUntil returns the token of a run whose process is killed at a time.
+// claimUntil returns the token of a run whose process is killed at end.
 func claimUntil(token string, end time.Time) string {
 	return token + "@" + strconv.FormatInt(end.Unix()+1, 10)
 }
 
-// claimOver reports whether a claim is of an invocation that was ended. Lambda kills the process at
-// the deadline of the invocation, so that nobody needs to watch the claim until then.
+// claimOver reports whether a claim is of an invocation that has ended. Lambda kills the process at
+// the deadline of the invocation, so no process has to watch the claim.
 func claimOver(claim string, now time.Time) bool {
 	_, end, ok := strings.Cut(claim, "@")
 	if !ok {

@@ -8,15 +8,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// IsUnreadable reports whether a persistence id has an event that can't be read, or that is
-// missing.
+// IsUnreadable reports whether err shows that a persistence id has an event that can't be decoded,
+// or that is missing.
 func IsUnreadable(err error) bool {
 	return errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrEventMissing)
 }
 
-// damaged does what follows from a row that can't be decoded. Nothing is handled: where the events
-// begin that were not is not known. Like a handler that fails again and again it makes the
-// persistence id stuck, so that the others continue. The attributes that are damaged stay.
+// damaged deals with a row that can't be decoded. It handles nothing, because the offset is
+// unknown. Like a handler that fails repeatedly, the row makes the persistence id stuck, so that
+// others continue. The damaged attributes remain.
 func (r *Run) damaged(ctx context.Context) error {
 	item, err := r.Group.Table.Get(ctx, r.Key)
 	if err != nil {
@@ -32,14 +32,15 @@ func (r *Run) damaged(ctx context.Context) error {
 		return r.meetDebt(ctx, &state)
 	}
 	failure := &HandlerError{r.Of.Name, r.Pid, 0, err}
-	last := r.CountsInRow() || r.pays || r.LastAttempt(Offset{}, 0) // such a row can't count
+	last := r.CountsInRow() || r.pays || r.LastAttempt(Offset{}, 0) // damaged rows can't count
 	if !last {
 		return failure
 	}
 	return r.Stick(ctx, failure, Change{}, asRead(item))
 }
 
-// asRead returns the condition that a row is as it was read, whatever its attributes are.
+// asRead returns the condition that a row is unchanged since it was read. The attributes can have
+// any type.
 func asRead(item dynamo.Attributes) Condition {
 	all := Condition{"attribute_exists(" + AttrPar + ")", dynamo.Attributes{}}
 	for _, name := range []string{AttrSeq, AttrWriter, attrClaim, attrDebt} {

@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// A debt is a run that a projection owes to a persistence id. It is stored in the row when the run
-// can't be made now: what the handler needs is down, another process has the claim, a sequence
-// number is missing, the handler fails and its next attempt is later. Then the trigger is done, so
-// that nothing waits for the run but the persistence id itself.
+// A debt is a run that a projection owes to a persistence id. It is stored in the row if the run
+// can't be made now: something that the handler needs is down, another process has the claim, a
+// sequence number is missing, or the handler has failed and its next attempt is later. The trigger
+// is then done, so only the persistence id itself waits for the run.
 //
 //	a trigger's run        Run.owe: the debt is stored, or again is set in it
 //	      │
@@ -26,26 +26,26 @@ import (
 //	      ▼ all is handled, the offset is stored, and again is missing
 //	a row without a debt   Run.endPayment
 //
-// Only a payment ends a debt. It claims the row, whatever the kind of the projection is, and reads
-// the journal after that. A debt can be stored at any time and without a condition, because it
-// costs no more than a payment that finds nothing. A persistence id is stuck if its debt is never
-// due: see [Run.Stick].
+// Only a payment removes a debt. It claims the row, for every kind of projection, and then reads
+// the journal. A debt can be stored at any time and without a condition, because an unnecessary one
+// only costs a payment that finds nothing. A persistence id is stuck if its debt is never due: see
+// [Run.Stick].
 //
 // docs/model/debts.py explores this protocol.
 
-// The attributes of a debt. attrDebt and attrDue are the key of the index of debts.
+// Attributes of a debt. attrDebt and attrDue are the key of the index of debts.
 const (
 	attrDebt  = provision.AttrDebt
 	attrDue   = provision.AttrDue
 	attrSince = provision.AttrSince
 	// attrAgain is set when a trigger has come since the last claim of a payment.
 	attrAgain = "again"
-	// attrSeenClaim is the claim of another run that a payment has found, and attrSeenAt since
-	// when, in milliseconds since 1970. The claim is dead if a payment still finds it when
-	// Config.ClaimTimeout is over. So no process has to watch it.
+	// attrSeenClaim is a claim of another run that a payment has found. attrSeenAt is when it was
+	// first found, in milliseconds since 1970. The claim counts as dead if a payment still finds it
+	// after Config.ClaimTimeout, so no process has to watch it.
 	attrSeenClaim = "claim_seen"
 	attrSeenAt    = "claim_seen_at"
-	// attrFailing is since when the handler fails for the event after the offset, in milliseconds
+	// attrFailing is when the handler first failed for the event after the offset, in milliseconds
 	// since 1970.
 	attrFailing = "failing_since"
 )
@@ -53,19 +53,19 @@ const (
 // debtAttributes are the attributes that a row has only while it has a debt.
 var debtAttributes = []string{attrDebt, attrDue, attrSince, attrAgain, attrSeenClaim, attrSeenAt, attrFailing}
 
-// Debt is the debt of a row. The zero Debt is none.
+// Debt is the debt of a row. The zero value is a row without a debt.
 type Debt struct {
 	Owed bool
-	// Due is when the next payment is due, and Since when the debt was stored.
+	// Due is when the next payment is due. Since is when the debt was stored.
 	Due, Since time.Time
 	again      bool
 	seen       string
 	seenAt     time.Time
-	// failing is since when the handler fails, zero if it does not.
+	// failing is when the handler first failed. It is zero if the handler does not fail.
 	failing time.Time
 }
 
-// debt returns the debt of a row.
+// debt decodes the debt of a row.
 func (d *Decoder) debt() Debt {
 	var failing time.Time
 	if since := d.Number(attrFailing); since > 0 {
@@ -78,11 +78,11 @@ func (d *Decoder) debt() Debt {
 	}
 }
 
-// debtsOf returns the hash key of the debts of a projection in their index.
+// debtsOf returns the hash key of a projection's debts in the index of debts.
 func (t *Table) debtsOf(projection string) string { return t.JournalName + "\x00" + projection }
 
-// owe stores that the projection owes the persistence id a run after a pause, because of an error.
-// A stored debt keeps its due time, even if it is never due.
+// owe stores a debt that is due after a pause, with an error as its reason. An existing debt
+// retains its due time, even if it is never due.
 func (r *Run) owe(ctx context.Context, because error, pause time.Duration) error {
 	now := r.Group.Now()
 	values := dynamo.Attributes{
@@ -104,12 +104,12 @@ func unlessSet(name, value string) string {
 // errOwed reports that the row has a debt that covers the triggers of the run.
 var errOwed = errors.New("a run is owed")
 
-// errMeanwhile is why a debt is stored again.
+// errMeanwhile is the reason of a debt that is stored during a payment.
 var errMeanwhile = errors.New("an event has come while others were handled")
 
-// meetDebt does what the run of a trigger does at a row with a debt. The debt covers the trigger,
-// because the row was read after the trigger came: unless a payment is under way and again is
-// missing, as the payment may have read the journal before.
+// meetDebt ends the run of a trigger at a row with a debt. The debt covers the trigger, because the
+// row was read after the trigger came. If a payment is under way, it may have read the journal
+// before that: unless attrAgain is set, meetDebt stores the debt again.
 func (r *Run) meetDebt(ctx context.Context, state *Row) error {
 	if state.Claim != "" && !state.Debt.again {
 		if err := r.owe(ctx, errMeanwhile, 0); err != nil {
@@ -122,8 +122,8 @@ func (r *Run) meetDebt(ctx context.Context, state *Row) error {
 // errNotDue reports that the run has nothing to pay.
 var errNotDue = errors.New("nothing is due")
 
-// takeDebt claims a row with a debt, under the condition that it is as it was read. From then on
-// the run is a payment.
+// takeDebt claims a row with a debt, on condition that the row is unchanged since it was read. From
+// then on the run is a payment.
 func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	now := r.Group.Now()
 	if r.pays && !r.asked && state.Debt.Due.After(now) {
@@ -152,7 +152,7 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 		},
 		Removed: []string{attrAgain, attrSeenClaim, attrSeenAt},
 	}
-	if state.Claim != "" { // whatever has killed its process is not to be before the others
+	if state.Claim != "" { // if it kills this process as well, other debts are paid first
 		c.Set[attrDue] = Number(now.Add(r.Group.Config.payEvery()).UnixMilli())
 	} else if state.Stuck() {
 		r.wasStuck = true
@@ -166,8 +166,8 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	return nil
 }
 
-// began notes what a payment has to know of a row. The row counts no attempt if the payment has moved
-// the offset, and the response of that write was lost.
+// began records the state of the row at the start of a payment. The row has no attempts if the
+// payment has already moved the offset, and the response of that write was lost.
 func (r *Run) began(state *Row) {
 	if r.took.IsZero() {
 		r.took = time.Now()
@@ -176,16 +176,17 @@ func (r *Run) began(state *Row) {
 	r.since, r.failingSince = state.Debt.Since, state.Debt.failing
 }
 
-// PaymentOver reports whether the time of a payment is over, so that another one must continue.
+// PaymentOver reports whether the run is a payment whose time is over. Another payment must then
+// continue.
 func (r *Run) PaymentOver() bool {
 	return r.paying && time.Since(r.took) >= r.Group.Config.CallTime()
 }
 
-// longUnpaid is how long a debt on Lambda is due before the run of a trigger pays it, where nobody
-// calls Maintain.
+// longUnpaid is how long a debt on Lambda is due before the run of a trigger pays it. It is for
+// programs that do not call Maintain.
 const longUnpaid = 15 * time.Minute
 
-// unpaid reports whether the run of a trigger on Lambda pays a debt, as nobody else does.
+// unpaid reports whether the run of a trigger on Lambda pays the debt, because Maintain has not.
 func (r *Run) unpaid(state *Row) bool {
 	long := state.Debt.Owed && r.Group.Now().Sub(state.Debt.Due) > longUnpaid
 	return r.invocation != nil && long && !r.Of.unreachable.lasts()
@@ -196,11 +197,11 @@ func (d *Debt) dead(claim string, now time.Time, timeout time.Duration) bool {
 	return d.seen == claim && now.Sub(d.seenAt) > timeout
 }
 
-// seeClaim stores that a payment has found the claim of another run, if that may be a dead one. The
-// next payment is due later, so that this persistence id is not before others that can be paid.
+// seeClaim stores that a payment has found the claim of another run, if that run may be dead. It
+// also delays the next payment, so that debts that can be paid come first.
 func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
 	if !state.Stuck() && now.Sub(state.Debt.Due) < r.Group.Config.payEvery() {
-		return errNotDue // the claim is probably that of a payment that has just begun
+		return errNotDue // probably another payment has just claimed the row
 	}
 	c := Change{Set: dynamo.Attributes{attrDue: Number(now.Add(r.Group.Config.payEvery()).UnixMilli())}}
 	if state.Debt.seen != state.Claim {
@@ -213,12 +214,12 @@ func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
 	return errNotDue
 }
 
-// endPayment ends a payment, whose error was err: it ends the debt, or stores when the next payment
-// is due. It does so also when the group ends, so that another process need not wait. The claim is
-// gone after it, unless another run has taken it.
+// endPayment ends a payment that returned err: it removes the debt, or stores when the next payment
+// is due. It does so even if the group is stopping, so that another process need not wait. Both
+// writes release the claim, unless another run has taken it.
 func (r *Run) endPayment(ctx context.Context, err error) error {
 	if stuck := new(stuckNowError); errors.As(err, &stuck) {
-		return err // that has ended the payment
+		return err // storing that has ended the payment
 	}
 	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
 	mine := ClaimedBy(r.Token)
@@ -235,14 +236,14 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 	r.released(storing)
 	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages
 	if r.pays && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
-		return errOwed // more has come, or another run has taken the claim
+		return errOwed // a trigger has come, or another run has taken the claim
 	}
 	return errors.Join(err, storing)
 }
 
-// unpaidUntil is the change of a row with which a payment ends whose error was err. A run that did
-// not fail by its handler was no attempt. After something was handled, the next failure is that of
-// another event.
+// unpaidUntil returns the change of the row after a payment that ended with err. Only a failure of
+// the handler counts as an attempt. After the payment has handled something, the next failure
+// concerns another event.
 func (r *Run) unpaidUntil(ctx context.Context, err error) Change {
 	now := r.Group.Now()
 	c := Change{
@@ -271,8 +272,8 @@ func (r *Run) unpaidUntil(ctx context.Context, err error) Change {
 	return c
 }
 
-// untilPaid returns the pause before the next payment after one has ended with an error. It grows
-// with the age of the debt, from Config.RetryShortest up to Config.RetryLongest.
+// untilPaid returns the pause before the next payment, after a payment that ended with err. It
+// grows with the age of the debt, from Config.RetryShortest up to Config.RetryLongest.
 func (r *Run) untilPaid(ctx context.Context, err error) time.Duration {
 	if ctx.Err() != nil || errors.Is(err, ErrAgain) || errors.Is(err, errPaused) {
 		return 0

@@ -7,19 +7,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// endSpan is how many numbers from the highest one down are read first for the decided end. It
-// grows by endGrowth where there is no event: below numbers that recoveries have closed.
+// decidedEnd first reads the endSpan highest numbers. While it finds no event, as below numbers
+// that recoveries have sealed, it reads endGrowth times as many.
 const (
 	endSpan   = 1
 	endGrowth = 16
 )
 
-// decidedEnd returns the last event of a persistence id below which every number is decided, or the
-// end of what is deleted. It is the offset 0 if there is neither.
+// decidedEnd returns the offset of the last event of a persistence id below which every number is
+// decided, or the end of the deleted events. It returns offset 0 if there are no events.
 //
-// In a native journal a writer closes missing numbers before it writes after them, so the last
-// event is it. In a shared one a JVM may still write at a missing number of the last
-// [dynajournal.LiveWindow]: the end is before the first of these.
+// In a native journal that is the last event, because a writer seals missing numbers before it
+// writes after them. In a shared journal a JVM may still write at a missing number of the last
+// [dynajournal.LiveWindow] numbers: the end is before the first of these.
 func (g *Group) decidedEnd(ctx context.Context, pid string) (Offset, error) {
 	bounds, err := g.Journal.Bounds(ctx, pid)
 	if err != nil || bounds.Highest == 0 {
@@ -41,8 +41,8 @@ func (g *Group) decidedEnd(ctx context.Context, pid string) (Offset, error) {
 	}
 }
 
-// lastDecided returns the last decided event from a number on, the offset 0 if there is none, and
-// the low mark.
+// lastDecided returns the offset of the last decided event from a number on, or offset 0, and the
+// low mark.
 func (g *Group) lastDecided(ctx context.Context, pid string, from, highest int64) (end Offset, low int64, err error) {
 	for {
 		page, err := core.Of(g.Journal).ReadPage(ctx, pid, from, g.Config.BatchSize)

@@ -19,7 +19,7 @@ var (
 	ErrOtherOffsets   = errors.New("the offsets of the projection are in another place")
 	ErrNoOffsetsTable = errors.New("the table dynajournal_offsets can't be used")
 	ErrPanic          = errors.New("the handler has panicked")
-	ErrRunning        = errors.New("the group runs already")
+	ErrRunning        = errors.New("the group is already running")
 	ErrUnsupported    = errors.New("not supported for this kind of projection")
 )
 
@@ -57,16 +57,16 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// ErrAgain reports that a row has changed since it was read: the run begins again at the row.
+// ErrAgain reports that a row has changed since it was read: the run reads it again.
 var ErrAgain = errors.New("the row has changed")
 
-// Passes reports whether a request may succeed later without a change of anything.
+// Passes reports whether err is temporary: the request may succeed later without any change.
 func Passes(err error) bool {
 	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable)
 }
 
-// denied reports whether a policy has denied a request. Credentials that were not there in time are
-// there later.
+// denied reports whether a policy has denied a request. Credentials that did not come in time are
+// not a denial.
 func denied(err error) bool {
 	return errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
 }
@@ -78,19 +78,19 @@ func (g *Group) outage(err error) bool {
 }
 
 // Fatal reports whether the group can't continue after the error of a request. A denial is fatal
-// until the group has handled something: a policy that was never right is a fault of the program's
-// setting. After that a denial is an outage, as somebody has changed the policy, and can change it
-// back.
+// until the group has handled something: the program was set up with a wrong policy. After that a
+// denial is an outage: the policy was changed, and can be changed back.
 func (g *Group) Fatal(err error) bool {
 	offsets := errors.Is(err, ErrNoOffsetsTable) || errors.Is(err, ErrOtherOffsets)
 	return offsets || denied(err) && !g.worked.Load() ||
 		errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
 }
 
-// maxReason is how many bytes of the text of a failure are stored.
+// maxReason is the maximum number of bytes of an error text that are stored.
 const maxReason = 500
 
-// Shorten returns at most maxReason bytes of a text as UTF-8, and a sign for a rune that is cut.
+// Shorten returns the first maxReason bytes of a text as valid UTF-8, with U+FFFD in place of a
+// rune that is cut.
 func Shorten(reason string) string {
 	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "\uFFFD")
 }
@@ -100,8 +100,8 @@ func Argument(name string, value any, reason string) error {
 	return &dynajournal.ArgumentError{Argument: name, Value: value, Reason: reason}
 }
 
-// DelayedError reports that a handler could not do its work for a reason that passes. That is no
-// failure of the handler.
+// DelayedError reports that a handler could not do its work for a temporary reason. It does not
+// count as a failure of the handler.
 type DelayedError struct{ Err error }
 
 func (e *DelayedError) Error() string { return e.Err.Error() }
@@ -116,8 +116,8 @@ func Delayed(err error) error {
 	return &DelayedError{err}
 }
 
-// DelayedIfPasses returns a DelayedError for the error of a request that may succeed later without
-// a change of anything, and any other error as it is.
+// DelayedIfPasses returns a DelayedError for a temporary error of a request, and any other error as
+// it is.
 func DelayedIfPasses(err error) error {
 	if err != nil && (Passes(err) || errors.Is(err, context.DeadlineExceeded)) {
 		return Delayed(err)

@@ -8,16 +8,17 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// Filter says what a projection takes. The zero value takes everything.
+// Filter selects the persistence ids and events that a projection takes. The zero value takes
+// everything.
 type Filter struct {
-	// Filtered, Tagged and Typed report whether prefixes, tags and types count.
+	// Filtered, Tagged and Typed report whether Prefixes, Tags and Types apply.
 	Filtered, Tagged, Typed bool
-	// AnyTag reports whether an event needs a tag, whichever it is.
+	// AnyTag reports whether an event needs at least one tag, with any name.
 	AnyTag                bool
 	Prefixes, Tags, Types []string
 }
 
-// check returns an *ArgumentError if the projection would take nothing, or an empty text.
+// check returns an *ArgumentError if an option lists nothing, or an empty text.
 func (f *Filter) check(name string) error {
 	for _, option := range []struct {
 		name    string
@@ -43,7 +44,7 @@ func (f *Filter) Takes(pid string) bool {
 	})
 }
 
-// ids names the persistence ids that the projection takes.
+// ids returns the prefixes as one text, sorted and without duplicates.
 func (f *Filter) ids() string {
 	sorted := slices.Sorted(slices.Values(f.Prefixes))
 	return strings.Join(slices.Compact(sorted), "\x01")
@@ -56,9 +57,9 @@ func (f *Filter) takesEvent(e *core.StoredEvent) bool {
 	return tagged && typed && (!f.AnyTag || len(e.Tags) > 0)
 }
 
-// LeaveOut makes events that are left out part of the step before them, so that they cost no write.
-// The offset of that step is the one after them. Those before the first event, or after a gap,
-// are a step of their own.
+// LeaveOut merges events that the projection leaves out into the step before them, so that they
+// cost no write: the offset of that step is then after them. Left-out events before the first event
+// that is taken, or after a gap, are a step of their own if no step follows.
 func (f *Filter) LeaveOut(steps []Step) []Step {
 	if !f.Tagged && !f.Typed && !f.AnyTag {
 		return steps
@@ -82,14 +83,14 @@ func (f *Filter) LeaveOut(steps []Step) []Step {
 	return kept
 }
 
-// PassesOver reports whether steps have only events that the projection leaves out, and the row has
-// the offset. Then no effect is applied.
+// PassesOver reports whether steps have only events that the projection leaves out, and the offset
+// is in the row. Then no effect is applied.
 func (of *Member) PassesOver(steps []Step) bool {
 	return of.Offsets.InRows() && len(steps) == 1 && steps[0].LeftOut
 }
 
-// passOver stores the offset behind events that are all left out: 1 write. No handler is called, so
-// that it needs no claim. If another run has claimed the row meanwhile, nothing is stored.
+// passOver stores the offset after events that are all left out, with 1 write. It calls no handler,
+// so it needs no claim. If another run has claimed the row meanwhile, it stores nothing.
 func (r *Run) passOver(ctx context.Context, state *Row, steps []Step) (bool, error) {
 	c := r.Moved(steps[0].To)
 	r.giveBack(&c)

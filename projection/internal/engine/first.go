@@ -4,21 +4,21 @@ import (
 	"slices"
 )
 
-// attrFirstWriter is the writer of the first event that there was when a handler which runs at
-// least once was first called. It is stored with the claim, and missing when an offset is stored:
-// the writer of that says the same.
+// attrFirstWriter is the writer of the first existing event when an at-least-once handler was first
+// called. It is stored with the claim, and is removed when an offset is stored, because the offset
+// also names a writer.
 //
-// It is for purges that leave no low mark: with PurgeOptions.Now, and in a shared journal. A
-// process that is killed before it stores the first offset leaves nothing else of the events that
-// its handler has seen. If the persistence id is erased and used again before the next process
-// starts, the handler must be told.
+// It is for purges that leave no low mark: with PurgeOptions.Now, and in a shared journal. If a
+// process is killed before it stores the first offset, nothing else shows which events its handler
+// has seen. If the persistence id is then erased and used again before the next process starts, the
+// handler must get the purge.
 //
-// It is that of an event which the projection may leave out, so that it says the same when the
-// filter has changed.
+// The first event may be one that the projection leaves out, so that the attribute does not depend
+// on the filter, which may change.
 const attrFirstWriter = "first_writer"
 
-// opening returns the writer of the first event of steps of which none is left out yet, empty if
-// they have none.
+// opening returns the writer of the first event of steps, before the filter has left out any. It is
+// empty if the steps have no event.
 func opening(steps []Step) string {
 	for i := range steps {
 		if e := steps[i].Event; e != nil {
@@ -38,9 +38,9 @@ func (r *Row) notice(opening string, c *Change) {
 	c.Set[attrFirstWriter] = Text(opening)
 }
 
-// purgedBefore reports whether a handler was called with events that were erased, and no offset of
-// them was stored: none of the events is of that writer. Events below a low mark may be, so nothing
-// is known then.
+// purgedBefore reports whether a handler was called with events that were erased before an offset
+// was stored: no event in steps is of the first writer. Events below a low mark may be of that
+// writer, so with a low mark it reports false.
 func (r *Row) purgedBefore(steps []Step, low int64) bool {
 	if r.first == "" || r.Seq > 0 || low > 1 {
 		return false
@@ -49,7 +49,7 @@ func (r *Row) purgedBefore(steps []Step, low int64) bool {
 	return opening(steps) != "" && !slices.ContainsFunc(steps, life)
 }
 
-// forget removes what notice has set, when a step is done.
+// forget removes the first writer after a step is done.
 func (r *Row) forget(done int, c *Change) {
 	if r.first != "" && done > 0 {
 		c.remove(attrFirstWriter)

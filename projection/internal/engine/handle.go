@@ -1,7 +1,7 @@
 package engine
 
-// The public packages of projections share groups, projections and sources without showing what
-// they are made of: each public type embeds a handle, whose methods have no exported names.
+// The public packages of projections share groups, projections and sources without exporting their
+// fields: each public type embeds a handle, whose methods are unexported.
 
 // GroupHandle is embedded in projection.Group.
 type GroupHandle struct{ group *Group }
@@ -11,7 +11,7 @@ func NewGroupHandle(g *Group) GroupHandle { return GroupHandle{g} }
 
 func (h *GroupHandle) opened() *Group { return h.group }
 
-// GroupOf returns the group behind a projection.Group.
+// GroupOf returns the Group of a projection.Group.
 func GroupOf(of interface{ opened() *Group }) *Group { return of.opened() }
 
 // SourceHandle is embedded in projection.Source.
@@ -29,7 +29,7 @@ func NewSource[S any, H interface {
 	return s
 }
 
-// SourceOf returns the source behind a projection.Source, nil if there is none.
+// SourceOf returns the Source of a projection.Source, or nil.
 func SourceOf(of interface{ chosen() *SourceHandle }) Source { return of.chosen().source }
 
 // SpecHandle is embedded in projection.Projection.
@@ -50,5 +50,5 @@ func Define[P any, H interface {
 	return p
 }
 
-// SpecOf returns what a projection.Projection is.
+// SpecOf returns the Spec of a projection.Projection.
 func SpecOf(of interface{ held() *Spec }) *Spec { return of.held() }

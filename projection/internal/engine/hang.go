@@ -7,11 +7,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// errOverdue is why a debt is stored for a persistence id whose handler does not return.
+// errOverdue is the reason of a debt for a persistence id whose handler does not return.
 var errOverdue = errors.New("the handler has not returned")
 
-// leave removes a task whose handler does not return, and stores a debt for it. So its triggers are
-// done, and those that come later. replaced reports whether another worker has its place.
+// leave removes a task whose handler does not return, and stores a debt for it, so that its
+// triggers, and later ones, are done. replaced reports whether another worker has replaced the
+// worker of the task.
 func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
 	s.mu.Lock()
 	if t.covered == nil || t.overdue {

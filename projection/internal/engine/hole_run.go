@@ -12,19 +12,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// undecidedError reports that a run waits for missing numbers, and when to look again.
+// undecidedError reports that a run waits for missing numbers. left is the time until the next
+// check.
 type undecidedError struct{ left time.Duration }
 
 func (e *undecidedError) Error() string {
 	return fmt.Sprintf("sequence numbers are missing before an event: waiting for at least %v", e.left)
 }
 
-// storedParts is into how many parts Config.HoleWait is divided: after each of them a run that
-// waits reads the journal again, and stores how long it has waited.
+// storedParts divides Config.HoleWait: after each part a run that waits reads the journal again,
+// and stores how long it has waited.
 const storedParts = 6
 
-// stillMissing returns an *undecidedError while the number is missing that the last run of the task
-// has ended at: that costs less than reading the journal, and the trigger is not done either way.
+// stillMissing returns an *undecidedError while the number is missing at which the last run of the
+// task stopped. Checking it costs less than reading the journal, and the trigger is not done either
+// way.
 func (r *Run) stillMissing(ctx context.Context) error {
 	first, left := r.Group.holes.holds(taskKey{name: r.Of.Name, pid: r.Pid})
 	if left <= 0 {
@@ -32,13 +34,13 @@ func (r *Run) stillMissing(ctx context.Context) error {
 	}
 	stored, err := core.Of(r.Group.Journal).StoredAt(ctx, r.Pid, core.Span{First: first, Last: first})
 	if err != nil || len(stored) > 0 {
-		return nil //nolint:nilerr // the reading has the same error, and deals with it
+		return nil //nolint:nilerr // reading the journal meets the same error, and handles it
 	}
 	return &undecidedError{left}
 }
 
-// hold stores the holes that a run waits for, and ends the run as undecided. A claim that the run
-// may take over is given back.
+// hold stores the holes that a run waits for, and ends the run as undecided. It also releases a
+// claim that the run may take over.
 func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
 	wait := r.Group.Config.HoleWait
 	left := max(wait/storedParts, 1)
@@ -77,14 +79,14 @@ func (r *Run) notePassed(ctx context.Context, open, passed []hole) {
 	}
 }
 
-// mostPassed is how many holes that were passed are kept in a row, to find events that come later.
-// Each costs a request and half a read unit or one whenever the persistence id is read.
+// mostPassed is how many passed holes a row retains, to find events that are stored later. Each
+// hole costs a request, and half a read unit or one, whenever the persistence id is read.
 const mostPassed = 10
 
-// remember returns the passed holes that a row keeps at an offset.
+// remember returns the passed holes that a row retains at an offset.
 func (r *Run) remember(to Offset) []hole {
 	if to.Seq == 0 {
-		return nil // the numbers begin again
+		return nil // the numbers start again
 	}
 	var kept []hole
 	for _, h := range slices.Concat(r.state.passed, r.passed) {
@@ -96,7 +98,8 @@ func (r *Run) remember(to Offset) []hole {
 	return kept[max(len(kept)-mostPassed, 0):]
 }
 
-// Moved is the change of the row to an offset.
+// Moved returns the change that moves the row to an offset. It includes the passed holes, and
+// removes what belongs to the offset before.
 func (r *Run) Moved(to Offset) Change {
 	c := Moved(to)
 	if kept := r.remember(to); len(kept) > 0 {
@@ -116,8 +119,8 @@ func (r *Run) Moved(to Offset) Change {
 	return c
 }
 
-// findLate looks for events at the numbers that the projection has passed, from the low mark on.
-// They are told, and never handled: events after them were.
+// findLate finds events at numbers that the projection has passed, from the low mark on. It logs
+// and counts them. They are never handled, because events after them were.
 func (r *Run) findLate(ctx context.Context, state *Row, low int64) error {
 	var left []hole
 	found := int64(0)
@@ -156,7 +159,7 @@ func (r *Run) findLate(ctx context.Context, state *Row, low int64) error {
 	return nil
 }
 
-// joined joins holes that follow each other.
+// joined joins adjacent holes.
 func joined(holes []hole) []hole {
 	var all []hole
 	for _, h := range holes {

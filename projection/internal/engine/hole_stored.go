@@ -12,10 +12,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// The attributes of a hole in a row. attrFirst and attrLast are its numbers, attrBehind is the
-// writer of the event after it. At attrAgedAt, a time of the service in milliseconds since 1970, it
-// was known to be missing for attrAge milliseconds. The last three are left out of a hole that was
-// passed. Earlier versions store no attrAgedAt, and remove it.
+// Attributes of a hole in a row. attrFirst and attrLast are its first and its last number.
+// attrBehind is the writer of the event after it. At attrAgedAt, a time of the service in
+// milliseconds since 1970, the hole was known to be missing for attrAge milliseconds. A passed hole
+// does not have the last three attributes. Earlier versions do not store attrAgedAt, and remove it.
 const (
 	attrFirst  = "first"
 	attrLast   = "last"
@@ -24,7 +24,7 @@ const (
 	attrAgedAt = "at"
 )
 
-// encodeHoles returns the holes of a row as they are stored.
+// encodeHoles returns the stored form of the holes of a row.
 func encodeHoles(holes []hole) types.AttributeValue {
 	list := make([]types.AttributeValue, len(holes))
 	for i, h := range holes {
@@ -43,7 +43,7 @@ func encodeHoles(holes []hole) types.AttributeValue {
 	return &types.AttributeValueMemberL{Value: list}
 }
 
-// holes returns the holes of an attribute.
+// holes decodes the holes of an attribute.
 func (d *Decoder) holes(name string) []hole {
 	switch v := d.Item[name].(type) {
 	case nil:
@@ -60,17 +60,17 @@ func (d *Decoder) holes(name string) []hole {
 		}
 		return all
 	default:
-		d.Fail(name, fmt.Errorf("it is a %T", v))
+		d.Fail(name, fmt.Errorf("unexpected type %T", v))
 	}
 	return nil
 }
 
-var errNoHole = errors.New("it is no span of sequence numbers")
+var errNoHole = errors.New("invalid span of sequence numbers")
 
 func decodeHole(value types.AttributeValue) (hole, error) {
 	m, ok := value.(*types.AttributeValueMemberM)
 	if !ok {
-		return hole{}, fmt.Errorf("it is a %T", value)
+		return hole{}, fmt.Errorf("unexpected type %T", value)
 	}
 	d := Decoder{Item: m.Value}
 	h := hole{

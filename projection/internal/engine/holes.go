@@ -8,43 +8,43 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// A JVM writes several events of a persistence id at the same time, so a later one can be stored
-// before an earlier one. Where a number is missing, the earlier one may still come, or it was
-// rejected and never will. Nothing tells which. So a number that is missing before an event is
-// waited for, for Config.HoleWait, and then passed.
+// A JVM writes several events of a persistence id at the same time, so a later event can be stored
+// before an earlier one. If a number is missing, its event may still come, or it was rejected and
+// never will. The journal does not show which. So a projection waits for Config.HoleWait for a
+// number that is missing before an event, and then passes it.
 //
-// How long it was missing is known without the clock of a machine: it is the time that a process
-// has seen it missing, by its monotonic clock, after the time that was stored in the row when the
-// process saw it first; or the time since that was stored, by the clock of the service. Both are at
-// most the true time. So a wrong clock, a crash, and a machine that sleeps only make the wait
-// longer.
+// The age of a hole does not depend on the clock of a machine. It is the age that is stored in the
+// row plus the time since then, measured in two ways: as the time for which this process has seen
+// the hole, by its monotonic clock, and as the time since the row was written, by the clock of the
+// service. The longer time counts. Neither is more than the true time, so a wrong clock, a crash,
+// or a machine that sleeps only makes the wait longer.
 
-// hole is a span of missing numbers before an event. If it is waited for, some in the span may be
-// there, as members of incomplete atomic writes.
+// hole is a span of missing numbers before an event. While the projection waits for it, some
+// numbers in the span may be stored, as members of incomplete atomic writes.
 type hole struct {
 	core.Span
 
-	// writer is that of the event after it. If the persistence id was purged and is used again,
-	// that is another one: the hole is not the same.
+	// writer is the writer of the event after the hole. If the persistence id was purged and is
+	// used again, the writer differs, and so it is another hole.
 	writer string
-	// age is how long it is known to be missing at least. In a row, at is the time of the service
-	// at which it had this age, zero if that is not known.
+	// age is the minimum time for which the hole is known to be missing.
 	age time.Duration
-	at  time.Time
+	// at is, for a hole of a row, the time of the service at which it had this age. It is zero if
+	// that time is unknown.
+	at time.Time
 }
 
-// covers reports whether the numbers of other are among those of h, before an event of the same
-// writer.
+// covers reports whether h includes the numbers of other, before an event of the same writer.
 func (h *hole) covers(other *hole) bool {
 	same := h.writer == other.writer
 	return same && h.First <= other.First && h.Last >= other.Last
 }
 
-// serviceSlack is by how much the time since something was stored may seem to be longer than it is:
-// the times of the service have no fractions of a second.
+// serviceSlack bounds how much too long a time since a write may seem: times of the service have no
+// fractions of a second.
 const serviceSlack = 2 * time.Second
 
-// agedHoles returns the holes of a row with the ages that they have at a time of the service.
+// agedHoles returns the holes of a row with their ages at now, a time of the service.
 func (r *Row) agedHoles(now time.Time) []hole {
 	aged := slices.Clone(r.holes)
 	for i := range aged {
@@ -55,29 +55,30 @@ func (r *Row) agedHoles(now time.Time) []hole {
 	return aged
 }
 
-// seenHole is a hole that this process has seen. Its age is that at the time of the sighting.
+// seenHole is a hole that this process has seen. Its age is the age when it was seen.
 type seenHole struct {
 	hole
 
+	// at is when it was seen.
 	at time.Time
-	// passed reports that it was counted as passed.
+	// passed reports whether it was counted as passed.
 	passed bool
 }
 
-// heldTask is a task that waits for a number. It is not read before next, unless something is
-// stored there: nothing behind the first missing number can be handled.
+// heldTask is a task that waits for a number. Nothing after the first missing number can be
+// handled, so the journal is not read before next, unless something is stored at that number.
 type heldTask struct {
 	first int64
 	next  time.Time
 }
 
-// holes are the holes that this process has seen, by task.
+// holes has the holes that this process has seen, by task.
 type holes struct {
 	mu   sync.Mutex
 	seen map[taskKey][]seenHole
 	held map[taskKey]heldTask
-	// passed and late are how many numbers were passed, and at how many of them an event came
-	// later, by projection.
+	// passed counts the numbers that were passed, by projection. late counts the passed numbers at
+	// which an event was stored later.
 	passed, late map[string]int64
 }
 
@@ -88,8 +89,9 @@ func newHoles() *holes {
 	}
 }
 
-// age returns how long a hole was known to be missing when the reading began that found it. Since
-// then the number may have been stored. stored are the holes of the row, which was read before.
+// age returns how long a hole was known to be missing at began, the start of the read that found
+// it. The number may have been stored since. stored has the holes of the row, which was read
+// before.
 func (a *holes) age(key taskKey, h *hole, stored []hole, began time.Time) time.Duration {
 	age := time.Duration(0)
 	for i := range stored {
@@ -107,8 +109,8 @@ func (a *holes) age(key taskKey, h *hole, stored []hole, began time.Time) time.D
 	return age
 }
 
-// see notes the holes of a task: those that are waited for, and those that are passed. It returns
-// the ones that were not counted as passed before.
+// see records the holes of a task: open ones, which the task waits for, and passed ones. It returns
+// the passed holes that were not counted before.
 func (a *holes) see(key taskKey, open, passed []hole) []hole {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,14 +133,14 @@ func (a *holes) see(key taskKey, open, passed []hole) []hole {
 	return fresh
 }
 
-// hold notes that a task waits for a number.
+// hold records that a task waits for a number, and for how long its journal need not be read.
 func (a *holes) hold(key taskKey, first int64, left time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held[key] = heldTask{first, time.Now().Add(left)}
 }
 
-// holds returns the number that a task waits for, and for how long it need not be read.
+// holds returns the number that a task waits for, and for how long its journal need not be read.
 func (a *holes) holds(key taskKey) (int64, time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,7 +151,7 @@ func (a *holes) holds(key taskKey) (int64, time.Duration) {
 	return h.first, time.Until(h.next)
 }
 
-// forget forgets what a task waits for: the row has it.
+// forget removes the holes that a task waits for, after they were stored in the row.
 func (a *holes) forget(key taskKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -159,14 +161,14 @@ func (a *holes) forget(key taskKey) {
 	}
 }
 
-// addLate counts events that came too late.
+// addLate counts events that were stored too late.
 func (a *holes) addLate(projection string, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.late[projection] += n
 }
 
-// addTo adds the counts to the lags of projections.
+// addTo sets the counts in the lags of projections.
 func (a *holes) addTo(lags map[string]*Lag) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// What was read long ago does not show that a number is missing now.
-func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
+// The age of a hole counts up to the start of the read that found it: the number may have been
+// stored since.
+func TestHoleAge_CountsToStartOfRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		key, all := taskKey{name: "group/all", pid: "a"}, newHoles()
@@ -41,8 +42,8 @@ func TestAgeIsThatWhenTheReadingBegan(t *testing.T) {
 	})
 }
 
-// Holes of a row are read as they were stored. What can't be one is an error.
-func TestStoredHoles(t *testing.T) {
+// Holes of a row are decoded as they were stored. An attribute that can't be a hole is an error.
+func TestHoles_StoredForm(t *testing.T) {
 	t.Parallel()
 	stored := []hole{{core.Span{First: 1, Last: 1}, "w", time.Second, time.UnixMilli(1_000)}, {Span: core.Span{First: 5, Last: 9}}}
 	d := Decoder{Item: dynamo.Attributes{attrHoles: encodeHoles(stored)}}

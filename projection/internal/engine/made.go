@@ -17,13 +17,13 @@ const (
 	AttrMadeBy = "made_by"
 )
 
-// Made are stored messages of an event, in their stored form. The outbox decodes them.
+// Made has the stored messages of the event at Of, in their stored form. The outbox decodes them.
 type Made struct {
 	Of      Offset
 	Encoded []byte
 }
 
-// made returns the stored messages, nil if there are none.
+// made returns the stored messages, or nil.
 func (d *Decoder) made() *Made {
 	switch v := d.Item[AttrMade].(type) {
 	case nil:
@@ -38,15 +38,16 @@ func (d *Decoder) made() *Made {
 		if err == nil {
 			return &Made{Offset{messages[0].SequenceNumber, d.Text(AttrMadeBy)}, v.Value}
 		}
-		d.Fail(AttrMade, fmt.Errorf("it is not JSON of messages: %w", err))
+		d.Fail(AttrMade, fmt.Errorf("decode messages: %w", err))
 	default:
-		d.Fail(AttrMade, fmt.Errorf("it is a %T", v))
+		d.Fail(AttrMade, fmt.Errorf("unexpected type %T", v))
 	}
 	return nil
 }
 
-// sameMade returns the condition that the stored messages are those that were read: another process
-// may have made those of the next event, sent some, and released its claim.
+// sameMade returns the condition that the stored messages are unchanged since they were read:
+// another process may have stored the messages of the next event, sent some, and released its
+// claim.
 func (r *Row) sameMade() Condition {
 	if r.Made == nil {
 		return Condition{"attribute_not_exists(" + AttrMade + ")", dynamo.Attributes{}}
@@ -55,13 +56,13 @@ func (r *Row) sameMade() Condition {
 	return Condition{AttrMade + " = :oldmade", dynamo.Attributes{":oldmade": stored}}
 }
 
-// IsOf reports whether the messages are those of a step.
+// IsOf reports whether the messages belong to the event of a step.
 func (m *Made) IsOf(s *Step) bool {
 	return m != nil && s.Event != nil && m.Of == Offset{s.Event.SequenceNumber, s.Event.Writer}
 }
 
-// removeMade adds to a change that the stored messages are removed, unless they are those of the
-// first of the steps that are not done.
+// removeMade makes a change remove the stored messages, unless they belong to the first step that
+// is not done.
 func (r *Row) removeMade(left []Step, c *Change) {
 	if r.Made == nil || len(left) > 0 && r.Made.IsOf(&left[0]) {
 		return

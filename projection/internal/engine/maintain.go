@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Maintain does what invocations by the stream do not.
+// Maintain runs operator requests, due payments, and pending sweeps, which stream invocations skip.
 func (g *Group) Maintain(ctx context.Context) error {
 	if kind := g.Config.Source.Kind(); kind != SourceLambda {
 		return Argument("Config.Source", kind, "it must be awslambda.Source")
@@ -45,14 +45,14 @@ func (g *Group) Maintain(ctx context.Context) error {
 	return paying
 }
 
-// The part of the time of Maintain in which it begins payments, and that after which it ends them.
-// The rest is for sweeps.
+// Maintain starts payments in the first payShare of its time, and stops them after paidShare. The
+// rest is for sweeps.
 const (
 	payShare  = 0.5
 	paidShare = 0.75
 )
 
-// payDue pays the debts of projections that are due.
+// payDue pays the due debts of projections.
 func (in *invocation) payDue(members []*Member) error {
 	ctx, cancel := context.WithCancel(in.Ctx)
 	defer cancel()
@@ -69,9 +69,9 @@ func (in *invocation) payDue(members []*Member) error {
 	return in.part(ctx, cancel, all...)
 }
 
-// part calls functions at the same time, and runs what they trigger in their schedule. It returns
-// when they have returned and their triggers are done, or when ctx has ended. That is a context of
-// the invocation, and cancel ends it.
+// part calls functions at the same time, and runs their triggers in one schedule. It returns when
+// the functions have returned and their triggers are done, or when ctx has ended. ctx is derived
+// from the context of the invocation, and cancel cancels it.
 func (in *invocation) part(ctx context.Context, cancel context.CancelFunc, all ...func(*Schedule) error) error {
 	part := *in
 	part.Ctx, part.Cancel = ctx, cancel
@@ -89,8 +89,8 @@ func (in *invocation) part(ctx context.Context, cancel context.CancelFunc, all .
 	return errors.Join(err, working.Wait())
 }
 
-// payAll pays the debts of a projection that are due. It begins no page after a time, unless that
-// is zero. Without the index of debts it pays none.
+// payAll pays the due debts of a projection. It starts no page after until, unless until is zero.
+// Without the index of debts it pays nothing.
 func (s *Schedule) payAll(ctx context.Context, of *Member, until time.Time) error {
 	for until.IsZero() || time.Now().Before(until) {
 		paid, err := s.payPage(ctx, of)
@@ -104,13 +104,13 @@ func (s *Schedule) payAll(ctx context.Context, of *Member, until time.Time) erro
 	return nil
 }
 
-// OwedKey returns the key of the position of a sweep that a projection is owed.
+// OwedKey returns the key of the item with the position of a sweep that is owed to a projection.
 func (t *Table) OwedKey(group, projection string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + group + "\x00owed\x00" + projection)}
 }
 
-// sweep sweeps for a projection until nothing is owed. A sweep that was interrupted continues, and
-// settles what was owed when it began.
+// sweep sweeps for a projection until no sweep is owed. An interrupted sweep continues, and counts
+// for the sweeps that were owed when it started.
 func (in *invocation) sweep(of *Member) error {
 	g := in.group
 	for {
@@ -141,7 +141,8 @@ func (in *invocation) sweep(of *Member) error {
 	}
 }
 
-// sweepBegun names what a sweep is for, and returns how many sweeps were owed when it began.
+// sweepBegun sets the names that are stored with a sweep's position, and returns how many sweeps
+// were owed when the sweep started.
 func (g *Group) sweepBegun(ctx context.Context, p *Position, of *Member, now standing) (int64, error) {
 	item, err := g.Table.Get(ctx, p.key)
 	if err != nil {
@@ -161,7 +162,8 @@ func (g *Group) sweepBegun(ctx context.Context, p *Position, of *Member, now sta
 	return owed, nil
 }
 
-// sweepOnce looks at all persistence ids for a projection.
+// sweepOnce sweeps all persistence ids for a projection, or those after an interrupted sweep's
+// position.
 func (in *invocation) sweepOnce(of *Member, p *Position) error {
 	ctx, cancel := context.WithCancel(in.Ctx)
 	defer cancel()

@@ -5,38 +5,43 @@ import (
 	"time"
 )
 
-// Member is a projection of a group. Name is the name of both.
+// Member is a projection of a group.
 type Member struct {
 	Spec
 
+	// Name is group/projection.
 	Name string
-	// Paused, Owed and Sweeps are what was last read of the projection's item: whether it is
-	// paused, how many sweeps are owed, and how many were owed so far.
-	Paused       atomic.Bool
+	// Paused reports whether the projection is paused. Like Owed and Sweeps, it is as last read
+	// from the projection's item.
+	Paused atomic.Bool
+	// Owed counts the sweeps that are owed now. Sweeps counts all sweeps that were ever owed.
 	Owed, Sweeps atomic.Int64
-	// Effect applies steps, and Offsets stores the offset after them.
-	Effect  Effect
+	// Effect applies steps.
+	Effect Effect
+	// Offsets stores the offset after the steps.
 	Offsets OffsetStore
-	// crowded reports whether so many processes run it that this one does not say so.
+	// crowded reports whether so many processes run the projection that this one stores no
+	// attribute of its own: see maxProcesses.
 	crowded atomic.Bool
-	// becameStuck is how many persistence ids have become stuck in this process.
+	// becameStuck counts persistence ids that have become stuck in this process.
 	becameStuck atomic.Int64
-	// unreachable says whether this process can't reach what the projection needs.
+	// unreachable detects an outage of something that the projection needs.
 	unreachable unreachable
-	// debts is what the last look into the index of debts has shown.
+	// debts summarizes the debts that were last read from the index of debts.
 	debts atomic.Pointer[owedRuns]
-	// outage is when the log was last told that something can't be reached, in nanoseconds.
+	// outage is when an outage was last logged, in nanoseconds since 1970.
 	outage atomic.Int64
 }
 
-// outageDue reports whether the log is told of an outage: at most once in ReportedEvery, as an
-// outage concerns all persistence ids, again and again.
+// outageDue reports whether an outage is to be logged: at most once in ReportedEvery, because each
+// persistence id meets the same outage, repeatedly.
 func (of *Member) outageDue() bool {
 	now, told := time.Now().UnixNano(), of.outage.Load()
 	return now-told >= int64(ReportedEvery) && of.outage.CompareAndSwap(told, now)
 }
 
-// see notes what is stored for a projection. It reports whether it is no longer paused.
+// see records the stored state of the projection. It reports whether the projection was paused
+// before, and no longer is.
 func (of *Member) see(now standing) (continued bool) {
 	of.Owed.Store(max(now.owed-now.swept, 0))
 	of.Sweeps.Store(now.owed)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameBytes is how long the name of a group or of a projection may be.
+// maxNameBytes is the maximum length of the name of a group or of a projection.
 const maxNameBytes = 100
 
 // CheckName checks the name of a group or of a projection.

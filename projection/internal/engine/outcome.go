@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ending is how a run has ended.
+// ending is the kind of end of a run.
 type ending int
 
 const (
@@ -29,21 +29,22 @@ const (
 	endFatal
 )
 
-// outcome is how a run has ended, and what the next run of its task needs to know.
+// outcome is the result of a run, with the data that the next run of its task needs.
 type outcome struct {
 	ending ending
 	// err is nil if the ending is endDone.
 	err error
 	// claim is the claim of the other run, if the ending is endClaimed.
 	claim string
-	// left is how long the missing numbers need not be looked for, if the ending is endUndecided.
+	// left is the time for which the missing numbers need not be read again, if the ending is
+	// endUndecided.
 	left time.Duration
 	// pause is how long the task waits before its next run, if the run has to be made again.
 	pause time.Duration
 }
 
-// done reports whether the triggers of the run are done. A debt covers them, also that of a
-// persistence id that is stuck.
+// done reports whether the triggers of the run are done. A debt covers them, even the debt of a
+// stuck persistence id.
 func (o outcome) done() bool {
 	return o.ending == endDone || o.ending == endStuck || o.ending == endOwed
 }

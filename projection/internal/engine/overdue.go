@@ -11,33 +11,34 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// overdue are the calls of handlers of a group that have not returned although their context ended
-// long ago. Such a call keeps its persistence id. Its place is given to another worker, so that it
-// holds up no other persistence id.
+// overdue tracks the calls of handlers of a group that have not returned although their context
+// ended long ago. Such a call blocks its persistence id. Another worker replaces the one that waits
+// for the call, so that no other persistence id is delayed.
 type overdue struct {
 	mu sync.Mutex
-	// calls counts them by projection. replaced is how many have given their place away.
-	calls    map[*Member]int
+	// calls counts overdue calls by projection.
+	calls map[*Member]int
+	// replaced counts workers that were replaced and have not stopped.
 	replaced int
 }
 
 // worker runs tasks.
 type worker struct {
-	// begin makes another worker begin.
+	// begin starts another worker.
 	begin func()
-	// replaced reports whether another one has its place: then it ends with its run.
+	// replaced reports whether another worker has replaced it. It then stops after its run.
 	replaced bool
 }
 
-// Call calls a function of the program apart.
+// Call is call in a goroutine of its own, which ends if the function calls runtime.Goexit.
 func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	return apart(func() error { return r.call(ctx, limit, do) })
 }
 
-// call calls a function of the program. It is overdue if it has not returned limit after its
-// context has ended. That is at the latest when the claim of the run counts as dead. If the
-// function was denied a request of the journal, or could not reach the store of a payload, the
-// error is a *DelayedError.
+// call calls a function of the program with a context that ends after limit. The call is overdue if
+// it has not returned after another limit, which is at the latest when the claim of the run counts
+// as dead. If the function was denied a request of the journal, or could not reach the store of a
+// payload, the error is a *DelayedError.
 func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	began, returned, late := time.Now(), false, false
 	o := &r.Group.overdue
@@ -50,7 +51,7 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 		late = true
 		o.calls[r.Of]++
 		r.logCall(ctx, "a handler has not returned after its context has ended", began)
-		// At most as many again as there are places: what is never returned to must not grow.
+		// At most Config.Concurrency replacements: calls that never return must not accumulate.
 		free := o.replaced < r.Group.Config.Concurrency
 		w := r.worker
 		replaces := w != nil && !w.replaced && free
@@ -74,21 +75,21 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 		}
 	}()
 	err := protect(ctx, limit, do)
-	// Both are outages, as those that the group meets itself.
+	// Both are outages, like failed requests of the group.
 	if denied(err) || errors.Is(err, serialization.ErrPayloadUnreachable) {
 		return Delayed(fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err))
 	}
 	return err
 }
 
-// lost reports whether a worker has lost its place.
+// lost reports whether a worker was replaced.
 func (o *overdue) lost(w *worker) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return w.replaced
 }
 
-// end notes that a worker has ended.
+// end records that a worker has stopped.
 func (o *overdue) end(w *worker) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,7 +98,7 @@ func (o *overdue) end(w *worker) {
 	}
 }
 
-// of returns how many calls for a projection are overdue.
+// of returns the number of overdue calls for a projection.
 func (o *overdue) of(m *Member) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

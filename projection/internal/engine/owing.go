@@ -9,19 +9,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Now returns the time of the service, as its responses show it, because processes compare what
-// others have stored, and the clock of one of them may be wrong by hours. It may be a second behind
-// that of another process: responses have no fractions.
+// Now returns the time of the service, from its responses. Processes compare times that others have
+// stored, and the clock of a process may be wrong by hours. The times of two processes may differ
+// by a second, because responses have no fractions of a second.
 func (g *Group) Now() time.Time { return g.Table.now() }
 
 func (t *Table) now() time.Time {
 	return core.Of(t.Journal).Clock.ServiceOrWall()
 }
 
-// Owing is the part of an update that owes a sweep. Its values are 0 as :none, and 1 as :one.
+// Owing is the part of an update expression that owes a sweep. It needs the values 0 as :none, and
+// 1 as :one.
 const Owing = ", " + AttrOwed + " = if_not_exists(" + AttrOwed + ", :none) + :one"
 
-// OweTo owes a sweep to a projection on Lambda. It does nothing if the projection is not there.
+// OweTo owes a sweep to a projection on Lambda. It does nothing if the projection does not exist,
+// or does not run on Lambda.
 func (t *Table) OweTo(ctx context.Context, projection string) error {
 	err := t.Send(ctx, dynamo.Update{
 		Table: t.Name, Key: t.StandingKey(projection),
@@ -35,7 +37,7 @@ func (t *Table) OweTo(ctx context.Context, projection string) error {
 	return err
 }
 
-// Settle stores that the sweeps are settled that were owed when one began.
+// Settle stores that a sweep has covered all sweeps that were owed when it started.
 func (t *Table) Settle(ctx context.Context, key dynamo.Attributes, owed int64) error {
 	err := t.Send(ctx, dynamo.Update{
 		Table: t.Name, Key: key,
@@ -44,7 +46,7 @@ func (t *Table) Settle(ctx context.Context, key dynamo.Attributes, owed int64) e
 		Values:     dynamo.Attributes{":swept": Number(owed)},
 	})
 	if errors.Is(err, ErrAgain) {
-		return nil // another sweep has settled as many
+		return nil // another process has stored as many
 	}
 	return err
 }

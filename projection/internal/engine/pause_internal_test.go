@@ -10,9 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// A process does not yet know that a projection was continued, and the sweep that is owed may have
-// passed the id. A trigger that comes then is not done, as the next look finds.
-func TestTriggerAfterTheContinueIsKept(t *testing.T) {
+// A trigger comes after a projection was continued, and before the process knows that. The owed
+// sweep may have passed the id already, so the next poll must not complete the trigger.
+func TestPause_TriggerAfterContinue(t *testing.T) {
 	t.Parallel()
 	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// pay pays the debts of a projection that are due, until ctx ends. While it gets on, it looks again
-// soon.
+// pay pays the due debts of a projection, until ctx ends. While payments make progress, it polls
+// again soon.
 func (s *Schedule) pay(ctx context.Context, of *Member) {
 	for {
 		pause := s.group.Config.payEvery()
@@ -23,9 +23,9 @@ func (s *Schedule) pay(ctx context.Context, of *Member) {
 	}
 }
 
-// payPage reads a page of the debts of a projection, and waits until those that are due are paid.
-// In a group it waits no longer than until the next look. It reports whether a payment got on: it
-// has handled something, or has found nothing to handle.
+// payPage reads a page of the debts of a projection, and waits until the due ones are paid. Outside
+// of Lambda it waits only until the next poll. It reports whether a payment made progress: it has
+// handled something, or has found nothing to handle.
 func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 	page, err := s.group.debts(ctx, of)
 	if err != nil || of.Paused.Load() {
@@ -36,14 +36,14 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 	if due < 0 {
 		due = len(page)
 	}
-	// Other processes pay the same debts: few are to meet at one of them.
+	// Other processes pay the same debts. In a random order they rarely meet at one debt.
 	swap := func(i, j int) { page[i], page[j] = page[j], page[i] }
 	rand.Shuffle(due, swap) //nolint:gosec // any order will do
 	ended := make(chan bool, due)
 	probes, begun := of.unreachable.lasts(), 0
 	for _, owed := range page[:due] {
 		if begun > 0 && probes {
-			break // one finds out whether the outage is over
+			break // one payment finds out whether the outage is over
 		}
 		if s.payOne(of, owed, probes, ended) {
 			begun++
@@ -69,9 +69,9 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 	return paid, nil
 }
 
-// payOne makes a task that pays a debt, unless there is one, or the handler of the persistence id
-// does not return in this process: then another process has to pay. It sends to ended whether the
-// task got on.
+// payOne creates a task that pays a debt, and reports whether it did. It does not if there is such
+// a task already, or if the handler of the persistence id does not return in this process: another
+// process then has to pay. The task sends to ended whether it made progress.
 func (s *Schedule) payOne(of *Member, owed OwedRun, probes bool, ended chan<- bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,32 +4,35 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// Step is what a handler is called with: an event, a gap, or a purge.
+// Step is an event, a gap, or a purge, with which a handler is called. A step of events that are
+// left out calls no handler.
 type Step struct {
-	// To is the offset when the step is done.
+	// To is the offset after the step.
 	To Offset
 	// Event is nil for a gap, a purge, and events that are left out.
 	Event *core.StoredEvent
-	// First and Last are the numbers of a gap.
+	// First and Last are the first and the last number of a gap.
 	First, Last int64
-	// Purge reports whether the step is a purge. It covers the events up to the offset after it.
+	// Purge reports whether the step is a purge. It covers the events up to To.
 	Purge bool
-	// LeftOut reports whether the step is of events that the projection leaves out.
+	// LeftOut reports whether the step is only for events that the projection leaves out.
 	LeftOut bool
 }
 
-// Resets reports whether the step puts back a row at an offset. Then the journal is read again.
+// Resets reports whether the step does not move the offset of a row forward. The journal is then
+// read again.
 func (s *Step) Resets(at Offset) bool { return s.Purge && s.To.Seq <= at.Seq }
 
-// Plan returns the steps from the offset of a row on. page has the events from that offset on.
+// Plan returns the steps after the offset of a row. page has the events from that offset on.
 //
-// A row below the last purged number has the first step purge, and the events after it follow. If
-// the row does not exist, no handler was called with what was purged, and nothing is told of it.
+// If the offset is below the last purged number, the first step is a purge, and the events after it
+// follow. If the row does not exist, no handler was called with the purged events, and the purge is
+// not reported.
 //
-// The event at the offset is read as well. If it is there, of the row's writer, or the low mark is
-// above the offset, the journal has what the row was made from. Otherwise everything was erased, or
-// an older journal was restored: the only step is a purge that puts the row back, and reading
-// starts again there.
+// page also has the event at the offset. If that event exists and is of the row's writer, or if the
+// low mark is above the offset, the row belongs to the events in the journal. Otherwise all events
+// were erased, or an older journal was restored: the only step is a purge that moves the row back
+// to the last purged number, and reading starts again there.
 func Plan(at Offset, exists bool, page core.Page) []Step {
 	anchored := at.Seq == 0
 	from := at

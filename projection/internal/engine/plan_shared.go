@@ -8,22 +8,22 @@ import (
 	"github.com/dynajournal/dynajournal/internal/core"
 )
 
-// planned is what follows from what was read of a journal.
+// planned is the result of planning one page: steps to run, and holes to wait for.
 type planned struct {
 	steps []Step
-	// passed are the holes between the steps. open are those after the steps, which are waited
-	// for, one for each event that is behind some; none if nothing is visible there.
+	// passed has the holes between the steps. open has the holes after the steps, which the
+	// projection waits for: one for each visible event after missing numbers.
 	passed, open []hole
 }
 
 // planShared is Plan for a journal that is shared with a JVM. Everything below the low mark, which
-// was read last, is told as a gap: what was read there is what a JVM had not removed yet, or a late
-// put. A number that is missing before an event, and is not below the low mark, ends the steps
-// until it was waited for, or is so far below the highest number that no JVM is still writing
-// there.
+// was read last, is a gap: an event that was read there is a late put, or was not yet removed by
+// the JVM. A number that is missing before an event, and is not below the low mark, ends the steps
+// until the projection has waited for it, or until it is so far below the highest number that no
+// JVM is still writing there.
 //
-// Members of an incomplete atomic write are no events of the page. Its missing members are missing
-// before the next event, if there is one.
+// The page does not have the members of an incomplete atomic write. Its missing members count as
+// missing before the next event, if there is one.
 func planShared(at Offset, page core.Page, age func(*hole) time.Duration, wait time.Duration) planned {
 	low := page.Low
 	anchored := at.Seq == 0 || low > at.Seq
@@ -46,7 +46,7 @@ func planShared(at Offset, page core.Page, age func(*hole) time.Duration, wait t
 			h.age = age(&h)
 			far := page.Highest-h.Last >= dynajournal.LiveWindow
 			if !far && h.age < wait || len(p.open) > 0 {
-				p.open = append(p.open, h) // all are waited for at the same time
+				p.open = append(p.open, h) // the projection waits for all of them at the same time
 				continue
 			}
 			for _, span := range spans {
@@ -63,7 +63,8 @@ func planShared(at Offset, page core.Page, age func(*hole) time.Duration, wait t
 	return p
 }
 
-// mostHoles is how many holes of a persistence id are waited for at the same time at most.
+// mostHoles is the maximum number of holes of a persistence id for which a projection waits at the
+// same time.
 const mostHoles = 50
 
 // hasEventAt reports whether events include the event of an offset, of the same writer.

@@ -14,50 +14,50 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// A process that runs a projection says so in the item of the projection, and says it again and
-// again. Each process has an attribute of its own, so that none counts or forgets another one by
-// mistake.
+// A process that runs a projection registers in the item of the projection, and renews the
+// registration. Each process has an attribute of its own, so that no process counts or removes
+// another one by mistake.
 const (
-	// attrProcess begins the names of the attributes of processes. The value is until when the
-	// process counts, by the clock of the service, in milliseconds since 1970.
+	// attrProcess is the prefix of the names of the attributes of processes. The value is the time
+	// until which the process counts, by the clock of the service, in milliseconds since 1970.
 	attrProcess = "process_"
-	// attrUntil and attrWorkers say the same in the form of version 0.1.0: until when what was said
-	// last counts, and which processes there are. Only the process that was the last to say it is
-	// in them, unless processes of that version run, too.
+	// attrUntil and attrWorkers are the form of version 0.1.0: the time until which the last
+	// registration counts, and the processes. They have only the process that registered last,
+	// unless processes of that version also run.
 	attrUntil   = "seen_until"
 	attrWorkers = "workers"
 )
 
 const (
-	// longestPresence is the longest time after which a process says again that it is there.
+	// longestPresence is the longest interval at which a process renews its registration.
 	longestPresence = time.Minute
-	// presences is for how many of these times a process counts that says nothing.
+	// presences is the number of intervals for which a registration counts without a renewal.
 	presences = 3
-	// leastSilence is how long a process counts at least that has not said so in time: processes
+	// leastSilence is the minimum time for which a process counts after a missed renewal: processes
 	// know the time to a second.
 	leastSilence = 2 * time.Second
-	// maxProcesses is how many processes are counted: the item must not become large, as each write
-	// costs its size. A process that finds so many others no longer says that it is there.
+	// maxProcesses is the number of processes above which further ones store no attribute: the item
+	// must not become large, because each write costs its size.
 	maxProcesses = 100
-	// mostForgotten is how many are forgotten at once: an expression has at most 4 KB.
+	// mostForgotten is how many processes are removed at once: an expression has at most 4 KB.
 	mostForgotten = 50
 )
 
-// processOf returns the attribute of a process.
+// processOf returns the name of the attribute of a process.
 func processOf(worker string) string {
 	const enough = 8 // of the digits of a random UUID
 	return attrProcess + worker[:enough]
 }
 
-// presence is how often a process of a group says that it is there.
+// presence returns the interval at which a process of the group renews its registration.
 func (g *Group) presence() time.Duration { return min(g.Config.ClaimTimeout, longestPresence) }
 
-// counts is how long that counts.
+// counts returns how long a registration counts.
 func (g *Group) counts() time.Duration {
 	return max(presences*g.presence(), g.presence()+leastSilence)
 }
 
-// present stores for each projection that this process runs it.
+// present registers this process for each projection.
 func (g *Group) present(ctx context.Context, worker string) error {
 	for _, of := range g.Members {
 		if err := g.presentFor(ctx, of, worker); err != nil {
@@ -84,18 +84,18 @@ func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error
 		c.Removed = []string{attrPrefixes}
 	}
 	if err := g.Table.Update(ctx, g.Table.StandingKey(of.Name), c, Condition{Always, dynamo.Attributes{}}); err != nil {
-		return fmt.Errorf("say that projection %s runs: %w", of.Name, err)
+		return fmt.Errorf("register a process of projection %s: %w", of.Name, err)
 	}
 	return nil
 }
 
-// logPresence logs that the process could not store that it runs the projections.
+// logPresence logs that the process could not renew its registration.
 func (g *Group) logPresence(ctx context.Context, err error) {
-	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not say that it runs projections",
+	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not store that it runs projections",
 		slog.String("group", g.Config.Name), slog.Any("error", err))
 }
 
-// absent stores for each projection that this process no longer runs it.
+// absent removes the registration of this process for each projection.
 func (g *Group) absent(ctx context.Context, worker string) {
 	for _, of := range g.Members {
 		err := g.Table.Send(ctx, dynamo.Update{
@@ -105,15 +105,15 @@ func (g *Group) absent(ctx context.Context, worker string) {
 			Values:     dynamo.Attributes{":me": &types.AttributeValueMemberSS{Value: []string{worker}}},
 		})
 		if err != nil && !errors.Is(err, ErrAgain) {
-			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a group of projections could not say that it has ended",
+			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not store that it no longer runs projections",
 				slog.String("group", g.Config.Name), slog.Any("error", err))
 			return
 		}
 	}
 }
 
-// processes returns how many processes run the projection of an item at a time, in milliseconds
-// since 1970.
+// processes returns how many processes run the projection of an item at now, in milliseconds since
+// 1970.
 func (d *Decoder) processes(now int64) int {
 	count := 0
 	for name := range d.Item {
@@ -127,9 +127,9 @@ func (d *Decoder) processes(now int64) int {
 	return count
 }
 
-// forgetProcesses removes from the item of a projection the processes that no longer count. It
-// reports whether there are more than maxProcesses others. A process that has said that it is there
-// since the item was read stays.
+// forgetProcesses removes the processes that no longer count from the item of a projection. It
+// reports whether more than maxProcesses processes count. A process that has registered since the
+// item was read remains.
 func (t *Table) forgetProcesses(ctx context.Context, item dynamo.Attributes) (crowded bool, err error) {
 	d := Decoder{Table: t.Name, Item: item}
 	now, living := t.now().UnixMilli(), 0

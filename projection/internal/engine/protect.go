@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// errExited is the error of a function that has called runtime.Goexit, as FailNow of package
-// testing does. Nobody knows where it did.
-var errExited error = &PanicError{Value: errors.New("it has called runtime.Goexit")}
+// errExited reports that a function has called runtime.Goexit, as FailNow of package testing does.
+// It has no stack, because the place of the call is unknown.
+var errExited error = &PanicError{Value: errors.New("the function has called runtime.Goexit")}
 
-// apart calls a function in a goroutine of its own, and waits until that goroutine ends. A function
-// of the program that calls runtime.Goexit ends that goroutine, and not the worker of the group.
-// Then the error is errExited.
+// apart calls a function in a goroutine of its own, and waits until that goroutine ends. If the
+// function calls runtime.Goexit, it ends that goroutine instead of the group's worker, and the
+// error is errExited.
 func apart(do func() error) error {
 	err := errExited
 	ended := make(chan struct{})
@@ -25,13 +25,13 @@ func apart(do func() error) error {
 	return err
 }
 
-// Protect calls a function of the program apart. It makes an error of its panic, and of its call of
-// runtime.Goexit.
+// Protect calls a function of the program in a goroutine of its own, with a time limit. It converts
+// a panic, or a call of runtime.Goexit, to an error.
 func Protect(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	return apart(func() error { return protect(ctx, limit, do) })
 }
 
-// protect calls a function of the program, and makes an error of its panic.
+// protect calls a function of the program with a time limit, and converts a panic to an error.
 func protect(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

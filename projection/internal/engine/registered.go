@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Registered is a projection as the registry has it.
+// Registered is a projection in the registry.
 type Registered struct {
 	Info
 
@@ -39,7 +39,8 @@ func FindRegistered(ctx context.Context, journal *dynajournal.Journal, projectio
 	return &Registered{Info: infos[0], Table: t, Group: group}, nil
 }
 
-// CheckProjection checks the name of a projection, group/projection, and returns that of the group.
+// CheckProjection checks the name of a projection, group/projection, and returns the name of its
+// group.
 func CheckProjection(projection string) (string, error) {
 	group, name, found := strings.Cut(projection, "/")
 	if !found {
@@ -60,7 +61,8 @@ func CheckID(pid string) error {
 	return nil
 }
 
-// Row reads the row of a persistence id. If it has the mark of version 0.1.0, that is converted.
+// Row reads the row of a persistence id, and returns it with its key. It first converts a mark of
+// version 0.1.0.
 func (o *Registered) Row(ctx context.Context, pid string) (Row, dynamo.Attributes, error) {
 	key := RowKey(o.Table.JournalName, o.Projection, pid)
 	for {
@@ -80,5 +82,5 @@ func (o *Registered) StoresRows() error {
 	case KindAtLeastOnce, KindTransactional:
 		return nil
 	}
-	return fmt.Errorf("its offsets are not in table %q, as it is of kind %s: %w", o.Table.Name, o.Kind, ErrUnsupported)
+	return fmt.Errorf("table %q does not have the offsets of a projection of kind %s: %w", o.Table.Name, o.Kind, ErrUnsupported)
 }

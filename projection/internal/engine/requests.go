@@ -17,19 +17,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// AttrSendAgain are the requests of operators to send dead letters again: texts of an id of the
-// request, the name of the projection, and the id of the message, with a NUL between them. The id
-// of the request makes a request that comes during another one for the same message a new one.
+// AttrSendAgain has the requests of operators to resend dead letters. Each request is a text with
+// an id of the request, the name of the projection, and the id of the message, separated by NULs.
+// The id of the request distinguishes it from an earlier request for the same message.
 const AttrSendAgain = "send_again"
 
 // maxCarriedOut is how many requests a process carries out at the same time.
 const maxCarriedOut = 8
 
-// maxSendAgain is how many requests a group has at most: they are one item.
+// maxSendAgain is the maximum number of requests of a group, which are in one item.
 const maxSendAgain = 500
 
-// RequestsKey returns the key of the requests to a group. The item of a set of projections has a
-// longer name.
+// RequestsKey returns the key of the requests to a group. It can't be the key of a set of
+// projections, whose id is longer.
 func (t *Table) RequestsKey(group string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + group + "\x00requests")}
 }
@@ -41,11 +41,11 @@ type attendant struct {
 	work errgroup.Group
 
 	mu sync.Mutex
-	// begun are the requests that are being carried out.
+	// begun has the requests that are being carried out.
 	begun map[string]bool
 }
 
-// attend looks for requests, and says that this process is there, until ctx ends.
+// attend polls for requests, and renews the registration of this process, until ctx ends.
 func (g *Group) attend(ctx context.Context, worker string) error {
 	a := &attendant{Group: g, begun: map[string]bool{}}
 	a.work.SetLimit(maxCarriedOut)
@@ -71,8 +71,8 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 	}
 }
 
-// look begins to carry out the requests for projections of this process that are not yet begun.
-// Only a group with an outbox has requests.
+// look reads the requests, and starts to carry out those for projections of this process that are
+// not being carried out. Only a group with an outbox has requests.
 func (a *attendant) look(ctx context.Context) error {
 	if !slices.ContainsFunc(a.Members, sends) {
 		return nil
@@ -83,7 +83,7 @@ func (a *attendant) look(ctx context.Context) error {
 	}
 	d := Decoder{Table: a.Table.Name, Item: item}
 	letters := slices.Clone(d.Texts(AttrSendAgain))
-	// Some may fail each time, and must not hold up the others.
+	// Requests that fail each time must not delay the others.
 	swap := func(i, j int) { letters[i], letters[j] = letters[j], letters[i] }
 	rand.Shuffle(len(letters), swap) //nolint:gosec // any order will do
 	a.beginAll(ctx, letters)
@@ -96,7 +96,7 @@ func sends(of *Member) bool {
 	return ok
 }
 
-// beginAll begins to carry out requests.
+// beginAll starts to carry out requests.
 func (a *attendant) beginAll(ctx context.Context, requests []string) {
 	for _, request := range requests {
 		_, subject, _ := strings.Cut(request, "\x00")
@@ -112,12 +112,12 @@ func (a *attendant) beginAll(ctx context.Context, requests []string) {
 		})
 		if !begun {
 			a.end(request)
-			return // the next look finds it
+			return // the next poll finds it
 		}
 	}
 }
 
-// begin reports whether a request was not begun.
+// begin marks a request as being carried out. It reports false if the request was marked before.
 func (a *attendant) begin(request string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -144,8 +144,8 @@ func (a *attendant) remove(ctx context.Context, request string) error {
 	})
 }
 
-// AskToSend stores a request to send a refused message of a projection again. The error is ErrAgain
-// if too many requests wait.
+// AskToSend stores a request to resend a refused message of a projection. The error is ErrAgain if
+// too many requests wait.
 func (t *Table) AskToSend(ctx context.Context, group, projection, id string) error {
 	request := uuid.NewString() + "\x00" + projection + "\x00" + id
 	return t.Send(ctx, dynamo.Update{
@@ -158,11 +158,11 @@ func (t *Table) AskToSend(ctx context.Context, group, projection, id string) err
 	})
 }
 
-// carryOut sends a refused message again, and then removes the request. One that could not
-// be carried out stays for the next look.
+// carryOut resends a refused message, and then removes the request. A request that could not be
+// carried out remains for the next poll.
 func (a *attendant) carryOut(ctx context.Context, request string, of *Member, id string) {
 	var err error
-	if s, ok := of.kind.(Sender); ok { // else it was an outbox before
+	if s, ok := of.kind.(Sender); ok { // otherwise the projection was an outbox before
 		err = s.SendAgain(ctx, a.Group, of, id)
 	}
 	if err == nil {

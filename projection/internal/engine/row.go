@@ -12,29 +12,29 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// The attributes of the projections table.
+// Attributes of the projections table.
 const (
 	AttrPar = "par"
-	// AttrSeq and AttrWriter are the offset, and the writer of the event there. The writer is empty
-	// if the offset is the end of a gap. Both are missing at the beginning.
+	// AttrSeq is the offset. AttrWriter is the writer of the event there, empty if the offset is
+	// the end of a gap. Both are missing until an offset is stored.
 	AttrSeq    = "seq"
 	AttrWriter = "writer"
-	// attrClaim names the run that calls the handler. It is missing if none does.
+	// attrClaim is the token of the run that calls the handler. It is missing if no run does.
 	attrClaim = "claim"
 	// AttrReason says why the row has a debt: the text of the last error.
 	AttrReason = "reason"
-	// attrHoles are the missing numbers that are waited for, and attrPassed those that were not
-	// waited for any longer: lists of maps. Both are missing in a native journal.
+	// attrHoles lists the missing numbers that the projection waits for. attrPassed lists those
+	// that it no longer waits for. Both are lists of maps, and are missing in a native journal.
 	attrHoles  = "holes"
 	attrPassed = "passed"
-	// attrAfter is the last persistence id that a sweep is done with, AttrFor the projections for
-	// which it is, or those of a set that reads a stream.
+	// attrAfter is the last persistence id that a sweep has finished. AttrFor names the projections
+	// of the sweep, or of a set that reads a stream.
 	attrAfter = "after"
 	AttrFor   = "projections"
 	// AttrOffsets says where the offsets of a projection are. It is missing if they are in rows.
 	AttrOffsets = "offsets"
-	// attrBegins is the number behind which FromNow makes a projection of SQL begin. If it is that
-	// of the offset, no handler was called: a projection of another kind moves only the offset.
+	// attrBegins is the number after which FromNow makes a SQL projection start. If the offset has
+	// the same number, no handler was called: projections of other kinds move only the offset.
 	attrBegins = "begins_behind"
 )
 
@@ -44,42 +44,41 @@ type Offset struct {
 	Writer string
 }
 
-// Row is what is stored for a projection and a persistence id.
+// Row is the stored state of a projection for a persistence id.
 type Row struct {
 	Offset
 
-	// Exists reports whether there is a row. A handler may have been called then, even if no offset
-	// is stored.
+	// Exists reports whether the row shows that a handler may have been called. That is possible
+	// even if no offset is stored.
 	Exists bool
 	// Begun reports whether an offset is stored.
 	Begun bool
 	Claim string
-	// marked reports whether the row has the mark by which version 0.1.0 says that the persistence
-	// id is stuck.
+	// marked reports whether the row has the mark of version 0.1.0 for a stuck persistence id.
 	marked bool
 	Reason string
 	// Begins is attrBegins, 0 if it is missing.
 	Begins int64
-	// InSQL reports whether the offset is that of a SQL database.
+	// InSQL reports whether the offset is stored in a SQL database.
 	InSQL bool
 	// holes and passed are in ascending order.
 	holes, passed []hole
 	// Failed is the number at which the handler failed when the persistence id became stuck.
 	Failed int64
-	// Attempts is how many attempts of payments, and of invocations of Lambda, have begun or failed
-	// after the offset.
+	// Attempts counts the attempts after the offset, by payments and by Lambda invocations, that
+	// have started or failed.
 	Attempts int64
 	// first is the writer of the first event when the handler was first called, if no offset is
 	// stored: see attrFirstWriter.
 	first string
-	// Debt is the run that is owed.
+	// Debt is the stored run that is made later.
 	Debt Debt
-	// Made are the messages of the event after the offset that are stored, nil if none are.
+	// Made has the stored messages of the event after the offset. It is nil if there are none.
 	Made *Made
 }
 
-// RowKey returns the key of the row of a projection, named as group/projection, and a persistence
-// id. No name of a journal contains a NUL.
+// RowKey returns the key of the row of a persistence id. name is group/projection. The name of a
+// journal can't contain a NUL.
 func RowKey(journal, name, pid string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(journal + "\x00" + name + "\x00" + pid)}
 }
@@ -87,18 +86,18 @@ func RowKey(journal, name, pid string) dynamo.Attributes {
 // OffsetsInSQL is the value of AttrOffsets of a projection whose offsets are in a SQL database.
 const OffsetsInSQL = "sql"
 
-// KindKey returns the key of the item that says where the offsets of a projection are. It is that
-// of a row of the empty persistence id, which does not exist.
+// KindKey returns the key of the item that says where the offsets of a projection are. It is the
+// key of a row of the empty persistence id, which does not exist.
 func KindKey(journal, name string) dynamo.Attributes { return RowKey(journal, name, "") }
 
-// SweepKey returns the key of the position of a group's sweep. The name of a projection has a slash
-// in the place of the second NUL, so this is the key of no row.
+// SweepKey returns the key of the item with the position of a group's sweep. It can't be the key of
+// a row, which has a slash after the name of the group.
 func SweepKey(journal, group string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(journal + "\x00" + group + "\x00")}
 }
 
-// LetterPrefix begins the keys of the dead letters of a projection. The name of a projection has
-// one slash, so no such key is one of a row.
+// LetterPrefix returns the prefix of the keys of a projection's dead letters. It can't be the
+// prefix of the key of a row, because the name of a projection has only one slash.
 func (t *Table) LetterPrefix(projection string) string {
 	return t.JournalName + "\x00" + projection + "/dead\x00"
 }
@@ -108,7 +107,7 @@ func (t *Table) LetterKey(projection, id string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.LetterPrefix(projection) + id)}
 }
 
-// DecodeRow decodes a row. nil is a row that does not exist.
+// DecodeRow decodes a row. A nil item is a row that does not exist.
 func DecodeRow(table string, item dynamo.Attributes) (Row, error) {
 	d := Decoder{Table: table, Item: item}
 	r := Row{Claim: d.Text(attrClaim), Reason: d.Text(AttrReason), Failed: d.Number(attrFailed)}
@@ -123,8 +122,8 @@ func DecodeRow(table string, item dynamo.Attributes) (Row, error) {
 	return r, d.Err
 }
 
-// exists reports whether a row shows that a handler may have been called. One that a debt alone has
-// made does not.
+// exists reports whether a row shows that a handler may have been called. A row that has only a
+// debt does not.
 func exists(item dynamo.Attributes) bool {
 	if item[attrDebt] == nil {
 		return item != nil
@@ -138,57 +137,57 @@ func exists(item dynamo.Attributes) bool {
 	return false
 }
 
-// Decoder reads optional attributes, and keeps the first error.
+// Decoder decodes optional attributes, and records the first error.
 type Decoder struct {
 	Table string
 	Item  dynamo.Attributes
 	Err   error
 }
 
-// Text returns a text, empty if it is missing.
+// Text returns a text attribute. It is empty if it is missing.
 func (d *Decoder) Text(name string) string {
 	switch v := d.Item[name].(type) {
 	case nil:
 	case *types.AttributeValueMemberS:
 		return v.Value
 	default:
-		d.Fail(name, fmt.Errorf("it is a %T", v))
+		d.Fail(name, fmt.Errorf("unexpected type %T", v))
 	}
 	return ""
 }
 
-// Texts returns a set of texts.
+// Texts returns an attribute that is a set of texts.
 func (d *Decoder) Texts(name string) []string {
 	switch v := d.Item[name].(type) {
 	case nil:
 	case *types.AttributeValueMemberSS:
 		return v.Value
 	default:
-		d.Fail(name, fmt.Errorf("it is a %T", v))
+		d.Fail(name, fmt.Errorf("unexpected type %T", v))
 	}
 	return nil
 }
 
-// Number returns a number, 0 if it is missing.
+// Number returns a number attribute. It is 0 if it is missing.
 func (d *Decoder) Number(name string) int64 {
 	switch v := d.Item[name].(type) {
 	case nil:
 	case *types.AttributeValueMemberN:
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err == nil && n < 0 {
-			err = fmt.Errorf("it is %d", n)
+			err = fmt.Errorf("negative number %d", n)
 		}
 		if err != nil {
 			d.Fail(name, err)
 		}
 		return n
 	default:
-		d.Fail(name, fmt.Errorf("it is a %T", v))
+		d.Fail(name, fmt.Errorf("unexpected type %T", v))
 	}
 	return 0
 }
 
-// Fail keeps the error of an attribute, unless there was one before.
+// Fail records the error of an attribute, unless there was an error before.
 func (d *Decoder) Fail(attribute string, err error) {
 	if d.Err != nil {
 		return
@@ -201,10 +200,10 @@ func (d *Decoder) Fail(attribute string, err error) {
 	d.Err = failed
 }
 
-// Text returns a text as it is stored.
+// Text returns the stored form of a text.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Number returns a number as it is stored.
+// Number returns the stored form of a number.
 func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }

@@ -8,23 +8,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxCacheBytes bounds the memory of the rows that a group keeps: about 60,000 rows.
+// maxCacheBytes bounds the memory of the rows that a group caches: about 60,000 rows.
 const maxCacheBytes = 16 << 20
 
-// cachedRowBytes is what a row takes beside the text of its key and of its writer.
+// cachedRowBytes is the memory of a cached row without the texts of its key and its writer.
 const cachedRowBytes = 200
 
-// rowCache has the rows that a process was the last to change, as far as it knows: those that were
-// used last, up to maxCacheBytes. It is safe for concurrent use.
+// rowCache caches the rows that this process was the last to change, as far as it knows. It retains
+// the most recently used ones, up to maxCacheBytes. It is safe for concurrent use.
 //
-// A row is taken out before anything is written to it, and kept when the write is known to have
-// been done. Another process may change it at any time. Nothing is written by a row of the cache
-// but under the condition that the row is still so. And a record is done by it if the offset has
-// passed the number of its event: that was so when the row was kept, and was durable.
+// A row is removed from the cache before it is written, and returned to it after the write is known
+// to have succeeded. Another process may change the row at any time, so each write that is based on
+// a cached row has the condition that the row is unchanged. A record is done without a read if the
+// cached offset has passed the number of its event, because that offset was durable when the row
+// was cached.
 type rowCache struct {
 	mu    sync.Mutex
 	rows  map[string]*list.Element
-	used  *list.List // of *cachedRow, the last one used first
+	used  *list.List // of *cachedRow, the most recently used first
 	bytes int
 	most  int
 }
@@ -41,7 +42,7 @@ func newRowCache() *rowCache {
 	return &rowCache{rows: map[string]*list.Element{}, used: list.New(), most: maxCacheBytes}
 }
 
-// take takes a row out.
+// take removes a row, and returns it.
 func (c *rowCache) take(key string) (Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +53,7 @@ func (c *rowCache) take(key string) (Row, bool) {
 	return c.remove(e), true
 }
 
-// keep puts a row in.
+// keep adds a row, and removes the least recently used rows above the limit.
 func (c *rowCache) keep(key string, state Row) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +76,7 @@ func (c *rowCache) remove(e *list.Element) Row {
 	return kept.row
 }
 
-// At returns the row at an offset that was stored, without a claim.
+// At returns the row after an offset was stored and its claim was released.
 func (r *Row) At(to Offset) Row {
 	next := Row{Offset: to, Exists: true, Begun: r.Begun || to != r.Offset, Made: r.Made, Debt: r.Debt}
 	if to == r.Offset {
@@ -84,10 +85,10 @@ func (r *Row) At(to Offset) Row {
 	return next
 }
 
-// row returns the row of the run, of the cache or of the table. That of the cache serves records
-// only: whoever asks for a reading without one may know that the row was changed, as by a reset. It
-// does not serve a record after the next event either, as another process has handled those
-// between.
+// row returns the row of the run, from the cache or from the table. The cached row is used only for
+// records: a caller who triggers a run without a record may know that the row was changed, such as
+// by a reset. It is not used either if a record is after the next event, because another process
+// has handled the events between.
 func (r *Run) row(ctx context.Context) (Row, error) {
 	var kept Row
 	if r.rows != nil {
@@ -101,8 +102,8 @@ func (r *Run) row(ctx context.Context) (Row, error) {
 	return state, err
 }
 
-// Keep keeps a row that is known to be stored so. That of a shared journal has more than an offset,
-// and its events are always read.
+// Keep caches a row that is known to be stored in this form. It does not cache the row of a shared
+// journal, which has more than an offset, and whose events are always read.
 func (r *Run) Keep(state Row) {
 	if r.rows != nil && !r.paying && state.Claim == "" && !state.Debt.Owed && state.Made == nil && r.Group.Journal.Native() {
 		r.rows.keep(r.cacheKey(), state)

@@ -2,7 +2,7 @@ package engine
 
 import "testing"
 
-func TestRowCacheIsBounded(t *testing.T) {
+func TestRowCache_Bounded(t *testing.T) {
 	t.Parallel()
 	c := newRowCache()
 	c.most = 3 * (cachedRowBytes + len("a") + len("w"))

@@ -12,12 +12,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Run brings a projection of one persistence id up to the end of the journal, page after page. It
-// begins to read after it was made, so what was received before is done when it ends without an
-// error. A page of a run goes this way:
+// Run handles the events of one persistence id for a projection, page by page, up to the end of the
+// journal. It starts to read after it was created, so all triggers that came before are done when
+// it ends without an error. For each page:
 //
 //	read the row ───────────▶ it has the claim of another run: endClaimed
-//	     │                    it has a debt, and the run is no payment: endOwed
+//	     │                    it has a debt, and the run is not a payment: endOwed
 //	     ▼
 //	locate the offset
 //	     ▼
@@ -42,57 +42,62 @@ type Run struct {
 	// takeOver is a claim that the run may replace: of a process that counts as dead, or of an
 	// earlier run of this process whose end is unknown.
 	takeOver string
-	// earlier are the failures of the handler before the run, and failed those with that of the
+	// earlier has the failures of the handler before the run. failed also counts the failure of the
 	// run, if there is one.
 	earlier, failed failures
 	// invocation is the Lambda invocation that executes the run, or nil.
 	invocation *invocation
-	// Counted reports whether this attempt is counted in the row already.
+	// Counted reports whether this attempt is already counted in the row.
 	Counted bool
-	// asked reports whether somebody has asked for the run by name. Such a payment is made also if
-	// the persistence id is stuck, the debt is not due, or the projection is paused. wasStuck
-	// reports whether the persistence id was stuck: then it stays so if the payment fails.
+	// asked reports whether a caller has requested this run with Group.Resume. Such a payment is
+	// made even if the persistence id is stuck, the debt is not due, or the projection is paused.
+	// wasStuck reports whether the persistence id was stuck before: it then becomes stuck again if
+	// the payment fails.
 	asked, wasStuck bool
-	// pays reports whether the run was made to pay a debt, and paying whether it has claimed a row
-	// with a debt, when it did, and since when the row has the debt.
+	// pays reports whether the run was created to pay a debt. paying reports whether it has claimed
+	// a row with a debt.
 	pays, paying bool
-	took, since  time.Time
-	// attempt is the number of attempts with this payment, as the row has it.
+	// took is when the payment claimed the row. since is when the debt of the row was stored.
+	took, since time.Time
+	// attempt is the number of attempts in the row, including this payment.
 	attempt int64
-	// failingSince is since when the row says that the handler fails, zero if it does not.
+	// failingSince is when the handler first failed, as stored in the row. It is zero if the
+	// handler does not fail.
 	failingSince time.Time
-	// puts is why the run stores a debt and handles nothing. It is nil for other runs. If looks is
-	// set, the run stores a debt only if it finds something to handle.
-	puts  error
+	// puts is the reason why the run stores a debt and handles nothing. It is nil for other runs.
+	puts error
+	// looks reports whether the run stores a debt only if it finds something to handle.
 	looks bool
 	// stops reports whether an outage makes the run store a debt. probes reports whether the run
 	// pays in an outage.
 	stops, probes bool
-	// reached reports whether the run has called the handler with success.
+	// reached reports whether the run has called the handler successfully.
 	reached bool
-	// records are those that all triggers of the run have brought, in order. It has none if one of
-	// its triggers has none.
+	// records has the records of all triggers of the run, in order. It is empty if a trigger has no
+	// records.
 	records []Record
-	// rows has the rows that this process was the last to change, if it is not nil.
+	// rows caches the rows that this process was the last to change. It is nil if the run uses no
+	// cache.
 	rows *rowCache
 	// own reports whether the process was the last to change the row, as far as it knows.
 	own bool
-	// Count is that of the sweep which has triggered the run, nil if none has.
+	// Count is the counter of the sweep that has triggered the run, or nil.
 	Count *sweepCounter
-	// worker is the one that executes it, nil if a caller does.
+	// worker is the worker that executes the run. It is nil if a caller executes it.
 	worker *worker
-	// overdue is called when the handler has not returned for so long that nothing must wait for
-	// it, with whether another worker has its place. It is nil if a caller executes the run.
+	// overdue is called when a call of the handler is overdue, so that nothing else waits for it.
+	// replaced reports whether another worker has replaced the worker of the run. overdue is nil if
+	// a caller executes the run.
 	overdue func(replaced bool)
-	// applied reports whether it has applied steps.
+	// applied reports whether the run has applied steps.
 	applied bool
 	// claimed reports whether the row may have the run's claim.
 	claimed bool
 	// opening is the writer of the first event of the page: see attrFirstWriter.
 	opening string
-	// state is the row as it was read last, and passed are the holes between the steps that follow
-	// from it.
-	state  *Row
+	// state is the row as last read.
+	state *Row
+	// passed has the holes between the steps after the row.
 	passed []hole
 }
 
@@ -103,10 +108,10 @@ func (g *Group) newRun(of *Member, pid string) *Run {
 	}
 }
 
-// MostAgain is how often a run begins again at a row that others change meanwhile.
+// MostAgain is how often a run reads a row again because others change it meanwhile.
 const MostAgain = 20
 
-// execute reads and handles page after page.
+// execute reads and handles page after page, and ends the payment if the run is one.
 func (r *Run) execute(ctx context.Context) outcome {
 	err := r.pages(ctx)
 	if r.paying {
@@ -145,7 +150,7 @@ func (r *Run) pages(ctx context.Context) error {
 	}
 }
 
-// page reads the row, and then the journal from the offset on, and handles what it has found. It
+// page reads the row, and then a page of the journal from the offset on, and handles the steps. It
 // reports whether there may be more.
 func (r *Run) page(ctx context.Context) (bool, error) {
 	state, err := r.row(ctx)
@@ -183,8 +188,8 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	return r.handle(ctx, &state, f)
 }
 
-// handle handles the steps that were found, or stores a debt in their place. It reports whether
-// there may be more.
+// handle handles the steps that were found, or stores a debt instead. It reports whether there may
+// be more.
 func (r *Run) handle(ctx context.Context, state *Row, f found) (bool, error) {
 	r.opening = opening(f.steps)
 	steps := r.Of.Only.LeaveOut(f.steps)
@@ -201,7 +206,7 @@ func (r *Run) handle(ctx context.Context, state *Row, f found) (bool, error) {
 	return !all || f.more || len(f.open) > 0 || steps[0].Resets(state.Offset), nil
 }
 
-// enter decides whether the run can handle the events after the row. The error says why the run
+// enter decides whether the run can handle the events after the row's offset. The error says why it
 // can't.
 func (r *Run) enter(ctx context.Context, state *Row) error {
 	if state.marked {
@@ -213,7 +218,7 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	pays := r.pays || !state.Stuck() && (!r.Group.indexed.Load() || r.unpaid(state))
 	mine := state.Claim == r.Token // else another run may have taken it
 	if r.paying = mine && pays && state.Debt.Owed; r.paying && !r.applied {
-		r.began(state) // also if the response of its claim was lost
+		r.began(state) // even if the response of its claim was lost
 	}
 	switch {
 	case r.pays && !mine && !state.Debt.Owed:
@@ -233,8 +238,8 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	return nil
 }
 
-// stopped reports whether the run stores a debt instead of handling what it finds. In an outage the
-// run asks once whether it may handle it.
+// stopped reports whether the run stores a debt instead of handling its steps. The run asks only
+// once whether an outage stops it.
 func (r *Run) stopped() bool {
 	if r.puts == nil && r.stops {
 		r.puts = r.Of.unreachable.stops(r.Group.Config.payEvery())
@@ -243,7 +248,7 @@ func (r *Run) stopped() bool {
 	return r.puts != nil
 }
 
-// put stores a debt in the place of what the run would handle.
+// put stores a debt instead of handling steps.
 func (r *Run) put(ctx context.Context) error {
 	if err := r.owe(ctx, r.puts, 0); err != nil {
 		return err
@@ -252,7 +257,7 @@ func (r *Run) put(ctx context.Context) error {
 }
 
 // apply applies steps, and stores the offset after them. It reports whether it has applied all of
-// them. If the projection leaves out all of their events, only an offset in the row is moved.
+// them. If the projection leaves out all events of the steps, it only moves the offset in the row.
 func (r *Run) apply(ctx context.Context, state *Row, steps []Step) (bool, error) {
 	if r.Of.PassesOver(steps) {
 		return r.passOver(ctx, state, steps)
@@ -260,18 +265,18 @@ func (r *Run) apply(ctx context.Context, state *Row, steps []Step) (bool, error)
 	return r.Of.Effect.Apply(ctx, r, state, steps)
 }
 
-// found is what is to be handled from an offset on. more reports whether there may be more.
+// found is the work after an offset. more reports whether there may be more.
 type found struct {
 	planned
 
 	more bool
 }
 
-// find returns what is to be handled from the offset on: what the records of the run show, or else
-// what the journal has.
+// find returns the steps after the offset. It takes them from the records of the run if these are
+// enough, and otherwise from the journal.
 func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	most := r.Group.Config.BatchSize
-	// A payment also handles what other triggers than its own were about.
+	// A payment also handles the events of triggers other than its own.
 	if steps, ok := r.shown(state, most); ok && !r.paying {
 		r.state, r.passed = state, nil
 		return found{planned{steps: steps}, len(steps) == most}, nil
@@ -298,8 +303,8 @@ func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	return found{p, page.More}, nil
 }
 
-// plan returns what follows from what was read, and notes the holes. age returns how long a hole
-// was known to be missing when the reading began.
+// plan returns the result of planning a page, and records the holes. age returns how long a hole
+// was known to be missing when the read started.
 func (r *Run) plan(ctx context.Context, state *Row, page core.Page, age func(*hole) time.Duration) planned {
 	if r.Group.Journal.Native() {
 		r.state, r.passed = state, nil
@@ -311,8 +316,8 @@ func (r *Run) plan(ctx context.Context, state *Row, page core.Page, age func(*ho
 	return p
 }
 
-// Unreadable returns the error of a reading. One that does not pass by itself counts as a failure
-// of the handler: an item that can't be read, an event that the adapter refuses.
+// Unreadable returns the error of reading the journal. An error that does not pass by itself counts
+// as a failure of the handler: an item that can't be decoded, an event that the adapter refuses.
 func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
 	if ctx.Err() != nil || Passes(err) || denied(err) || r.Group.Fatal(err) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -329,12 +334,12 @@ func (r *Run) Unreadable(ctx context.Context, state *Row, err error) error {
 func (r *Run) Failure(s *Step, err error) *HandlerError {
 	seq := s.To.Seq
 	if s.Event != nil {
-		seq = s.Event.SequenceNumber // those after it that are left out are not what has failed
+		seq = s.Event.SequenceNumber // To may be after events that are left out
 	}
 	return &HandlerError{r.Of.Name, r.Pid, seq, err}
 }
 
-// EachEvent calls handle with the events that the adapter makes of a stored one.
+// EachEvent calls handle with the events that the adapter makes of a stored event.
 func (r *Run) EachEvent(ctx context.Context, s *Step, handle func(dynajournal.Event) error) error {
 	return core.DeliverEvents(ctx, r.Group.Journal, s.Event, handle)
 }

@@ -9,32 +9,34 @@ import (
 	"time"
 )
 
-// Schedule has the tasks of a group that runs. A task exists while a trigger of it is not done.
+// Schedule has the tasks of a running group. A task exists while one of its triggers is not done.
 type Schedule struct {
 	group *Group
 
 	mu    sync.Mutex
 	tasks map[taskKey]*task
-	// turns are the tasks that may run now. ready has a token while there may be some.
+	// turns has the tasks that may run now.
 	turns turns
+	// ready has a token while turns may have tasks.
 	ready chan struct{}
-	// timers are the tasks that are put off.
+	// timers has the tasks that are put off.
 	timers map[*task]*time.Timer
 	ended  bool
-	// parked are the tasks of paused projections. parking has a token while there may be some.
-	parked  map[*task]bool
+	// parked has the tasks of paused projections.
+	parked map[*task]bool
+	// parking has a token while parked may have tasks.
 	parking chan struct{}
-	// resumed has a token when a projection is no longer paused.
+	// resumed has a token after a projection was continued.
 	resumed chan struct{}
 
-	// left are the tasks that were removed while their runs are under way, leaving the calls of
-	// leave.
-	left    map[*task]bool
+	// left has the tasks that were removed while their runs are under way.
+	left map[*task]bool
+	// leaving counts the calls of leave.
 	leaving sync.WaitGroup
 
-	// rows are the rows that the runs have written.
+	// rows caches the rows that the runs have written.
 	rows *rowCache
-	// invocation is that of Lambda which the schedule is of, nil if the group runs.
+	// invocation is the Lambda invocation of the schedule. It is nil in Group.Run.
 	invocation *invocation
 }
 
@@ -92,8 +94,9 @@ func (s *Schedule) TriggerFor(among []*Member, pid string, by Trigger) {
 	}
 }
 
-// Ask triggers a persistence id for a program, which waits for nothing. A task remembers it once.
-// If too much waits already, it does nothing: the source finds the persistence id.
+// Ask triggers a persistence id for a program that does not wait for the result. A task remembers
+// such a trigger only once. If there are too many tasks already, Ask does nothing: the source finds
+// the persistence id.
 func (s *Schedule) Ask(pid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +118,8 @@ func (s *Schedule) Ask(pid string) {
 	}
 }
 
-// wake queues a task that is new, or that waits for what the new trigger may be of. The caller
-// holds the lock.
+// wake queues a task that is new, or that waits for a missing number, which the new trigger may
+// report. The caller holds the lock.
 func (s *Schedule) wake(t *task) {
 	switch {
 	case t.state == taskNew:
@@ -127,8 +130,8 @@ func (s *Schedule) wake(t *task) {
 	}
 }
 
-// taskOf returns the task of a projection on a persistence id. It makes the task if there is none.
-// The caller holds the lock.
+// taskOf returns the task of a projection for a persistence id. It creates a missing task. The
+// caller holds the lock.
 func (s *Schedule) taskOf(of *Member, pid string) *task {
 	key := taskKey{name: of.Name, pid: pid}
 	if t := s.tasks[key]; t != nil {
@@ -142,15 +145,15 @@ func (s *Schedule) taskOf(of *Member, pid string) *task {
 	return t
 }
 
-// enqueue makes a task run. The caller holds the lock.
+// enqueue queues a task for the workers. The caller holds the lock.
 func (s *Schedule) enqueue(t *task) {
 	t.state = taskQueued
 	s.turns.add(t)
 	s.signal()
 }
 
-// freed notes that a projection has one worker less, and wakes the next one. The caller holds the
-// lock.
+// freed records that a projection uses one worker less, and wakes a worker if a task can run. The
+// caller holds the lock.
 func (s *Schedule) freed(of *Member) {
 	s.turns.end(of)
 	if s.turns.ready() {
@@ -192,8 +195,8 @@ func (s *Schedule) next(ctx context.Context) *task {
 	}
 }
 
-// work runs tasks until ctx ends, or with the first error after which the group can't continue.
-// begin makes another worker begin.
+// work runs tasks until ctx ends, or until the first error after which the group can't continue.
+// begin starts another worker.
 func (s *Schedule) work(ctx context.Context, begin func()) error {
 	w := &worker{begin: begin}
 	defer s.group.overdue.end(w)
@@ -207,7 +210,7 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 		r.overdue = func(replaced bool) { s.leaving.Go(func() { s.leave(ctx, t, r, replaced) }) }
 		o := r.execute(r.Count.within(ctx))
 		if ctx.Err() != nil {
-			return nil // that is how a group ends
+			return nil // the group is stopping
 		}
 		if o.ending == endFatal {
 			return o.err
@@ -215,7 +218,7 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 		s.log(ctx, t, o)
 		s.notePause(t, r, &o)
 		s.finish(t, r, s.putIntoDebt(ctx, t, r, o))
-		if s.group.overdue.lost(w) { // another worker has its place
+		if s.group.overdue.lost(w) { // another worker has replaced this one
 			return nil
 		}
 	}
@@ -237,7 +240,7 @@ func (s *Schedule) runOf(t *task) *Run {
 	r.records = inOrder(t.covered)
 	if t.of.Offsets.InRows() {
 		r.rows = s.rows
-		r.looks = r.records == nil // a sweep looks at all persistence ids
+		r.looks = r.records == nil // a sweep triggers all persistence ids
 	}
 	if s.hangs(t.of, t.pid) {
 		r.puts, r.looks = errOverdue, false
@@ -246,7 +249,8 @@ func (s *Schedule) runOf(t *task) *Run {
 	return r
 }
 
-// notePause notes for how long the task waits after a run that has to be made again.
+// notePause sets the pause in an outcome whose run has to be made again, and records in the task
+// the claim or failure that it waits for.
 func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +278,7 @@ func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
 }
 
 // putIntoDebt stores a debt for a task that would wait for too long, so that its triggers are done.
-// It returns the outcome as it is then.
+// It returns the outcome after that.
 func (s *Schedule) putIntoDebt(ctx context.Context, t *task, r *Run, o outcome) outcome {
 	s.mu.Lock()
 	waited := o.pause
@@ -292,7 +296,7 @@ func (s *Schedule) putIntoDebt(ctx context.Context, t *task, r *Run, o outcome) 
 	return outcome{ending: endOwed}
 }
 
-// patience returns how long a trigger waits at most before a debt is stored for it.
+// patience returns the maximum time that a trigger waits before a debt is stored for it.
 func (s *Schedule) patience() time.Duration {
 	if s.invocation != nil {
 		return s.invocation.patience
@@ -300,7 +304,7 @@ func (s *Schedule) patience() time.Duration {
 	return s.group.Config.patience()
 }
 
-// finish decides what follows after a run: the task is removed, queued again, or put off.
+// finish removes the task after its run, queues it again, or puts it off.
 func (s *Schedule) finish(t *task, r *Run, o outcome) {
 	if o.ending == endStuck {
 		t.of.becameStuck.Add(1)
@@ -362,8 +366,8 @@ func allDone(triggers []Trigger) {
 	}
 }
 
-// runAgain queues a task if triggers have come since its run began, and else removes it. The caller
-// holds the lock.
+// runAgain queues a task if triggers have come since its run started, and otherwise removes it. The
+// caller holds the lock.
 func (s *Schedule) runAgain(t *task) {
 	if len(t.waiting) == 0 {
 		delete(s.tasks, t.key())
@@ -373,7 +377,8 @@ func (s *Schedule) runAgain(t *task) {
 	s.enqueue(t)
 }
 
-// putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
+// putOff makes a task run again after a pause, with the triggers of its last run. The caller holds
+// the lock.
 func (s *Schedule) putOff(t *task, covered []Trigger, pause time.Duration) {
 	t.pauses++
 	t.state = taskPutOff
@@ -397,14 +402,15 @@ func (s *Schedule) pause(t *task) time.Duration {
 	return longest - rand.N(longest/2+1) //nolint:gosec // jitter needs no secrecy
 }
 
-// untilDead returns the pause before the row is read again that another run has claimed. The caller
-// holds the lock.
+// untilDead returns the pause before the next read of a row that another run has claimed. The
+// caller holds the lock.
 func (s *Schedule) untilDead(t *task) time.Duration {
 	left := s.group.Config.ClaimTimeout - time.Since(t.claimSeen)
 	return max(min(s.pause(t), left), time.Millisecond)
 }
 
-// end stops the timers. What is not done then is not done by this run of the group.
+// end stops the timers, and waits for the calls of leave. Triggers that are not done then are never
+// done by this schedule.
 func (s *Schedule) end() {
 	defer s.leaving.Wait()
 	s.mu.Lock()
@@ -416,7 +422,7 @@ func (s *Schedule) end() {
 	}
 }
 
-// log logs an outcome that an operator should know of.
+// log logs an outcome that an operator should know about.
 func (s *Schedule) log(ctx context.Context, t *task, o outcome) {
 	level, text := slog.LevelWarn, "a projection tries again"
 	switch o.ending {

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// Settings are a complete projection.Config.
+// Settings is a projection.Config with all defaults filled in.
 type Settings struct {
 	AllowReplicas                                                   bool
 	Attempts, BatchSize, Concurrency, MaxWaiting                    int
@@ -16,18 +16,19 @@ type Settings struct {
 	Name                                                            string
 	OnSweep                                                         func(SweepCount)
 	Source                                                          Source
-	// PublicError returns the form of an error that users see.
+	// PublicError converts an error to the form that users see.
 	PublicError func(error) error
 }
 
-// MinClaimTimeout is the least Config.ClaimTimeout, and the least LeaseTimeout of a stream.
+// MinClaimTimeout is the minimum of Config.ClaimTimeout, and of LeaseTimeout of a stream.
 const MinClaimTimeout = 100 * time.Millisecond
 
-// Renewals is how often a process says something again within the time for which it counts.
+// Renewals divides a timeout into intervals: within a timeout a process renews its leases, or polls
+// for debts and requests, that many times.
 const Renewals = 6
 
-// TrustedFor is how long a consumer of a stream may be away without a sweep. A stream keeps records
-// for 24 hours.
+// TrustedFor is how long a consumer of a stream may be away before a sweep is needed. A stream
+// retains records for 24 hours.
 const TrustedFor = 12 * time.Hour
 
 // retries returns the pauses before retries, without their random part.
@@ -35,14 +36,14 @@ func (c *Settings) retries() backoff.Pauses {
 	return backoff.Pauses{Shortest: c.RetryShortest, Longest: c.RetryLongest}
 }
 
-// handlerShare is the part of Config.ClaimTimeout for which a run begins to handle events, and
-// again that for which one call may last. So a run ends before its claim counts as dead.
+// handlerShare divides Config.ClaimTimeout: a run starts calls of the handler for a third of it,
+// and each call may take another third. So a run ends before its claim counts as dead.
 const handlerShare = 3
 
-// payEvery returns the pause after which a process looks for debts again.
+// payEvery returns the interval at which a process polls for debts.
 func (c *Settings) payEvery() time.Duration { return min(c.ClaimTimeout/Renewals, longestWatch) }
 
-// patience returns how long a trigger waits at most before a debt is stored for it.
+// patience returns the maximum time that a trigger waits before a debt is stored for it.
 func (c *Settings) patience() time.Duration { return c.payEvery() / 2 }
 
 // CallTime returns how long a call of a handler may last.

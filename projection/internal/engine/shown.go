@@ -5,21 +5,23 @@ import (
 	"slices"
 )
 
-// shown returns the steps that the records of the run make after a row, at most most. It reports
-// false if the journal must be read.
+// shown returns the steps after a row that the records of the run show, at most most steps. It
+// reports false if the journal must be read.
 //
-// A writer writes in one life of a persistence id only. So a record of the writer of the event at
-// the offset is of the life of the row. If its number is up to the offset, it is done. If it is a
-// single event at the next number, it is committed, and it is the next step. So is a single event
-// at the next number that names the writer of the event at the offset as the one that it comes
-// after. Without a row no handler was called: then the event at 1 is the next step, whoever wrote
-// it. With FromNow it is read, as it can be of before the start, and erased since.
+// A writer writes in only one life of a persistence id. So a record by the writer of the event at
+// the offset is of the life of the row. If its number is not after the offset, it is done. If it is
+// a single event at the next number, it is committed, and it is the next step. The same is true for
+// a single event at the next number that names the writer at the offset as the writer before it.
+// Without a row no handler was called, so the event at 1 is the next step, by any writer. With
+// FromNow that event is read from the journal, because it may be from before the start, and erased
+// since.
 //
-// Every other record needs a reading: that of a member of an atomic write, which may be incomplete;
-// of another writer, which may be of another life; of a later number, as something is before it.
+// For every other record the journal must be read: a member of an atomic write, which may be
+// incomplete; an event by another writer, which may be of another life; an event with a later
+// number, which has others before it.
 //
-// An event that is deleted meanwhile is handled, as by a reading just before the deletion. A row
-// whose writer is empty, as after a gap, shows no life: the journal is read.
+// An event that is deleted meanwhile is handled, as if it was read just before the deletion. A row
+// with an empty writer, as after a gap, does not show its life, so the journal is read.
 func (r *Run) shown(state *Row, most int) ([]Step, bool) {
 	var steps []Step
 	at := state.Offset
@@ -42,8 +44,8 @@ func (r *Run) shown(state *Row, most int) ([]Step, bool) {
 	return steps, len(r.records) > 0
 }
 
-// inOrder returns the records of several triggers in the order of their numbers: those of different
-// shards come in any order. It returns nil if a trigger has none.
+// inOrder returns the records of several triggers, sorted by number, because records of different
+// shards come in any order. It returns nil if a trigger has no records.
 func inOrder(triggers []Trigger) []Record {
 	var all []Record
 	for _, t := range triggers {

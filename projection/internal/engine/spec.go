@@ -1,19 +1,20 @@
 package engine
 
-// Spec is a projection as a program defines it.
+// Spec is the definition of a projection by a program.
 type Spec struct {
-	// inGroup is its name in the group.
+	// inGroup is the name of the projection within its group.
 	inGroup string
 	// kind has the handler. It is nil in the zero value.
 	kind Kind
+	// Only selects the persistence ids and events that the projection takes.
 	Only Filter
 	// MakeOnce reports whether an outbox stores messages before it sends them.
 	MakeOnce bool
-	// FromNow reports whether it begins after the events that there are.
+	// FromNow reports whether the projection starts after the existing events.
 	FromNow bool
 }
 
-// check checks the name and the handler.
+// check checks the name, the handler and the options.
 func (p *Spec) check() error {
 	if err := CheckName("the name of a projection", p.inGroup); err != nil {
 		return err
@@ -30,7 +31,7 @@ func (p *Spec) check() error {
 	return p.Only.check(p.inGroup)
 }
 
-// NoHandler is the error of a projection without a handler.
+// NoHandler returns the error for a projection without a handler.
 func NoHandler(projection string) error {
 	return Argument("projection "+projection, nil, "it needs a handler")
 }

@@ -16,8 +16,8 @@ const (
 	// AttrPaused is when the projection was paused, in seconds since 1970. It is missing if the
 	// projection is not paused.
 	AttrPaused = "paused_at"
-	// AttrOwed counts all sweeps that were ever owed. AttrSwept counts those that were made. The
-	// item that the consumers of a stream share also has both.
+	// AttrOwed counts all sweeps that were ever owed. AttrSwept counts the sweeps that were made.
+	// The item that the consumers of a stream share also has both.
 	AttrOwed  = "owed"
 	AttrSwept = "swept"
 )
@@ -29,7 +29,7 @@ type standing struct {
 	marking bool
 	// marked is the last persistence id for which FromNow has written a row.
 	marked string
-	// owed counts all sweeps that were ever owed. swept counts those that were made.
+	// owed counts all sweeps that were ever owed. swept counts the sweeps that were made.
 	owed, swept int64
 	// resetting reports whether a reset is unfinished.
 	resetting bool

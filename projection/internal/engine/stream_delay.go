@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// StreamDelay is how far the reading of a stream is behind, in a process.
+// StreamDelay measures the delay with which a process reads a stream.
 type StreamDelay struct {
 	mu sync.Mutex
-	// received is, for each shard that the process reads, up to when its records were received.
+	// received has, for each shard that the process reads, the time up to which its records were
+	// received.
 	received map[string]time.Time
-	// failing is since when the shards and leases could not be read. It is the zero Time if they
-	// can.
+	// failing is when the shards and leases first could not be read. It is zero if they can be
+	// read.
 	failing time.Time
 
-	// Trimmed is how often records were trimmed before they were read, or may have been.
+	// Trimmed counts how often records were trimmed before they were read, or may have been.
 	Trimmed atomic.Int64
 }
 
-// Read notes that the records of a shard were received up to a time.
+// Read records that a shard's records were received up to a time.
 func (d *StreamDelay) Read(shard string, upTo time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,14 +30,14 @@ func (d *StreamDelay) Read(shard string, upTo time.Time) {
 	d.received[shard] = upTo
 }
 
-// End notes that the process does not read a shard any more.
+// End records that the process no longer reads a shard.
 func (d *StreamDelay) End(shard string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.received, shard)
 }
 
-// Looked notes whether the shards and leases could be read.
+// Looked records whether the shards and leases could be read.
 func (d *StreamDelay) Looked(now time.Time, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,7 +49,7 @@ func (d *StreamDelay) Looked(now time.Time, err error) {
 	}
 }
 
-// at returns the delay of the shard that is the farthest behind.
+// at returns the delay of the slowest shard.
 func (d *StreamDelay) at(now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 )
 
 // A persistence id is stuck if its handler has failed too often: its row has a debt that is never
-// due. So its triggers are covered as those of any debt are, and the index of debts lists it. An
-// operator retries it by making the debt due, and skips an event by moving the offset in the same
-// write.
+// due. The debt covers its triggers like any debt, and the index of debts lists it. An operator
+// retries the persistence id by making the debt due, and skips an event by also moving the offset
+// in that write.
 
 // attrFailed is the number at which the handler failed when the persistence id became stuck. The
 // row has it until the debt is paid.
 const attrFailed = "failed_at"
 
-// neverDue is when the debt of a stuck persistence id is due: the largest integer that all JSON
-// readers keep.
+// neverDue is the due time of the debt of a stuck persistence id: the largest integer that all JSON
+// decoders preserve.
 var neverDue = time.UnixMilli(provision.NeverDue)
 
 // Stuck reports whether the persistence id is stuck.
@@ -30,8 +30,8 @@ type stuckNowError struct{ *HandlerError }
 
 func (e *stuckNowError) Unwrap() error { return e.HandlerError }
 
-// Stick stores that the persistence id is stuck, with another change of the row. If somebody
-// retries it, its attempts begin anew.
+// Stick stores that the persistence id is stuck, together with another change of the row. It resets
+// the attempts, so that a retry starts with the first.
 func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only Condition) error {
 	if c.Set == nil {
 		c.Set = dynamo.Attributes{}
@@ -53,7 +53,7 @@ func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only C
 }
 
 // Retry makes the debt of a persistence id due, whether or not the persistence id is stuck, and
-// begins its attempts anew. It does nothing to a persistence id that has no debt.
+// resets its attempts. It does nothing if the persistence id has no debt.
 func (t *Table) Retry(ctx context.Context, projection, pid string) error {
 	now := t.now().UnixMilli()
 	err := t.Update(ctx, RowKey(t.JournalName, projection, pid),
@@ -69,7 +69,7 @@ func (t *Table) Retry(ctx context.Context, projection, pid string) error {
 }
 
 // Skip moves the offset of a stuck persistence id, and makes its debt due. The error is ErrAgain if
-// the row is not as it was read.
+// the row has changed since it was read.
 func (t *Table) Skip(ctx context.Context, key dynamo.Attributes, state *Row, to Offset) error {
 	now := t.now().UnixMilli()
 	c := Moved(to)
@@ -78,8 +78,8 @@ func (t *Table) Skip(ctx context.Context, key dynamo.Attributes, state *Row, to 
 	return t.Update(ctx, key, c, state.Unchanged().And(state.SameClaim()).And(stuck))
 }
 
-// convertMark puts a debt that is never due into the place of the mark by which version 0.1.0 says
-// that a persistence id is stuck. The error is always one: ErrAgain if that is done.
+// convertMark replaces the mark of version 0.1.0 for a stuck persistence id with a debt that is
+// never due. It never returns nil: the error is ErrAgain if the mark was replaced.
 func (t *Table) convertMark(ctx context.Context, projection string, key dynamo.Attributes) error {
 	err := t.Send(ctx, provision.ConvertMark(t.Name, key, t.debtsOf(projection), t.now()))
 	if err == nil {

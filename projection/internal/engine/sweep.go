@@ -19,13 +19,13 @@ import (
 type Source interface {
 	// Check checks the options, and fills in the defaults.
 	Check() error
-	// PerSecond is how many persistence ids are looked at in a second at most, negative for no
-	// limit.
+	// PerSecond returns the maximum number of persistence ids that are swept in a second. It is
+	// negative for no limit.
 	PerSecond() float64
 	// Kind names the source in the registry.
 	Kind() string
-	// Feed triggers persistence ids until ctx ends. After every commit it triggers its persistence
-	// id, and again until that is done.
+	// Feed triggers persistence ids until ctx ends. After every commit it triggers the persistence
+	// id, and repeats that until the trigger is done.
 	Feed(ctx context.Context, g *Group, s *Schedule) error
 }
 
@@ -35,10 +35,10 @@ const (
 	DefaultPerSecond = 100
 )
 
-// maxSwept is how many persistence ids of a sweep are not done at most.
+// maxSwept is the maximum number of persistence ids of a sweep that are triggered and not done.
 const maxSwept = 256
 
-// SavedEvery is after how many persistence ids that are done the position of a sweep is stored.
+// SavedEvery is how many persistence ids a sweep finishes between two writes of its position.
 const SavedEvery = 200
 
 // Sweep is the source that lists all persistence ids again and again.
@@ -73,7 +73,7 @@ func (s *Sweep) Feed(ctx context.Context, g *Group, to *Schedule) error {
 		})
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // that is how a group ends
+			return nil //nolint:nilerr // the group is stopping
 		case err != nil && !g.outage(err):
 			return err
 		case err != nil:
@@ -95,7 +95,7 @@ func (s *Sweep) PerSecond() float64 { return s.Pace }
 // Kind names the source in the registry.
 func (s *Sweep) Kind() string { return SourceSweep }
 
-// LimitOf returns the limit of a number in a second.
+// LimitOf returns a limiter for perSecond. It has no limit if perSecond is not positive.
 func LimitOf(perSecond float64) *rate.Limiter {
 	if perSecond <= 0 {
 		return rate.NewLimiter(rate.Inf, 1)
@@ -103,7 +103,7 @@ func LimitOf(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 }
 
-// WaitFor waits for a limit. Where the deadline of ctx would come before, it does not wait.
+// WaitFor waits for a limiter. If the deadline of ctx would come first, it returns at once.
 func WaitFor(ctx context.Context, limit *rate.Limiter) error {
 	err := limit.Wait(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -112,8 +112,8 @@ func WaitFor(ctx context.Context, limit *rate.Limiter) error {
 	return err
 }
 
-// Once sweeps for some projections all persistence ids after the stored position, and waits until
-// all are done. With a position of no group nothing is stored, and all ids are swept.
+// Once sweeps all persistence ids after the stored position for some projections, and waits until
+// all are done. A position without a group is not stored, and all ids are swept.
 func (s *Sweep) Once(
 	ctx context.Context, g *Group, members []*Member, to *Schedule, position *Position,
 ) (err error) {
@@ -153,7 +153,7 @@ func (s *Sweep) Once(
 		}
 		count.goesOn(ctx, &under)
 	}
-	for range maxSwept { // the slots that are taken are given back when their ids are done
+	for range maxSwept { // an id that is done releases its slot
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -170,7 +170,8 @@ func (s *Sweep) Once(
 	return position.save(ctx, "")
 }
 
-// Subjects returns the names of projections, with which persistence ids they take.
+// Subjects returns the names of projections, with the prefixes of the persistence ids that they
+// take, as one text.
 func Subjects(members []*Member) string {
 	all := names(members)
 	for i, of := range members {

@@ -24,14 +24,15 @@ type SweepCount struct {
 	Over, Done  bool
 }
 
-// ReportedEvery is how often the count of a sweep is told.
+// ReportedEvery is the interval at which the count of a sweep is logged.
 const ReportedEvery = time.Minute
 
-// sweepCounter counts what a sweep uses. A nil one counts nothing.
+// sweepCounter counts the events, requests and units of a sweep. A nil sweepCounter counts nothing.
 type sweepCounter struct {
 	group *Group
-	// names are those of the projections, after is where the sweep has begun.
+	// names has the names of the projections.
 	names []string
+	// after is the position at which the sweep started.
 	after string
 
 	began  time.Time
@@ -39,7 +40,7 @@ type sweepCounter struct {
 	events atomic.Int64
 
 	mu sync.Mutex
-	// told is when the count was told last.
+	// told is when the count was last logged.
 	told time.Time
 }
 
@@ -48,7 +49,7 @@ func newSweepCounter(g *Group, members []*Member) *sweepCounter {
 	return &sweepCounter{group: g, names: slices.Sorted(slices.Values(names(members))), began: now, told: now}
 }
 
-// counted returns the count of the sweep that one of the triggers is of, nil if none is.
+// counted returns the counter of the sweep that has sent one of the triggers, or nil.
 func counted(triggers []Trigger) *sweepCounter {
 	for _, t := range triggers {
 		if t.count != nil {
@@ -66,7 +67,7 @@ func (c *sweepCounter) within(ctx context.Context) context.Context {
 	return dynamo.WithMeter(ctx, &c.meter)
 }
 
-// Handled notes that steps are handled, and that this is stored.
+// Handled records that steps were handled, and that the offset after them was stored.
 func (r *Run) Handled(steps []Step) {
 	r.applied = r.applied || len(steps) > 0
 	r.Count.handled(steps)
@@ -84,7 +85,7 @@ func (c *sweepCounter) handled(steps []Step) {
 	}
 }
 
-// goesOn tells the count if a minute is over since that was done.
+// goesOn logs the count if ReportedEvery has passed since it was last logged.
 func (c *sweepCounter) goesOn(ctx context.Context, under *swept) {
 	c.mu.Lock()
 	due := time.Since(c.told) >= ReportedEvery
@@ -93,11 +94,11 @@ func (c *sweepCounter) goesOn(ctx context.Context, under *swept) {
 	}
 	c.mu.Unlock()
 	if due {
-		c.tell(ctx, "a sweep of projections goes on", slog.LevelInfo, c.now(under))
+		c.tell(ctx, "a sweep of projections continues", slog.LevelInfo, c.now(under))
 	}
 }
 
-// ended tells the count of a sweep that has ended with err.
+// ended logs the count of a sweep that has ended with err.
 func (c *sweepCounter) ended(ctx context.Context, under *swept, err error) {
 	count := c.now(under)
 	count.Over, count.Done = true, err == nil
@@ -107,7 +108,7 @@ func (c *sweepCounter) ended(ctx context.Context, under *swept, err error) {
 	}
 	text := "a sweep of projections is done"
 	if err != nil {
-		text = "a sweep of projections has ended before its end"
+		text = "a sweep of projections has stopped before its end"
 	}
 	c.tell(ctx, text, level, count)
 }

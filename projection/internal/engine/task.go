@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// taskState is where a task of a schedule is. A task is removed when a run has done all of its
+// taskState is the state of a task in a schedule. A task is removed when a run has done all its
 // triggers.
 //
 //	           trigger          a worker is free
@@ -36,60 +36,62 @@ const (
 	taskParked
 )
 
-// task is the work on one persistence id of one projection. Its runs follow each other.
+// task is the work on one persistence id for one projection. Its runs do not overlap.
 type task struct {
 	of    *Member
 	pid   string
 	state taskState
 	// pays reports whether the task pays a debt, and probes whether it does so in an outage.
 	pays, probes bool
-	// waiting are called when a run that begins from now on has done the task. received is when the
-	// first trigger came that is not done.
-	waiting  []Trigger
+	// waiting has the triggers that the next run completes.
+	waiting []Trigger
+	// received is the arrival time of the oldest trigger that is not done.
 	received time.Time
-	// asked reports whether a trigger without records is among waiting, so that the next run reads.
+	// asked reports whether waiting has a trigger without records, so that the next run reads the
+	// journal.
 	asked bool
-	// covered are the triggers that the run does which is under way.
+	// covered has the triggers of the run that is under way.
 	covered []Trigger
-	// overdue reports that the handler of the run has not returned for so long that another worker
-	// has its place.
+	// overdue reports whether the call of the handler is overdue, and another worker has replaced
+	// the worker of the run.
 	overdue bool
-	// hangs reports that the handler of a payment has not returned.
+	// hangs reports whether the call of the handler by a payment is overdue.
 	hangs bool
 	// gotOn reports whether the last run has handled anything, or has found nothing to handle.
 	gotOn bool
-	// waits is since when the runs of the task end without having done it, zero if the last one
-	// has.
+	// waits is when the task first had to wait. It is zero if its last run did not make it wait.
 	waits time.Time
-	// last is how the last run has ended. failures counts failures of the handler, and pauses how
-	// often in a row the task was put off.
-	last     ending
+	// last is the ending of the last run.
+	last ending
+	// failures counts handler errors.
 	failures failures
-	pauses   int
-	// claim is the claim that is waited for, seen since claimSeen.
-	claim     string
+	// pauses counts consecutive delays.
+	pauses int
+	// claim is the claim of another run that the task waits for.
+	claim string
+	// claimSeen is when claim was first seen.
 	claimSeen time.Time
 	// lost is the claim of an earlier run whose end is unknown.
 	lost string
 }
 
-// Trigger is a trigger of a task. A trigger without records makes the run read.
+// Trigger is a trigger of a task. Without records it makes the run read the journal.
 type Trigger struct {
 	Records []Record
 	Done    func()
 	// Each, if set, is called when one of the projections has done the trigger, before Done.
 	Each func(*Member)
-	// count counts for the sweep that has sent the trigger. It is nil if none has.
+	// count is the counter of the sweep that has sent the trigger, or nil.
 	count *sweepCounter
 }
 
-// waitFor puts triggers before those that the task waits for.
+// waitFor puts triggers before the triggers in waiting.
 func (t *task) waitFor(triggers []Trigger) {
 	t.waiting = append(triggers, t.waiting...)
 	t.asked = slices.ContainsFunc(t.waiting, func(by Trigger) bool { return len(by.Records) == 0 })
 }
 
-// taskKey names a task.
+// taskKey identifies a task.
 type taskKey struct {
 	name, pid string
 	pays      bool
@@ -97,8 +99,8 @@ type taskKey struct {
 
 func (t *task) key() taskKey { return taskKey{t.of.Name, t.pid, t.pays} }
 
-// dead returns the claim that the next run of the task may take over: of an earlier run whose end
-// is unknown, or one that was there for a time.
+// dead returns the claim that the next run of the task may take over: the claim of an earlier run
+// whose end is unknown, or a claim that has existed for timeout.
 func (t *task) dead(timeout time.Duration) string {
 	if t.lost != "" {
 		return t.lost
@@ -110,7 +112,7 @@ func (t *task) dead(timeout time.Duration) string {
 	return ""
 }
 
-// claimed notes the claim of another run.
+// claimed records the claim of another run.
 func (t *task) claimed(claim string) {
 	if t.claim != claim {
 		t.claim, t.claimSeen, t.pauses = claim, time.Now(), 0

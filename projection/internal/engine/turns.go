@@ -1,19 +1,19 @@
 package engine
 
-// turns are the tasks that may run now. The projections take turns, so that none has to wait until
-// all tasks of another one have run. Of several workers no projection has all, so that calls which
-// take long leave one to the others.
+// turns has the tasks that may run now. The projections take turns, so that no projection waits
+// until all tasks of another one have run. If there are several projections and several workers, no
+// projection gets all workers, so that its slow calls leave a worker for the others.
 type turns struct {
-	// most is how many workers a projection has at most.
+	// most is the maximum number of workers of a projection.
 	most    int
 	members []*Member
 	queues  map[*Member][]*task
 	running map[*Member]int
-	// last is the place of the projection whose turn was last.
+	// last is the index in members of the projection whose turn was last.
 	last int
 }
 
-// newTurns returns the turns of projections, with a number of workers.
+// newTurns returns the turns of projections that share a number of workers.
 func newTurns(members []*Member, workers int) turns {
 	q := turns{most: workers, members: members, queues: map[*Member][]*task{}, running: map[*Member]int{}}
 	if len(members) > 1 {
@@ -25,7 +25,8 @@ func newTurns(members []*Member, workers int) turns {
 // add puts a task last in the queue of its projection.
 func (q *turns) add(t *task) { q.queues[t.of] = append(q.queues[t.of], t) }
 
-// take takes the next task, nil if none can run now. It runs until end is called.
+// take removes and returns the next task, or nil if no task can run now. The task counts as running
+// until end is called.
 func (q *turns) take() *task {
 	for i := range q.members {
 		place := (q.last + 1 + i) % len(q.members)
@@ -42,7 +43,7 @@ func (q *turns) take() *task {
 	return nil
 }
 
-// end notes that a projection has one worker less.
+// end records that a projection uses one worker less.
 func (q *turns) end(of *Member) { q.running[of]-- }
 
 // ready reports whether take would find a task.

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// outageIDs is how many persistence ids fail, one after the other, before a process concludes that
-// what the projection needs is down for all of them.
+// outageIDs is how many persistence ids must fail, without a success between them, before a process
+// concludes that something the projection needs is down for all persistence ids.
 const outageIDs = 3
 
-// unreachable says whether what a projection needs can't be reached: the target of an outbox, a SQL
-// database, a table. While that is so, its triggers become debts without a call of the handler, and
-// one run of a trigger after each pause finds out whether the outage is over, and one payment of
-// each look.
+// unreachable detects an outage of something that a projection needs: the target of an outbox, a
+// SQL database, a table. During an outage, triggers become debts without a call of the handler. One
+// run of a trigger after each pause, and one payment in each poll, find out whether the outage is
+// over.
 type unreachable struct {
 	mu sync.Mutex
-	// ids are the persistence ids that have failed since the last success, at most outageIDs.
+	// ids has the persistence ids that have failed since the last success, at most outageIDs.
 	ids []string
 	err error
 	// tried is when a run was last let through.
 	tried time.Time
 }
 
-// failed notes that something could not be reached for a persistence id.
+// failed records that something could not be reached for a persistence id.
 func (u *unreachable) failed(pid string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -33,15 +33,15 @@ func (u *unreachable) failed(pid string, err error) {
 	}
 }
 
-// over notes that everything could be reached.
+// over records that everything could be reached.
 func (u *unreachable) over() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.ids, u.err = nil, nil
 }
 
-// stops returns the error of an outage, for which a run does not call the handler. It is nil if
-// there is none, and for one run after each pause.
+// stops returns the error of an outage, which keeps a run from calling the handler. It returns nil
+// without an outage, and for one run after each pause.
 func (u *unreachable) stops(pause time.Duration) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

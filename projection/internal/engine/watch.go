@@ -9,20 +9,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// errPaused reports that a run has ended as its projection is paused.
+// errPaused reports that a run has ended because its projection is paused.
 var errPaused = errors.New("the projection is paused")
 
-// longestWatch is the longest time after which a process looks whether projections are paused,
-// parkedWatch that while triggers of a paused projection wait.
+// longestWatch is the longest interval at which a process reads whether projections are paused.
+// parkedWatch is the longest interval while triggers of a paused projection wait.
 const (
 	longestWatch = 10 * time.Second
 	parkedWatch  = 250 * time.Millisecond
 )
 
-// watch looks again and again whether the projections are paused, until ctx ends. It looks sooner
-// while triggers of a paused projection wait: they are done when it is still paused, in a look that
-// began after they came. Then operator.Operator.Continue comes after their events, and the sweep
-// that it owes finds them. A look that fails changes nothing.
+// watch polls whether the projections are paused, until ctx ends. It polls sooner while triggers of
+// a paused projection wait: they are done if the projection is still paused in a poll that started
+// after they came. operator.Operator.Continue then comes after their events, and the sweep that it
+// owes finds them. A poll that fails changes nothing.
 func (s *Schedule) watch(ctx context.Context) {
 	every := min(s.group.Config.ClaimTimeout/Renewals, longestWatch)
 	for {
@@ -30,7 +30,7 @@ func (s *Schedule) watch(ctx context.Context) {
 		select {
 		case <-timer.C:
 		case <-s.parking:
-			_ = backoff.Wait(ctx, min(parkedWatch, every)) // for those that come at the same time
+			_ = backoff.Wait(ctx, min(parkedWatch, every)) // for triggers that come together
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -45,14 +45,14 @@ func (s *Schedule) watch(ctx context.Context) {
 	}
 }
 
-// parked is a task of a paused projection, and the triggers that it had when a look began.
+// parked is a task of a paused projection, with the triggers that it had when a poll started.
 type parked struct {
 	*task
 
 	covered []Trigger
 }
 
-// look reads whether the projections are paused, and does what follows for tasks that wait for it.
+// look reads whether the projections are paused. It then removes or enqueues the parked tasks.
 func (s *Schedule) look(ctx context.Context) error {
 	s.mu.Lock()
 	var waiting []parked
@@ -96,7 +96,7 @@ func (s *Schedule) look(ctx context.Context) error {
 	return err
 }
 
-// park puts a task of a paused projection aside. The caller holds the lock.
+// park sets a task of a paused projection aside until the next poll. The caller holds the lock.
 func (s *Schedule) park(t *task) {
 	t.state = taskParked
 	s.parked[t] = true

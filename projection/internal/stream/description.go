@@ -11,8 +11,8 @@ import (
 // Describe returns the shards of the stream, and whether the stream was disabled. The error is
 // ErrStreamOver if it is gone.
 //
-// A shard may be missing for a while after it was opened. The pages are of different times: a
-// parent may look open beside its child, or be missing.
+// A shard may be missing for a while after it was opened. The pages are read at different times, so
+// a parent may seem open although its child is listed, or may be missing.
 func (c *Consumer) Describe(ctx context.Context) (shards []types.Shard, disabled bool, err error) {
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &c.Arn}
 	for {

@@ -6,12 +6,12 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// maxImageBytes is how many bytes of images of a shard wait to be handled. The events of those that
-// come then are read.
+// maxImageBytes is the maximum size of a shard's images that wait to be handled. The events of
+// further images are read from the journal.
 const maxImageBytes = 16 << 20
 
-// recordOf returns what a record says that triggers has accepted. While images of maxImageBytes
-// wait, it has no event.
+// recordOf decodes a record that triggers has accepted. While images of maxImageBytes wait, the
+// result has no event.
 func (r *reader) recordOf(stream *wire.Record) engine.Record {
 	par, ok := parOf(stream)
 	if !ok || len(stream.NewImage) == 0 {
@@ -29,7 +29,7 @@ func (r *reader) recordOf(stream *wire.Record) engine.Record {
 	return found
 }
 
-// drop counts the images of records as handled.
+// drop subtracts the images of handled records from images.
 func (r *reader) drop(records []engine.Record) {
 	for i := range records {
 		r.images.Add(-records[i].Bytes)

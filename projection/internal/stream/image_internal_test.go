@@ -101,8 +101,8 @@ func (f *fuzzed) read() dynamotypes.AttributeValue {
 	return &dynamotypes.UnknownUnionMember{Tag: "new"}
 }
 
-// FuzzRecord decodes the record of any item. What it says is what a reading of that item says, and
-// what can't be read says nothing.
+// FuzzRecord decodes the record of an arbitrary item. The result equals the result of reading that
+// item from the table. It is empty if the item can't be decoded.
 func FuzzRecord(f *testing.F) {
 	served, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// sentByPasses counts what a consumer sends.
+// sentByPasses counts the requests of a consumer.
 type sentByPasses struct {
 	aws.HTTPClient
 
@@ -37,7 +37,7 @@ func (s *sentByPasses) Do(r *http.Request) (*http.Response, error) {
 	return s.HTTPClient.Do(r)
 }
 
-// take returns what requests to the tables cost since the last call.
+// take returns the cost of requests to the tables since its last call.
 func (s *sentByPasses) take() dynajournal.Cost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +123,9 @@ func TestCheckpointNeedsTheLease(t *testing.T) {
 	}
 }
 
-// A process has read a lease at the end of a trimmed shard, and another one has changed it since.
-func TestLeaseThatHasMovedIsNotDeleted(t *testing.T) {
+// A process does not delete the lease of a trimmed shard that another process has changed since it
+// was read.
+func TestLease_ChangedIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	c, _, _ := consuming(t)
 	ended, err := c.write(t.Context(), lease{shard: "shard", checkpoint: checkpointEnd}, "")
@@ -151,7 +152,7 @@ func TestLeaseThatHasMovedIsNotDeleted(t *testing.T) {
 
 // A process takes the lease of a shard that it has seen in an older list, after the lease was
 // deleted. It owes a sweep, and the lease is at its end again.
-func TestLeaseTakenAfterItsDeletion(t *testing.T) {
+func TestLease_TakenAfterDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := consuming(t)
@@ -177,9 +178,9 @@ func TestLeaseTakenAfterItsDeletion(t *testing.T) {
 	})
 }
 
-// A pass over 4 open shards and 24 that were read to their ends: it reads the set, the leases of
-// the open shards, and the lease of the sweeps.
-func TestCostsOfAPass(t *testing.T) {
+// A pass over 4 open shards and 24 that were read to their ends reads the item of the set, the
+// leases of the open shards, and the lease of the sweeps.
+func TestPass_Costs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, served, sent := consuming(t, embedded.WithStreamShards(4))

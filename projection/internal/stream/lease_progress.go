@@ -9,22 +9,23 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// attrProgress is the progress of a lease, with the beat of the write that has stored it: a process
-// of an earlier version keeps the attribute as it is, so another beat means that it is not known.
+// attrProgress is the progress of a lease, with the beat of the write that has stored it. A process
+// of an earlier version does not change the attribute, so with another beat the progress is
+// unknown.
 const attrProgress = "progress"
 
-// progress tells the projections of a group apart, which have one lease and one checkpoint for a
-// shard: the checkpoint waits for the slowest.
+// progress records how far each projection of a group has handled a shard. The group has only one
+// lease and one checkpoint for the shard, and the checkpoint waits for the slowest projection.
 type progress struct {
-	// at is up to when the projections that are not in late have handled the records of the shard,
-	// in seconds since 1970.
+	// at is the time up to which the projections that are not in late have handled the records of
+	// the shard, in seconds since 1970.
 	at int64
-	// late has that of the projections that have not handled all records that were received, by the
-	// names of the group and the projection.
+	// late has that time for each projection that has not handled all received records, by
+	// group/projection.
 	late map[string]int64
 }
 
-// of returns up to when a projection has handled the records.
+// of returns the time up to which a projection has handled the records.
 func (p *progress) of(projection string) int64 {
 	if at, is := p.late[projection]; is {
 		return at
@@ -42,8 +43,8 @@ func (p *progress) encode(beat int64) types.AttributeValue {
 	}}
 }
 
-// decodeProgress returns the progress that was stored with a beat, nil if it is of another one.
-// Nothing but what operators are shown depends on it, so a damaged one is none.
+// decodeProgress returns the progress that was stored with a beat. It returns nil for another beat,
+// and for a damaged progress: only the output for operators depends on it.
 func decodeProgress(v types.AttributeValue, beat int64) *progress {
 	m, _ := v.(*types.AttributeValueMemberM)
 	if m == nil {
@@ -72,8 +73,8 @@ func seconds(v types.AttributeValue) (int64, bool) {
 	return at, err == nil && at >= 0
 }
 
-// progress returns the progress of the projections, nil if there is only one. The caller holds the
-// lock.
+// progress returns the progress of the projections, or nil if there is only one projection. The
+// caller holds the lock.
 func (r *reader) progress() *progress {
 	if len(r.Group.Members) < 2 || r.lease.shard == sweepLease {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// consumers is the item of all consumers of the same projections.
+// consumers is the item that all consumers of the same projections share.
 type consumers struct {
 	stream          string
 	at, owed, swept int64
@@ -28,8 +28,8 @@ func (c *Consumer) consumers(ctx context.Context) (consumers, error) {
 	return consumers{d.Text(attrStream), d.Number(attrAt), d.Number(engine.AttrOwed), d.Number(engine.AttrSwept)}, d.Err
 }
 
-// present stores that a consumer is here. If none was for long, or the stream is a new one, a sweep
-// is owed: shards may have come and gone meanwhile.
+// present stores that a consumer reads the stream. It owes a sweep if no consumer has for a long
+// time, or if the stream is new: shards may have come and gone meanwhile.
 func (c *Consumer) present(ctx context.Context) error {
 	now, err := c.consumers(ctx)
 	if err != nil {
@@ -44,18 +44,19 @@ func (c *Consumer) present(ctx context.Context) error {
 	return c.mark(ctx, "")
 }
 
-// away reports whether so much time has passed that records may be trimmed.
+// away reports whether at is so long ago that records may have been trimmed since.
 func (c *Consumer) away(at int64) bool {
 	return c.Group.Now().Sub(time.Unix(at, 0)) > engine.TrustedFor
 }
 
-// owe stores that one more sweep is owed. It is stored before the checkpoint of a shard moves over
-// what was trimmed. To owe one twice costs a sweep.
+// owe stores that one more sweep is owed. It is called before the checkpoint of a shard moves over
+// trimmed records. Owing a sweep twice only costs a sweep.
 func (c *Consumer) owe(ctx context.Context) error {
 	return c.mark(ctx, engine.Owing)
 }
 
-// mark stores the stream and the time, the projections of the set, and what is set beside.
+// mark stores the stream, the time, and the projections of the set. also is added to the update
+// expression.
 func (c *Consumer) mark(ctx context.Context, also string) error {
 	values := dynamo.Attributes{
 		":stream": engine.Text(c.Arn), ":at": engine.Number(c.Group.Now().Unix()), ":for": engine.Text(engine.Subjects(c.Group.Members)),
@@ -88,7 +89,7 @@ func (r *reader) sweepOwed(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			r.log(ctx, "a sweep that is owed was interrupted", r.lease.shard, err)
+			r.log(ctx, "an owed sweep was interrupted", r.lease.shard, err)
 		}
 		if backoff.Wait(ctx, r.LeaseTimeout/engine.Renewals) != nil {
 			return
@@ -96,8 +97,8 @@ func (r *reader) sweepOwed(ctx context.Context) {
 	}
 }
 
-// settleContinued sweeps for the projections that were continued, one after the other, and stores
-// that their sweeps are settled that were owed when it began.
+// settleContinued sweeps for the projections that were continued, one after the other. It then
+// stores that the sweeps that were owed when it started were made.
 func (r *reader) settleContinued(ctx context.Context) error {
 	for _, of := range r.Group.Members {
 		if of.Owed.Load() == 0 || of.Paused.Load() {

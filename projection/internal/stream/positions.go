@@ -25,7 +25,7 @@ type streamPosition struct {
 	Owed       bool
 }
 
-// Positions returns how far projections have read the stream of the journal table, for each shard
+// Positions returns the positions of projections in the stream of the journal table, for each shard
 // that is not read to its end.
 func Positions(
 	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, infos []engine.Info,
@@ -68,8 +68,8 @@ func Positions(
 	return all, nil
 }
 
-// shardPosition is how far the projections of a group have read a shard. progress tells them apart,
-// nil if it is not known.
+// shardPosition is the position of a group in a shard. progress has the times of its projections.
+// It is nil if they are unknown.
 type shardPosition struct {
 	streamPosition
 
@@ -99,12 +99,12 @@ func (c *Consumer) shardNames(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(listed)), nil
 }
 
-// since returns how long ago a time was, in seconds since 1970.
+// since returns the time since at, which is in seconds since 1970.
 func (c *Consumer) since(at int64) time.Duration {
 	return max(c.Group.Now().Sub(time.Unix(at, 0)), 0)
 }
 
-// positions returns how far the consumers of the same projections have read shards.
+// positions returns the positions in shards of the consumers of the same projections.
 func (c *Consumer) positions(ctx context.Context, shards []string) ([]shardPosition, error) {
 	now, err := c.consumers(ctx)
 	if err != nil {

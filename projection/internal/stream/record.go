@@ -9,8 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// triggers returns the persistence id of a record of the stream that makes the group read it, or
-// take the event of the record.
+// triggers returns the persistence id that a record of the stream triggers, if any.
 func triggers(g *engine.Group, record *wire.Record) (string, bool) {
 	par, ok := parOf(record)
 	if !ok {
@@ -19,7 +18,7 @@ func triggers(g *engine.Group, record *wire.Record) (string, bool) {
 	return g.TriggeredBy(types.OperationType(record.Event), par, engine.ShowsPurge(record.NewImage))
 }
 
-// parOf returns the partition key of the item that a record is of.
+// parOf returns the partition key of the item of a record.
 func parOf(record *wire.Record) (string, bool) {
 	par, ok := record.Keys[engine.AttrPar].(*dynamotypes.AttributeValueMemberS)
 	if !ok {
@@ -28,7 +27,7 @@ func parOf(record *wire.Record) (string, bool) {
 	return par.Value, true
 }
 
-// ParOf returns the partition key of the item that a record of the SDK is of.
+// ParOf returns the partition key of the item of a record of the SDK.
 func ParOf(record *types.Record) (string, bool) {
 	if record.Dynamodb == nil {
 		return "", false
@@ -40,7 +39,7 @@ func ParOf(record *types.Record) (string, bool) {
 	return par.Value, true
 }
 
-// image returns the attributes of an image in the form of an item that is read.
+// image converts the attributes of an image to the form of an item of a table.
 func image(of map[string]types.AttributeValue) dynamo.Attributes {
 	if of == nil {
 		return nil
@@ -52,8 +51,8 @@ func image(of map[string]types.AttributeValue) dynamo.Attributes {
 	return item
 }
 
-// value returns a value of a stream as a value of a table. One of an unknown type becomes a null,
-// which no attribute of an event is.
+// value converts a value of a stream to a value of a table. A value of an unknown type becomes a
+// null, which no attribute of an event is.
 func value(of types.AttributeValue) dynamotypes.AttributeValue {
 	switch v := of.(type) {
 	case *types.AttributeValueMemberS:

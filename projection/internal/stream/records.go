@@ -34,14 +34,14 @@ func (r *reader) records(ctx context.Context, iterator *string) (wire.Records, e
 	return recordsOf(out), nil
 }
 
-// alone reports whether no code of the program takes part in the requests of a client, such as a
-// middleware, which could look at their outputs.
+// alone reports whether no code of the program, such as a middleware, takes part in the requests of
+// a client. Such code could read the outputs.
 func alone(client *dynamodbstreams.Client) bool {
 	o := client.Options()
 	return len(o.APIOptions) == 0 && !direct.Intercepted(o.Interceptors)
 }
 
-// recordsOf returns a response that the SDK has decoded.
+// recordsOf converts a response that the SDK has decoded.
 func recordsOf(out *dynamodbstreams.GetRecordsOutput) wire.Records {
 	all := wire.Records{Next: out.NextShardIterator, Records: make([]wire.Record, len(out.Records))}
 	for i := range out.Records {
@@ -57,9 +57,9 @@ func recordsOf(out *dynamodbstreams.GetRecordsOutput) wire.Records {
 	return all
 }
 
-// recordsProtocol is the SDK's protocol for one call of GetRecords, whose response it decodes with
-// package wire if that is plain. The output of the SDK is empty then. Decoding a page with the SDK
-// takes more time than all that a projection does with it
+// recordsProtocol is the SDK's protocol for one call of GetRecords. It decodes a plain response
+// with package wire, and then leaves the output of the SDK empty. Decoding a page with the SDK
+// takes more time than everything that a projection does with it
 // (go test -run xxx -bench DecodeRecords ./internal/dynamo/wire).
 type recordsProtocol struct {
 	smithyhttp.ClientProtocol
@@ -74,18 +74,18 @@ func (p *recordsProtocol) install(o *dynamodbstreams.Options) {
 	o.Protocol = p
 }
 
-// pages are for the bodies of responses. What package wire decodes keeps nothing of them.
+// pages has buffers for the bodies of responses. The results of package wire do not refer to them.
 var pages = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxKeptPage is the capacity of the largest buffer that is used again: a page of 1 MB in base64,
-// with the names around it.
+// maxKeptPage is the capacity of the largest buffer that is reused: a page of 1 MB in base64, with
+// the names around it.
 const maxKeptPage = 4 << 20
 
 // maxPage is larger than any response of GetRecords, which has at most 1 MB of records.
 const maxPage = 64 << 20
 
 // DeserializeResponse decodes a response. The SDK decodes it if it is not plain, is larger than any
-// of the service, or could not be read whole.
+// response of the service, or could not be read whole.
 func (p *recordsProtocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
@@ -114,7 +114,7 @@ func (p *recordsProtocol) DeserializeResponse(
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, response, out)
 }
 
-// body is the body of a response of which a part was read.
+// body is the body of a response after a part of it was read.
 type body struct {
 	io.Reader
 	io.Closer

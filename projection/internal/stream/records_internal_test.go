@@ -61,9 +61,9 @@ const (
 		`"NewImage":{"flag":{"BOOL":true}}}}]}`
 )
 
-// What a reader gets of each answer is what it gets if the SDK decodes all of them, as it does
-// where the client has middlewares.
-func TestRecordsAreThoseOfTheSDK(t *testing.T) {
+// A reader gets the same result for each answer as with a client that has middleware, whose answers
+// the SDK decodes.
+func TestRecords_SameAsSDK(t *testing.T) {
 	t.Parallel()
 	refusal := func(kind string) io.Reader {
 		return strings.NewReader(fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"m"}`, kind))
@@ -106,7 +106,7 @@ func TestRecordsAreThoseOfTheSDK(t *testing.T) {
 }
 
 // A middleware of the program sees the records.
-func TestMiddlewareSeesTheRecords(t *testing.T) {
+func TestRecords_MiddlewareSeesThem(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	look := middleware.InitializeMiddlewareFunc("look", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (

@@ -25,26 +25,28 @@ type reader struct {
 
 	mu    sync.Mutex
 	lease lease
-	// pages are those that are not done, in their order.
+	// pages has the pages that are not done, in order.
 	pages []*recordPage
-	// tip is when the shard was last read to its end.
+	// tip is when the shard was last read to its newest record.
 	tip time.Time
-	// covered is when a sweep was last owed for the shard, which covers what was written before.
+	// covered is when a sweep was last owed for the shard. The sweep covers all records that were
+	// written before.
 	covered time.Time
-	// over reports that the shard has ended, and all its records were received.
+	// over reports whether the shard has ended, and all its records were received.
 	over bool
 
 	// told is the time of the last log record that the shard can't be read. Only read uses it.
 	told time.Time
 }
 
-// recordPage is a page of records. The checkpoint may pass it when all before it are done, too.
+// recordPage is a page of records. The checkpoint may pass a page when it and all pages before it
+// are done.
 type recordPage struct {
 	last string
 	// created is when the last record was written.
 	created time.Time
 	left    int
-	// waits is how many of its persistence ids each projection has not handled.
+	// waits counts, for each projection, the persistence ids of the page that it has not handled.
 	waits map[*engine.Member]int
 }
 
@@ -72,8 +74,8 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// renew stores the checkpoint under the lease, for the worker that has it from then on. It reports
-// whether the shard is to be read on.
+// renew stores the lease and its checkpoint. worker has the lease from then on. It reports whether
+// the process continues to read the shard.
 func (r *reader) renew(ctx context.Context, worker string) bool {
 	r.mu.Lock()
 	now := r.lease
@@ -106,8 +108,8 @@ func (r *reader) renew(ctx context.Context, worker string) bool {
 	return !ended
 }
 
-// stillMine reports whether the lease is still this process's, after a write that was refused: an
-// attempt whose response was lost may have done it.
+// stillMine reports whether this process still has the lease after a refused write: an attempt
+// whose response was lost may have succeeded.
 func (r *reader) stillMine(ctx context.Context) bool {
 	leases, err := r.leases(ctx, []string{r.lease.shard})
 	if err != nil {
@@ -122,7 +124,7 @@ func (r *reader) stillMine(ctx context.Context) bool {
 // read reads the records of the shard, from the checkpoint on.
 func (r *reader) read(ctx context.Context) {
 	received, iterator := r.lease.checkpoint, (*string)(nil)
-	looked := time.Now() // when the shard was last looked at, by the beat of Poll
+	looked := time.Now() // when the shard was last polled, in steps of Poll
 	for ctx.Err() == nil {
 		var err error
 		if iterator == nil {
@@ -151,7 +153,7 @@ func (r *reader) read(ctx context.Context) {
 		if len(page.Records) > 0 {
 			continue // there may be more
 		}
-		// What reading takes is not added to the pause: records would wait for longer.
+		// The time of reading is not added to the pause, so that records do not wait longer.
 		now := time.Now()
 		if looked = looked.Add(r.Poll); looked.Before(now) {
 			looked = now.Add(r.Poll)
@@ -163,10 +165,11 @@ func (r *reader) read(ctx context.Context) {
 }
 
 // errUnread reports why records of a shard may be trimmed.
-var errUnread = errors.New("it could not be read for 12 hours")
+var errUnread = errors.New("the shard could not be read for 12 hours")
 
-// unread owes a sweep if the shard is read from its oldest record on, and could not be read for so
-// long that the first ones may be trimmed. No request says so: the oldest record is what is left.
+// unread owes a sweep if a shard that is read from its oldest record on could not be read for so
+// long that the first records may be trimmed. No request reports that: the oldest record is then
+// the first one that is left.
 func (r *reader) unread(ctx context.Context) error {
 	r.mu.Lock()
 	known := max(r.lease.at, r.tip.Unix(), r.covered.Unix())
@@ -178,7 +181,7 @@ func (r *reader) unread(ctx context.Context) error {
 	return r.oweCovering(ctx)
 }
 
-// oweCovering owes a sweep for what was trimmed of the shard.
+// oweCovering owes a sweep for the trimmed records of the shard.
 func (r *reader) oweCovering(ctx context.Context) error {
 	now := r.Group.Now()
 	if err := r.owe(ctx); err != nil {
@@ -191,7 +194,8 @@ func (r *reader) oweCovering(ctx context.Context) error {
 	return nil
 }
 
-// iterator returns where reading continues after a record, or at the oldest one.
+// iterator returns an iterator after the record received, or at the oldest record if received is
+// empty.
 func (r *reader) iterator(ctx context.Context, received string) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.Arn, ShardId: &r.lease.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
@@ -210,8 +214,8 @@ func (r *reader) iterator(ctx context.Context, received string) (*string, error)
 	return out.ShardIterator, nil
 }
 
-// failed does what follows from a failed request, and returns behind which record to continue.
-// Where records are trimmed, or the whole shard is, a sweep is owed first.
+// failed deals with a failed request, and returns the record after which reading continues. If
+// records, or the whole shard, were trimmed, it owes a sweep first.
 func (r *reader) failed(ctx context.Context, received string, err error) string {
 	if ctx.Err() != nil {
 		return received
@@ -225,7 +229,7 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 	case trimmed || gone:
 		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", r.lease.shard, err)
 		if owed := r.oweCovering(ctx); owed != nil {
-			r.log(ctx, "a sweep that is owed could not be stored", r.lease.shard, owed)
+			r.log(ctx, "an owed sweep could not be stored", r.lease.shard, owed)
 			break
 		}
 		if gone {
@@ -238,11 +242,11 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 		r.told = time.Now()
 		r.log(ctx, "a stream can't be read", r.lease.shard, err)
 	}
-	_ = backoff.Wait(ctx, r.Poll) // its end is the caller's
+	_ = backoff.Wait(ctx, r.Poll) // the caller checks ctx
 	return received
 }
 
-// note notes that the shard was read to the last record that there is, or to its end.
+// note records whether the shard was read to its newest record, and whether to its end.
 func (r *reader) note(tip, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -296,7 +300,7 @@ func (r *reader) hand(ctx context.Context, records []wire.Record, last string) b
 	return true
 }
 
-// done counts an id of a page as done, and moves the checkpoint after the pages that are.
+// done counts an id of a page as done, and moves the checkpoint over the pages that are done.
 func (r *reader) done(page *recordPage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

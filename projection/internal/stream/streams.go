@@ -73,31 +73,33 @@ type Consumer struct {
 	Group *engine.Group
 	to    *engine.Schedule
 	Arn   string
-	// set is the key of the item of all consumers of the same projections; leases are below it.
+	// set is the key of the item that all consumers of the same projections share. It is the prefix
+	// of the keys of leases.
 	set string
 	// worker names the process in leases.
 	worker string
-	// slots are Config.MaxWaiting: one for each page that is not passed, and for each of its
-	// persistence ids that is not done. The shards share them.
+	// slots limits unfinished work to Config.MaxWaiting: one slot for each page that the checkpoint
+	// has not passed, and one for each of its persistence ids that is not done. The shards share
+	// the slots.
 	slots *semaphore.Weighted
 	// ended wakes the next pass when a shard has ended.
 	ended   chan struct{}
 	readers sync.WaitGroup
 
-	// settled are the shards that this process knows, and what it knows of their leases. Passes
-	// alone use it, one after the other.
+	// settled has the shards that this process knows, with the state of their leases. Only passes
+	// use it, one after the other.
 	settled map[string]settlement
-	// undeletable is set when this process was denied to delete a lease.
+	// undeletable is set after a policy has denied the deletion of a lease.
 	undeletable bool
 
 	mu sync.Mutex
-	// held are the shards whose leases the process has.
+	// held has the shards whose leases the process has.
 	held map[string]bool
-	// seen are the leases of others, as they were first seen.
+	// seen has the leases of other processes, by shard.
 	seen map[string]sighting
 }
 
-// sighting is a lease that was seen, and when it was first.
+// sighting is a version of a lease, and when it was first seen.
 type sighting struct {
 	worker string
 	beat   int64
@@ -107,8 +109,8 @@ type sighting struct {
 // ErrStreamOver reports that the stream was disabled or replaced.
 var ErrStreamOver = errors.New("the stream was disabled")
 
-// Feed reads the stream until ctx ends. If it is replaced by another one, that is read on. The
-// error is ErrNoStream if there is none any more.
+// Feed reads the stream until ctx ends. If another stream replaces it, Feed continues with that.
+// The error is ErrNoStream if the table no longer has a stream.
 func (s *Streams) Feed(ctx context.Context, g *engine.Group, to *engine.Schedule) error {
 	for {
 		var arn string
@@ -123,7 +125,7 @@ func (s *Streams) Feed(ctx context.Context, g *engine.Group, to *engine.Schedule
 			return err
 		}
 		if err := backoff.Wait(ctx, s.LeaseTimeout/engine.Renewals); err != nil {
-			return nil //nolint:nilerr // that is how a group ends
+			return nil //nolint:nilerr // the group is stopping
 		}
 	}
 }
@@ -145,7 +147,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 	for {
 		err := c.pass(ctx)
 		read = read || err == nil
-		if ctx.Err() == nil { // else the group ends, which is no failure of the stream
+		if ctx.Err() == nil { // else the group is stopping, and the stream has not failed
 			g.StreamDelay.Looked(g.Now(), err)
 		}
 		switch {
@@ -168,7 +170,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 	}
 }
 
-// Denied reports whether a request to the stream has failed for want of a permission.
+// Denied reports whether a policy has denied a request to the stream.
 func Denied(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	return ok && strings.HasPrefix(api.ErrorCode(), "AccessDenied")
@@ -183,8 +185,8 @@ func ARN(ctx context.Context, journal *dynajournal.Journal) (string, error) {
 	return found.ARN, err
 }
 
-// awaitStream is ARN for a reader that begins. A new stream may not be described yet, so a missing
-// one is asked for again, for dynamo.DescriptionLag.
+// awaitStream is ARN for a reader that starts. The description of the table may not have a new
+// stream yet, so it retries a missing stream for dynamo.DescriptionLag.
 func awaitStream(ctx context.Context, journal *dynajournal.Journal) (string, error) {
 	began := time.Now()
 	for {
@@ -198,7 +200,7 @@ func awaitStream(ctx context.Context, journal *dynajournal.Journal) (string, err
 	}
 }
 
-// streamPause is the pause before a missing stream is asked for again.
+// streamPause is the pause before awaitStream retries a missing stream.
 const streamPause = time.Second
 
 // log logs that something is tried again.

@@ -39,7 +39,7 @@ func newRegistry() (*serialization.Registry, error) {
 	return r, nil
 }
 
-// account is an entity: its state follows from its events alone.
+// account is an entity. Its state is computed only from its events.
 type account struct {
 	id      string
 	writer  *dynajournal.Writer
@@ -47,7 +47,7 @@ type account struct {
 	events  int
 }
 
-var errOverdrawn = errors.New("the account has not enough")
+var errOverdrawn = errors.New("the balance is too low")
 
 // recoverAccount rebuilds an account from its events.
 func recoverAccount(ctx context.Context, j *dynajournal.Journal, id string) (*account, error) {
@@ -78,7 +78,7 @@ func (a *account) evolve(event any) error {
 	case withdrawn:
 		a.balance -= e.Cents
 	default:
-		return fmt.Errorf("%s: an event of type %T", a.id, event)
+		return fmt.Errorf("%s: unexpected event of type %T", a.id, event)
 	}
 	a.events++
 	return nil
@@ -136,13 +136,13 @@ func (l *ledger) sum() int64 {
 	return sum
 }
 
-// transfer is an amount that goes from one account to another.
+// transfer moves an amount from one account to another.
 type transfer struct {
 	from, to string
 	cents    int64
 }
 
-// book books transfers as one atomic write.
+// book records transfers in one atomic write.
 func (l *ledger) book(ctx context.Context, transfers ...transfer) (dynajournal.AppendResult, error) {
 	legs := make([]any, 0, len(transfers)+len(transfers))
 	for _, t := range transfers {

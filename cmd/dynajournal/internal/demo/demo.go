@@ -18,33 +18,33 @@ import (
 type Options struct {
 	// AWS is the engine's configuration.
 	AWS aws.Config
-	// IDSuffix is the suffix of every persistence id, so that a second run on the same data begins
-	// with new entities.
+	// IDSuffix is the suffix of every persistence id, so that a second run on the same data uses
+	// new entities.
 	IDSuffix string
-	// Out is where the text is written. With Color it has the escapes of a terminal.
+	// Out receives the text. If Color is set, the text has the escapes of a terminal.
 	Out   io.Writer
 	Color bool
-	// Next are commands to try next, which are shown at the end.
+	// Next are commands to try next. They are shown at the end.
 	Next []string
 }
 
-// steps are the parts of the demo, in order. Each continues with the state that the one before has
-// left.
+// steps are the parts of the demo, in order. Each step continues with the state of the previous
+// one.
 var steps = []struct {
 	title string
 	run   func(*scene, context.Context) error
 }{
-	{"A bank opens: six accounts take commands at once", (*scene).openBank},
-	{"The process dies: one answer never comes, one transfer is cut in half", (*scene).crash},
+	{"A bank opens: six accounts take commands at the same time", (*scene).openBank},
+	{"The process crashes: one response is lost, one transfer is half written", (*scene).crash},
 	{"Two writers, one account: only one can write", (*scene).fence},
-	{"Transfers are atomic, however many and wherever they lie", (*scene).transfers},
-	{"A snapshot spares a recovery the past", (*scene).saveState},
-	{"Old events are deleted, their numbers stay taken", (*scene).deleteOld},
+	{"Transfers are atomic, even many at once and across partitions", (*scene).transfers},
+	{"A snapshot shortens a recovery", (*scene).saveState},
+	{"Old events are deleted, but their numbers are not reused", (*scene).deleteOld},
 	{"A projection follows all accounts", (*scene).project},
 	{"Everything is listed and verified", (*scene).verify},
 }
 
-// Run runs the demo. It fails if something that it shows does not hold.
+// Run runs the demo. It fails if a claim that it shows is not true.
 func Run(ctx context.Context, o Options) (err error) {
 	registry, err := newRegistry()
 	if err != nil {
@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := dynajournal.CreateTables(ctx, dynajournal.Config{AWS: o.AWS}, dynajournal.TableOptions{
 		Stream: true, Projections: true,
 	}); err != nil {
-		return fmt.Errorf("make the tables: %w", err)
+		return fmt.Errorf("create the tables: %w", err)
 	}
 	if err := s.start(ctx, dynajournal.GroupCommitOff); err != nil {
 		return err
@@ -87,7 +87,8 @@ type scene struct {
 	registry *serialization.Registry
 	engine   aws.Config
 
-	// journal is that of the current process, network the connection of the process to the engine.
+	// journal belongs to the current process.
+	// network is the connection between the current process and the engine.
 	journal *dynajournal.Journal
 	network *network
 
@@ -104,12 +105,11 @@ type costLine struct {
 
 func (s *scene) spent(what string, c dynajournal.Cost) { s.costs = append(s.costs, costLine{what, c}) }
 
-// start starts a process: a journal with a network of its own, and no state. The process that is
-// going to die puts each event with a request of its own, so that one leg of a transfer can get
-// lost.
+// start starts a process: a journal with its own network, and no state. With GroupCommitOff, each
+// event is put with its own request, so that one leg of a transfer can get lost in the crash.
 func (s *scene) start(ctx context.Context, groupCommit dynajournal.GroupCommit) error {
 	n := newNetwork(s.engine.HTTPClient)
-	// A process that dies does not retry.
+	// A process that crashes does not retry.
 	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, GroupCommit: groupCommit, Retries: -1}
 	config.AWS.HTTPClient = n
 	j, err := dynajournal.Open(ctx, config)
@@ -120,11 +120,11 @@ func (s *scene) start(ctx context.Context, groupCommit dynajournal.GroupCommit) 
 	return nil
 }
 
-// check shows a claim, or fails if it does not hold.
+// check shows a claim if it is true, and otherwise fails.
 func (s *scene) check(holds bool, format string, args ...any) error {
 	claim := fmt.Sprintf(format, args...)
 	if !holds {
-		return fmt.Errorf("this does not hold: %s", claim)
+		return fmt.Errorf("this is not true: %s", claim)
 	}
 	s.screen.checked(claim)
 	return nil

@@ -64,7 +64,7 @@ func TestRunFitsEightyColumns(t *testing.T) {
 	}
 }
 
-// careless is a store that puts without checking its condition.
+// careless is a store that puts items without checking conditions.
 type careless struct{ engine aws.HTTPClient }
 
 func (c careless) Do(request *http.Request) (*http.Response, error) {

@@ -19,15 +19,15 @@ import (
 // event.
 type network struct {
 	engine aws.HTTPClient
-	// dead is closed when the process dies.
+	// dead is closed when the process crashes.
 	dead chan struct{}
 
 	mu sync.Mutex
-	// outcome selects the outcome of each request to put. nil delivers all of them.
+	// outcome selects the outcome of each put request. If it is nil, all requests are delivered.
 	outcome func(put) outcome
-	// held are the requests that are still in flight.
+	// held has the requests that are still in flight.
 	held []*http.Request
-	// missing is the number of requests that those waiting for complete still wait for.
+	// missing is the number of requests that must arrive before complete is closed.
 	missing  int
 	complete chan struct{}
 	requests int
@@ -48,7 +48,7 @@ const (
 )
 
 var (
-	errDied    = errors.New("the process has died")
+	errDied    = errors.New("the process has crashed")
 	errNothing = errors.New("nothing is in flight")
 )
 
@@ -64,7 +64,7 @@ func (n *network) decide(f func(put) outcome) {
 }
 
 // assemble makes the next count requests wait for each other before they are sent. It returns the
-// number of requests since the last call.
+// number of requests since the previous call.
 func (n *network) assemble(count int) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,7 +73,7 @@ func (n *network) assemble(count int) int {
 	return since
 }
 
-// join counts a request, and makes it wait if it is one of those that wait for each other.
+// join counts a request, and makes it wait if assemble asked for that.
 func (n *network) join(ctx context.Context) error {
 	n.mu.Lock()
 	n.requests++
@@ -95,7 +95,7 @@ func (n *network) join(ctx context.Context) error {
 	}
 }
 
-// die ends the process: it gets no response and sends nothing any more.
+// die crashes the process: it receives and sends nothing any more.
 func (n *network) die() { close(n.dead) }
 
 // Do sends a request.
@@ -133,7 +133,7 @@ func (n *network) Do(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// outcomeOf returns the outcome of a request, whose body can be read again afterwards.
+// outcomeOf returns the outcome of a request. The body of the request can be read again afterwards.
 func (n *network) outcomeOf(request *http.Request) (outcome, error) {
 	n.mu.Lock()
 	decide := n.outcome
@@ -172,8 +172,7 @@ func (n *network) deliver(request *http.Request) error {
 	return errors.Join(err, answer.Body.Close())
 }
 
-// deliverLate delivers the request that was held back, and returns the type of the error that the
-// engine answers with.
+// deliverLate delivers the request that was held back, and returns the type of the engine's error.
 func (n *network) deliverLate() (string, error) {
 	n.mu.Lock()
 	held := n.held

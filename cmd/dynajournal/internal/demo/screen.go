@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// screen writes the text of the demo. It keeps the first error of writing until the end.
+// screen writes the text of the demo. It records the first write error, which end returns.
 type screen struct {
 	w     io.Writer
 	color bool
@@ -49,7 +49,7 @@ func (s *screen) failed(err error) {
 	}
 }
 
-// checked shows a claim that was checked.
+// checked shows a claim that is true.
 func (s *screen) checked(claim string) {
 	mark := "ok:"
 	if s.color {
@@ -60,11 +60,11 @@ func (s *screen) checked(claim string) {
 	s.printf("  %s %s\n", s.paint(green, mark), strings.Join(lines, "\n"+indent))
 }
 
-// columns is the width of the text, that of the narrowest usual terminal.
+// columns is the width of the text: the width of the narrowest usual terminal.
 const columns = 80
 
-// wrap returns the lines of a text, broken between words so that they are at most width wide. A
-// longer word has a line of its own.
+// wrap breaks a text between words into lines of at most width characters. A longer word gets its
+// own line.
 func wrap(text string, width int) []string {
 	var lines []string
 	for utf8.RuneCountInString(text) > width {
@@ -116,7 +116,7 @@ func (s *screen) costs(lines []costLine) {
 	s.table([]string{"", "requests", "read units", "write units"}, rows)
 }
 
-// end ends the demo.
+// end shows that the demo has succeeded, and returns the first write error.
 func (s *screen) end() error {
 	s.printf("\n%s\n", s.paint(green, "demo: ok"))
 	return s.err

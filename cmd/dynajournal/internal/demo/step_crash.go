@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// crash kills the process in the middle of two writes, and recovers in another one.
+// crash kills the process in the middle of two writes, and recovers in another process.
 func (s *scene) crash(ctx context.Context) error {
 	anna := s.accounts[0]
 	acknowledged, events := anna.balance, anna.events
@@ -51,11 +51,11 @@ func (s *scene) crash(ctx context.Context) error {
 	const lost = 1_00
 	return errors.Join(
 		s.check(anna.balance == acknowledged+lost && anna.events == events+1,
-			"%s has %s: all that was acknowledged, and the deposit whose answer was lost", anna.id,
+			"%s has %s: everything acknowledged, and the deposit whose response was lost", anna.id,
 			money(anna.balance)),
-		s.check(unharmed == len(s.accounts)-1, "the other %d accounts have what they had", unharmed),
+		s.check(unharmed == len(s.accounts)-1, "the other %d accounts are unchanged", unharmed),
 		s.check(s.ledger.legs == legs && s.ledger.sum() == 0,
-			"of the transfer that was cut in half nothing is there: %d bookings, which add up to %s", legs,
+			"nothing of the half-written transfer is visible: %d bookings, which add up to %s", legs,
 			money(s.ledger.sum())),
 		s.arriveLate(ctx, died),
 	)
@@ -73,18 +73,18 @@ func (s *scene) loseAnswer(ctx context.Context, a *account) error {
 		return answerLost
 	})
 	defer s.network.decide(nil)
-	s.screen.say("%s deposits 1.00. The event is stored, but the answer gets lost:", a.id)
+	s.screen.say("%s deposits 1.00. The event is stored, but the response gets lost:", a.id)
 	const lost = 1_00
 	_, err := a.move(ctx, lost)
 	if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-		return fmt.Errorf("a lost answer gave %w", orNone(err))
+		return fmt.Errorf("unexpected result of the lost response: %w", orNone(err))
 	}
 	s.screen.failed(err)
 	return nil
 }
 
-// cutTransfer makes two transfers, and a third of which only one leg reaches the engine. It returns
-// the number of legs that were acknowledged.
+// cutTransfer books two transfers. Of a third one, only one leg reaches the engine. It returns the
+// number of acknowledged legs.
 func (s *scene) cutTransfer(ctx context.Context) (int, error) {
 	l, err := recoverLedger(ctx, s.journal, "ledger"+s.idSuffix)
 	if err != nil {
@@ -120,18 +120,18 @@ func (s *scene) cutTransfer(ctx context.Context) (int, error) {
 		<-arrived
 		giveUp()
 	}()
-	s.screen.say("A transfer of 7.00 is written. Of its two events one is stored, the other is still in flight:")
+	s.screen.say("A transfer of 7.00 is written. One of its two events is stored, the other is still in flight:")
 	_, err = l.book(ctx, transfer{"clara", "anna", 7_00})
 	if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-		return 0, fmt.Errorf("half a transfer gave %w", orNone(err))
+		return 0, fmt.Errorf("unexpected result of the half-written transfer: %w", orNone(err))
 	}
 	s.screen.failed(err)
 	return l.legs, nil
 }
 
-// arriveLate delivers the event that was in flight when the process died.
+// arriveLate delivers the event that was in flight when the process crashed.
 func (s *scene) arriveLate(ctx context.Context, died *network) error {
-	s.screen.say("Now the event that was in flight arrives after all, from the dead process:")
+	s.screen.say("Now the event that was in flight arrives, from the crashed process:")
 	kind, err := died.deliverLate()
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *scene) arriveLate(ctx context.Context, died *network) error {
 	}
 	s.ledger = again
 	return s.check(kind == "ConditionalCheckFailedException" && again.sum() == 0,
-		"it is refused, as recovery has sealed its number: what was decided stays decided")
+		"it is refused, because the recovery has sealed its number: what a recovery has read stays true")
 }
 
 var errNone = errors.New("no error")

@@ -36,8 +36,8 @@ func (s *scene) deleteOld(ctx context.Context) error {
 	}
 	return errors.Join(
 		s.check(after.Lowest == to+1 && rest == int(before.Highest)-to,
-			"%d are left, the first is %d, although it lies inside an atomic write", rest, after.Lowest),
+			"%d events are left; the first is %d, although it is in the middle of an atomic write", rest, after.Lowest),
 		s.check(after.Highest == before.Highest, "the highest sequence number is %d, as before", after.Highest),
-		s.check(written.First == before.Highest+1, "the next event has %d", written.First),
+		s.check(written.First == before.Highest+1, "the next event gets number %d", written.First),
 	)
 }

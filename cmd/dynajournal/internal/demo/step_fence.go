@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// fence lets several writers write to one account.
+// fence makes several writers write to one account.
 func (s *scene) fence(ctx context.Context) error {
 	first := s.accounts[1]
 	second, err := recoverAccount(ctx, s.journal, first.id)
@@ -21,7 +21,7 @@ func (s *scene) fence(ctx context.Context) error {
 	if _, err := second.move(ctx, 1_00); err != nil {
 		return fmt.Errorf("the second writer: %w", err)
 	}
-	s.screen.say("Then the first, which does not know of it:")
+	s.screen.say("Then the first writer, which does not know about the second, writes:")
 	_, err = first.move(ctx, 2_00)
 	if !errors.Is(err, dynajournal.ErrWriterConflict) {
 		return fmt.Errorf("the first writer: %w", orNone(err))
@@ -31,7 +31,7 @@ func (s *scene) fence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.check(stored == events+1, "it gets a conflict, and nothing of it is stored"); err != nil {
+	if err := s.check(stored == events+1, "it gets a conflict, and its event is not stored"); err != nil {
 		return err
 	}
 	const writers = 10
@@ -46,14 +46,14 @@ func (s *scene) fence(ctx context.Context) error {
 	}
 	s.accounts[1] = last
 	return errors.Join(
-		s.check(won == 1 && fenced == writers-1, "%d has written, %d are fenced", won, fenced),
+		s.check(won == 1 && fenced == writers-1, "%d writer has written, %d are fenced", won, fenced),
 		s.check(last.events == events+2 && last.balance == second.balance+1,
-			"the journal has exactly what was acknowledged: %d events, balance %s", last.events, money(last.balance)),
+			"the journal has exactly the acknowledged events: %d events, balance %s", last.events, money(last.balance)),
 	)
 }
 
-// writeTogether lets several writers of one id write a cent each at the same time. It counts those
-// that have written and those that are fenced.
+// writeTogether makes several writers of one id deposit a cent each, at the same time. It counts
+// the writers that succeed and the writers that are fenced.
 func writeTogether(ctx context.Context, j *dynajournal.Journal, id string, writers int) (won, fenced int, err error) {
 	entities := make([]*account, writers)
 	for i := range entities {

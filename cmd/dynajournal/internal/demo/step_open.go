@@ -18,7 +18,7 @@ type day struct {
 	cost              dynajournal.Cost
 }
 
-// openBank lets several accounts take commands at once, each in its own goroutine.
+// openBank makes several accounts take commands at the same time, each in its own goroutine.
 func (s *scene) openBank(ctx context.Context) error {
 	names := []string{"anna", "boris", "clara", "dario", "edith", "felix"}
 	const commands = 40
@@ -66,10 +66,10 @@ func (s *scene) openBank(ctx context.Context) error {
 	s.spent(fmt.Sprintf("persist %d events, one by one", events), total)
 	return errors.Join(
 		s.check(stored == events && same,
-			"every command that was acknowledged is in the journal, %d events, and none that was refused", events),
-		s.check(total.Requests == events, "an event is one request"),
+			"the journal has the %d events of all acknowledged commands, and nothing of refused ones", events),
+		s.check(total.Requests == events, "an event costs one request"),
 		s.check(total.WriteUnits == float64(events+len(names)),
-			"and one write unit; the first of an entity one more, for the list of entities"),
+			"and one write unit; the first event of an entity costs one more, for the list of entities"),
 	)
 }
 

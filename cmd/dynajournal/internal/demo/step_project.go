@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// balanceSheet is a read model: what all accounts have together.
+// balanceSheet is a read model: the total balance of all accounts.
 type balanceSheet struct {
 	mu      sync.Mutex
 	sum     int64
@@ -22,7 +22,8 @@ type balanceSheet struct {
 	handled map[string]int64
 }
 
-// Handle adds an event. One that comes again, as after a crash, changes nothing.
+// Handle adds an event. An event that is delivered again, for example after a crash, changes
+// nothing.
 func (b *balanceSheet) Handle(ctx context.Context, e dynajournal.Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,8 +44,8 @@ func (b *balanceSheet) read() (sum int64, events int) {
 	return b.sum, b.events
 }
 
-// project lets a projection of all accounts catch up with what was written, follow what is written,
-// and continue in another process.
+// project runs a projection of all accounts. It catches up with the stored events, follows a new
+// one, and continues in another process.
 func (s *scene) project(ctx context.Context) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -68,8 +69,8 @@ func (s *scene) project(ctx context.Context) error {
 	}
 	sum, events := sheet.read()
 	s.spent(fmt.Sprintf("project %d events of %d accounts", events, len(accounts)), cost)
-	s.screen.say("A projection gets the events of all accounts, and keeps what they have together. Then its " +
-		"process ends, an account gets 5.00, and another process goes on.")
+	s.screen.say("A projection reads the events of all accounts, and computes their total balance. Then its " +
+		"process stops, an account gets 5.00, and another process continues.")
 	deposit, err := accounts[0].move(ctx, 5_00)
 	if err != nil {
 		return fmt.Errorf("deposit: %w", err)
@@ -85,15 +86,16 @@ func (s *scene) project(ctx context.Context) error {
 	nextSum, nextEvents := next.read()
 	return errors.Join(
 		s.check(sum == want.balance && events == want.events,
-			"it has handled %d events, each once, and has %s, as the accounts have", events, money(sum)),
+			"it has handled %d events, each once; its total is %s, as in the accounts", events, money(sum)),
 		s.check(nextEvents == 1 && nextSum == want.balance+5_00,
-			"the other process gets the one event that is new, and has %s", money(nextSum)),
+			"the other process gets only the new event; its total is %s", money(nextSum)),
 		s.check(deposit.Requests == 1 && deposit.WriteUnits == 1,
-			"the deposit is one request and one write unit, as without a projection"),
+			"the deposit costs one request and one write unit, as without a projection"),
 	)
 }
 
-// recoverAccounts recovers all accounts, and returns what they have together.
+// recoverAccounts recovers all accounts, and returns them with their total balance and number of
+// events.
 func (s *scene) recoverAccounts(ctx context.Context) (all []*account, together account, err error) {
 	for _, known := range s.accounts {
 		a, err := recoverAccount(ctx, s.journal, known.id)
@@ -110,8 +112,8 @@ func (s *scene) recoverAccounts(ctx context.Context) (all []*account, together a
 // sheetName is the name of the projection. Each run of the demo has its own.
 func (s *scene) sheetName() string { return "bank" + s.idSuffix + "/balance-sheet" }
 
-// projected runs the projection, in a process of its own, while a function runs. The cost of its
-// requests is added to cost if that is not nil.
+// projected runs the projection, as in its own process, while the function while runs. It adds the
+// cost of the projection's requests to cost, unless that is nil.
 func (s *scene) projected(
 	ctx context.Context, sheet *balanceSheet, cost *dynajournal.Cost, while func() error,
 ) (err error) {
@@ -139,7 +141,7 @@ func (s *scene) projected(
 		Source: projection.Streams(dynamodbstreams.NewFromConfig(s.engine), projection.StreamsOptions{}),
 	}, projection.AtLeastOnce("balance-sheet", sheet, projection.OnlyIDs(ids...)))
 	if err != nil {
-		return fmt.Errorf("make the projection: %w", err)
+		return fmt.Errorf("create the projection: %w", err)
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)

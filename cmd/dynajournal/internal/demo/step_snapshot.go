@@ -15,7 +15,7 @@ type snapshot struct {
 	Events  int   `json:"events"`
 }
 
-// saveState saves the state of an account, and recovers it from there.
+// saveState saves a snapshot of an account, and recovers the account from it.
 func (s *scene) saveState(ctx context.Context) error {
 	a := s.accounts[0]
 	saved := dynajournal.SnapshotMetadata{PersistenceID: a.id, SequenceNumber: int64(a.events)}
@@ -31,22 +31,22 @@ func (s *scene) saveState(ctx context.Context) error {
 			return fmt.Errorf("deposit after the snapshot: %w", err)
 		}
 	}
-	s.screen.say("It is recovered: first the snapshot is read, then what follows it.")
+	s.screen.say("It is recovered: first the snapshot is read, then the events after it.")
 	again, replayed, err := s.recoverSaved(ctx, a.id)
 	if err != nil {
 		return err
 	}
 	s.accounts[0] = again
 	return errors.Join(
-		s.check(replayed == after, "of its %d events %d were replayed", again.events, replayed),
+		s.check(replayed == after, "of its %d events, %d were replayed", again.events, replayed),
 		s.check(again.balance == a.balance && again.events == a.events, "its balance is %s, as before",
 			money(again.balance)),
 	)
 }
 
-// recoverSaved recovers an account from its newest snapshot, in two round trips: a request for the
-// snapshot, and two for the rest, both of which must be in flight before one of them gets its
-// response. It returns how many events were replayed.
+// recoverSaved recovers an account from its newest snapshot, in two round trips: one request for
+// the snapshot, and two concurrent requests for the rest. To prove that, both must be in flight
+// before either is sent. It returns the number of replayed events.
 func (s *scene) recoverSaved(ctx context.Context, id string) (*account, int, error) {
 	const alone, together, patience = 1, 2, 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -74,7 +74,7 @@ func (s *scene) recoverSaved(ctx context.Context, id string) (*account, int, err
 		return nil, 0, fmt.Errorf("recover the account after its snapshot: %w", err)
 	}
 	requests += s.network.assemble(0)
-	s.spent("recover from a snapshot: what follows it", a.writer.RecoveryCost())
-	return a, replayed, s.check(requests == alone+together, "that takes two round trips, of %d and %d requests",
+	s.spent("recover the events after a snapshot", a.writer.RecoveryCost())
+	return a, replayed, s.check(requests == alone+together, "this takes two round trips, of %d and %d requests",
 		alone, together)
 }

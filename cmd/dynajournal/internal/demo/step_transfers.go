@@ -11,7 +11,7 @@ import (
 // partition is the number of sequence numbers in a partition of the table.
 const partition = 100
 
-// transfers writes many transfers as one atomic write, and one that crosses the border of two
+// transfers writes many transfers as one atomic write, and then a transfer whose events are in two
 // partitions.
 func (s *scene) transfers(ctx context.Context) error {
 	l := s.ledger
@@ -56,9 +56,9 @@ func (s *scene) transfers(ctx context.Context) error {
 			"its two events have the numbers %d and %d, in two partitions", across.First, across.Last),
 		s.check(read.legs == l.legs && read.sum() == 0, "all %d bookings are there and add up to %s", read.legs,
 			money(read.sum())),
-		s.check(part == 1, "a reader who asks from %d on gets the part of the transfer that is there", partition),
+		s.check(part == 1, "a reader that starts at %d gets the transfer's event with that number", partition),
 		s.check(len(listing.HighMarks) == 1 && listing.HighMarks[0] == partition,
-			"the high mark says %d, for the next recovery", partition),
+			"the high mark is %d, for the next recovery", partition),
 	)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// verify lists the persistence ids, and verifies the stored data of those of this bank.
+// verify lists the persistence ids, and verifies the stored data of the bank's ids.
 func (s *scene) verify(ctx context.Context) error {
 	ours := []string{s.ledger.id}
 	for _, a := range s.accounts {
@@ -39,6 +39,6 @@ func (s *scene) verify(ctx context.Context) error {
 	}
 	return errors.Join(
 		s.check(slices.Equal(listed, ours), "%d persistence ids are listed, each once, in order", len(listed)),
-		s.check(found == 0, "verify finds nothing, after a crash, a lost answer, two fenced writers and a deletion"),
+		s.check(found == 0, "verify finds nothing, after a crash, a lost response, fenced writers and a deletion"),
 	)
 }

@@ -1,4 +1,4 @@
-// Package page is what the fragments of docs/configuration.md take for granted.
+// Package page declares the names that the fragments of docs/configuration.md use.
 package page
 
 import (
