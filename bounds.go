@@ -9,25 +9,25 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Bounds are the lowest and the highest sequence number of a persistence id.
+// Bounds contains the lowest and the highest sequence number of a persistence id.
 type Bounds struct {
-	// Lowest is the lowest sequence number that is not deleted; 0 if nothing was ever deleted.
+	// Lowest is the lowest sequence number that is not deleted, or 0 if nothing was ever deleted.
 	Lowest int64
-	// Highest is the highest sequence number that is or was taken; 0 if none ever was. The event
+	// Highest is the highest sequence number that is or was taken, or 0 if none ever was. Its event
 	// may be deleted.
 	Highest int64
 }
 
-// Bounds reads the lowest and the highest sequence number of a persistence id. Those of an id that
-// was never written are 0.
+// Bounds reads the lowest and the highest sequence number of a persistence id. Both are 0 for an id
+// that was never written.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and request errors.
 func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
 	if err := j.core.CheckReadable(persistenceID); err != nil {
 		return Bounds{}, err
 	}
 	var bounds Bounds
-	err := j.core.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
+	err := j.core.Admit(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
 		marks, highest, err := j.core.Store.Bounds(ctx, &dynamo.Meter{}, persistenceID)
 		bounds = Bounds{Lowest: marks.Low.Seq, Highest: highest}
 		return j.core.InTable(j.core.Table, err)
@@ -38,27 +38,27 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, err
 	return bounds, nil
 }
 
-// Listing lists the items of a persistence id in the journal table.
+// Listing contains the items of a persistence id in the journal table.
 type Listing struct {
-	// LowMarks and HighMarks are the values of the marks, in ascending order.
+	// LowMarks and HighMarks contain the values of the marks, in ascending order.
 	LowMarks, HighMarks []int64
-	// SequenceNumbers are the numbers of events, also of those that readers do not find. Tombstones
-	// are the numbers of deleted events, Seals the numbers that are closed for good. All are in
-	// ascending order.
+	// SequenceNumbers contains the numbers of stored events, including events that readers do not
+	// find. Tombstones contains the numbers of deleted events. Seals contains the numbers that are
+	// closed for good. Each is in ascending order.
 	SequenceNumbers, Tombstones, Seals []int64
 }
 
-// List lists the items of a persistence id as they are stored, also those below the low mark and of
-// incomplete atomic writes. It is for inspection. It does not read wide spans of deleted numbers as
-// a whole, and can miss single items there.
+// List lists the items of a persistence id as they are stored, including items below the low mark
+// and of incomplete atomic writes. It is for inspection. It does not read every number of a wide
+// span of deleted numbers, so it can miss single items there.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and request errors.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
 	if err := j.core.CheckReadable(persistenceID); err != nil {
 		return Listing{}, err
 	}
 	var listing Listing
-	err := j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.core.Operate(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation) error {
 		found, err := j.list(ctx, persistenceID)
 		if err != nil {
 			return fmt.Errorf("list %q: %w", persistenceID, j.core.InTable(j.core.Table, err))

@@ -20,7 +20,7 @@ func (c *Config) connect() (*dynamo.Client, error) {
 	return c.client()
 }
 
-// defaultRegion is the region in the signatures of requests to an endpoint that has none.
+// defaultRegion signs requests to an endpoint without a region.
 const defaultRegion = "us-east-1"
 
 // client returns the client that a complete configuration describes.
@@ -52,7 +52,9 @@ func (c *Config) client() (*dynamo.Client, error) {
 		MaxBatchWrite:    c.MaxBatchWrite,
 		SDKCodec:         c.SDKCodec,
 		Clock:            *core.ClockIn(&c.configParts),
+		Start:            c.onStart(),
 		Observe:          c.observer(),
+		End:              c.onEnd(),
 	})
 	if err != nil {
 		return nil, &ArgumentError{"Config.HTTP", c.HTTP.LocalAddress, err.Error()}
@@ -60,7 +62,7 @@ func (c *Config) client() (*dynamo.Client, error) {
 	return client, nil
 }
 
-// staticCredentials is an access key that never expires.
+// staticCredentials provides an access key that never expires.
 type staticCredentials struct{ id, secret string }
 
 // Retrieve returns the access key.

@@ -15,7 +15,7 @@ import (
 )
 
 // Record is a part of the history of a persistence id: an event as it is stored, a span of numbers
-// without events, or a low mark. It does not depend on the journal that it comes from: it has no
+// without events, or a low mark. It is independent of the journal it comes from: it contains no
 // key, shard or journal name.
 type Record struct {
 	Kind RecordKind
@@ -32,21 +32,21 @@ type Record struct {
 	SerializerID       int32
 	SerializerManifest string
 	Bytes              []byte
-	// Time, Metadata and Tags are those of the event, zero if they are not stored. Tags must be in
-	// ascending order. Time is stored in microseconds.
+	// Time, Metadata and Tags are stored with the event. They are zero if they are not stored. Time
+	// has a precision of microseconds. Tags must be in ascending order.
 	Time     time.Time
 	Metadata map[string]string
 	Tags     []string
 	// BatchFirst and BatchLast are the numbers of the first and the last event of the atomic write
-	// that the event belongs to, or that the low mark cuts; both are 0 if there is none.
+	// to which the event belongs, or that the low mark cuts. Both are 0 without such an atomic
+	// write.
 	BatchFirst, BatchLast int64
-	// Behind is, of a low mark, the last number that was deleted because a snapshot has the state
-	// ([Writer.DeleteCovered]), or 0 if there is none. The copy needs a snapshot at that number or
-	// after it.
+	// Behind is set on a low mark: the last number that was deleted because a snapshot has the
+	// state ([Writer.DeleteCovered]), or 0. The copy needs a snapshot at that number or after it.
 	Behind int64
-	// Purged is, of a low mark, the highest number that a purge has taken, or 0 if there was none.
-	// The numbers after it are of the present life of the persistence id, and snapshots up to it
-	// are left out of a copy. A shared journal drops it.
+	// Purged is set on a low mark: the highest number that a purge has taken, or 0. The numbers
+	// after it belong to the present life of the persistence id. A copy leaves out snapshots up to
+	// it. A shared journal drops it.
 	Purged int64
 }
 
@@ -55,14 +55,14 @@ type RecordKind uint8
 
 // The kinds of records.
 const (
-	// RecordLowMark is a low mark: every number below SequenceNumber is deleted. It comes first, if
-	// the history has one, and again if it has moved while the history was being read. BatchFirst,
-	// BatchLast and WriterUUID name the atomic write that it cuts, if there is one: the events of
-	// that write from SequenceNumber on count all the same.
+	// RecordLowMark is a low mark: every number below SequenceNumber is deleted. It comes first if
+	// the history has a low mark, and again if the mark moves while the history is being read. If
+	// it cuts an atomic write, BatchFirst, BatchLast and WriterUUID name that write: its events
+	// from SequenceNumber on are still valid.
 	RecordLowMark RecordKind = 1
 	// RecordEvent is an event.
 	RecordEvent RecordKind = 2
-	// RecordClosed is a span of numbers that are taken and hold no event: seals, holes, and events
+	// RecordClosed is a span of numbers that are taken and have no event: seals, holes, and events
 	// of incomplete atomic writes.
 	RecordClosed RecordKind = 3
 	// RecordDeleted is a span of deleted numbers below the low mark. A copy keeps them taken for
@@ -91,7 +91,7 @@ func publicRecord(r *history.Record) Record {
 	}
 }
 
-// history returns the form of a record in which the protocol imports it.
+// history returns the internal form of a record, which the protocol imports.
 func (r *Record) history() *history.Record {
 	return &history.Record{
 		Kind:               history.Kind(r.Kind),
@@ -116,41 +116,42 @@ func (r *Record) history() *history.Record {
 type RecordsOptions struct {
 	// From is the first sequence number to read.
 	//
-	// Defaults to the lowest there is.
+	// Defaults to the lowest number.
 	From int64
 
 	// Live must be set if a JVM may be writing. A JVM writes several events of a persistence id at
-	// the same time, so that a later one can be stored before an earlier one. The history then ends
-	// before the first of the last [LiveWindow] numbers that has no event. Records does not wait
-	// for that number, as a live query does: a later call continues with it.
+	// the same time, so a later event can be stored before an earlier one. The history then ends
+	// before the first number without an event among the last [LiveWindow] numbers. Unlike a live
+	// query, Records does not wait for that number: a later call continues with it.
 	//
 	// Defaults to false.
 	Live bool
 
-	// SkipMissing continues past events that are missing, where the reading would end with
-	// [ErrEventMissing]. Their numbers are closed in the history.
+	// SkipMissing continues past missing events, where reading would otherwise stop with
+	// [ErrEventMissing]. The history contains their numbers as closed.
 	//
 	// Defaults to false.
 	SkipMissing bool
 
-	// Pace is called with the cost since its last call, if it is set. It may wait, to keep to a
-	// capacity. An error of it ends the reading, which returns it.
+	// Pace, if set, is called with the cost since its last call. It may wait, to limit the capacity
+	// used. An error stops the read, which returns it.
 	Pace func(ctx context.Context, used Cost) error
 }
 
-// LiveWindow is how many of the highest sequence numbers of a persistence id a JVM may still be
-// writing. It is more than a JVM writes at the same time.
+// LiveWindow bounds the sequence numbers that a JVM may still be writing: they are among the
+// LiveWindow highest of a persistence id. A JVM never writes that many at the same time.
 const LiveWindow = 1000
 
-// Records reads the history of a persistence id, for a copy: its low mark, if it has one, and every
-// sequence number from From, or from the low mark if that is higher, to the last number that is
-// decided for good. The records are in order and have no gaps. The events are those that
-// [Journal.Events] returns, byte for byte; the numbers between them are closed. An incomplete
-// atomic write at the end is left out, as it may still be completed. If the low mark moves during
-// the reading, it is returned again. Records needs no writer and does not affect one.
+// Records reads the history of a persistence id, for a copy. The history consists of the low mark,
+// if there is one, and of every sequence number from From, or from the low mark if that is higher,
+// to the last number that can no longer change. The records are in order and have no gaps. The
+// events are the events that [Journal.Events] returns, byte for byte; the numbers between them are
+// closed. An incomplete atomic write at the end is left out, as it may still be completed. If the
+// low mark moves during the read, it is returned again. Records needs no writer and does not affect
+// one.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrEventMissing], [ErrHole], [ErrClosed], those
-// of Pace and those of requests. After an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrEventMissing], [ErrHole], [ErrClosed], errors
+// of Pace, and request errors. After an error the sequence ends.
 func (j *Journal) Records(ctx context.Context, persistenceID string, opts RecordsOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		err := j.readRecords(ctx, persistenceID, opts, func(record Record) error {
@@ -173,7 +174,7 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	if opts.From < 0 {
 		return &ArgumentError{"RecordsOptions.From", opts.From, core.MustNotBeNegative}
 	}
-	return j.core.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+	return j.core.Admit(ctx, dynamo.ForCopy, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req := &protocol.ExportRequest{
 			PersistenceID: pid, From: max(opts.From, 1), SkipMissing: opts.SkipMissing, Begun: begun,
 			Pace: paceOutside(op, opts.Pace),
@@ -187,8 +188,8 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	})
 }
 
-// paceOutside returns a pace that calls the caller's outside of the operation, nil if there is
-// none.
+// paceOutside returns a pace that calls the caller's function outside of the operation, or nil if
+// call is nil.
 func paceOutside(op *lifetime.Operation, call func(context.Context, Cost) error) protocol.Pace {
 	if call == nil {
 		return nil
@@ -200,43 +201,48 @@ func paceOutside(op *lifetime.Operation, call func(context.Context, Cost) error)
 
 // PutRecordsOptions are the options of PutRecords.
 type PutRecordsOptions struct {
-	// Pace is called with the cost since its last call, if it is set. It may wait, to keep to a
-	// capacity. An error of it ends PutRecords, which returns it.
+	// Pace, if set, is called with the cost since its last call. It may wait, to limit the capacity
+	// used. An error stops PutRecords, which returns it.
 	Pace func(ctx context.Context, used Cost) error
 }
 
 // PutRecordsResult is the result of PutRecords.
 type PutRecordsResult struct {
-	// Events is how many events were among the records, Written how many of them were not stored
-	// before.
+	// Events is the number of events among the records. Written is the number of those events that
+	// were not stored before.
 	Events, Written int64
-	// Highest is the highest sequence number of the records, 0 if there were none.
+	// Highest is the highest sequence number of the records, or 0 without records.
 	Highest int64
 	Cost    Cost
 }
 
 // PutRecords writes a history, as [Journal.Records] of this or another journal returns it, to a
-// persistence id. Sequence numbers and writer UUIDs stay the same. The id must be empty, or hold a
-// beginning of the same history, so PutRecords may be repeated after an error or a crash, and later
-// to add new events. The records may begin at any number up to the one after the highest of the id.
+// persistence id. Sequence numbers and writer UUIDs stay the same. The id must be empty or contain
+// the beginning of the same history. PutRecords may therefore be repeated after an error or a
+// crash, and later to add new events. The records may start at any number up to the one after the
+// highest of the id.
 //
-// PutRecords compares what the id holds first, up to its highest number. It changes nothing before
-// all of it was found equal, and else returns a *[ContentConflictError]. If the history is deleted
-// beyond the events of the id, nothing can be compared, and it returns that error, too: purge the
-// id, with PurgeOptions.Now so that its numbers are free at once, or copy to another journal. An id
-// whose events are all deleted accepts any later history. An id that was purged accepts only a
-// history that was purged at least as far; for any other PutRecords returns that error, too. Where
-// a purge of the id was cut short, PutRecords returns that error, too: recover the id first.
+// PutRecords first compares the stored events of the id, up to its highest number, with the
+// records. It changes nothing until all of them were found equal. It returns a
+// *[ContentConflictError] in these cases:
+//
+//   - The stored events differ from the records.
+//   - The history is deleted beyond the events of the id, so nothing can be compared. Purge the id,
+//     with PurgeOptions.Now so that its numbers are free at once, or copy to another journal.
+//   - The id was purged, and the history was not purged at least as far.
+//   - A purge of the id was cut short. Recover the id first.
+//
+// An id whose events are all deleted accepts any later history.
 //
 // Then it writes in the order of a writer, so that a reader finds a beginning of the history at any
-// time: the low mark first, then each event when the one before is durable, the events of an atomic
-// write at the same time, and a high mark after the event that needs it. It seals numbers that hold
-// no event before it continues. No other writer may use the id until the copy is complete: the next
-// call would find other content.
+// time: the low mark first, then each event when the event before it is durable, and a high mark
+// after the event that needs it. The events of an atomic write are written at the same time.
+// Numbers without an event are sealed before it continues. No other writer may use the id until the
+// copy is complete: the next call would find different content.
 //
 // Errors: [ErrContentConflict], [ErrInvalidArgument] (the records are not in order, have gaps, or
 // lack events of an atomic write), [ErrRejected] (an item or an atomic write is too large),
-// [ErrCorruptItem], [ErrClosed], those of the records and of Pace, and those of requests.
+// [ErrCorruptItem], [ErrClosed], errors of the records and of Pace, and request errors.
 func (j *Journal) PutRecords(
 	ctx context.Context, persistenceID string, records iter.Seq2[Record, error], opts PutRecordsOptions,
 ) (PutRecordsResult, error) {
@@ -244,7 +250,7 @@ func (j *Journal) PutRecords(
 		return PutRecordsResult{}, err
 	}
 	var result PutRecordsResult
-	err := j.core.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	err := j.core.Operate(ctx, dynamo.ForCopy, func(ctx context.Context, op *lifetime.Operation) error {
 		in := j.core.Protocol.NewImport(persistenceID, paceOutside(op, opts.Pace))
 		err := putRecords(ctx, op, in, records)
 		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: Cost(in.Cost())}
@@ -257,7 +263,7 @@ func (j *Journal) PutRecords(
 	return result, err
 }
 
-// putRecords writes the records by an import.
+// putRecords writes the records with an import.
 func putRecords(
 	ctx context.Context, op *lifetime.Operation, in *protocol.Import, records iter.Seq2[Record, error],
 ) error {

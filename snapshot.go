@@ -20,16 +20,16 @@ import (
 type SnapshotMetadata struct {
 	PersistenceID string
 	// SequenceNumber is the number of the last event that the state contains, at least 1. Take it
-	// from that event: the writer's next number minus 1 can be higher, if an incomplete atomic
-	// write is at the end. A snapshot that a JVM has saved before the first event has the number 0;
-	// CopySnapshot takes it, SaveSnapshot does not.
+	// from that event: the writer's next number minus 1 can be higher, after an incomplete atomic
+	// write. A snapshot that a JVM has saved before the first event has the number 0; CopySnapshot
+	// accepts it, SaveSnapshot does not.
 	SequenceNumber int64
-	// Timestamp is when the snapshot was saved, in milliseconds. SaveSnapshot replaces the zero
-	// time by the current one.
+	// Timestamp is the time at which the snapshot was saved, in milliseconds. SaveSnapshot replaces
+	// the zero time with the current time.
 	Timestamp time.Time
 }
 
-// Snapshot is a saved state of an entity. State and DecodeState decode its bytes.
+// Snapshot is a saved state of an entity. [Snapshot.State] and [DecodeState] decode its bytes.
 type Snapshot struct {
 	SnapshotMetadata
 	// SerializerID, SerializerManifest and Bytes are the serialized state.
@@ -48,8 +48,8 @@ func (s Snapshot) Serialized() serialization.Payload {
 // State returns the state, decoded by Config.Serialization.
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
-// registered, or another error of decoding. Only a state in a [serialization.PayloadStore] needs
-// ctx: decoding reads it there.
+// registered, or another decoding error. ctx is used only to read a state from a
+// [serialization.PayloadStore].
 func (s Snapshot) State(ctx context.Context) (any, error) {
 	v, err := s.registry.Decode(ctx, s.Serialized())
 	if err != nil {
@@ -58,8 +58,8 @@ func (s Snapshot) State(ctx context.Context) (any, error) {
 	return v, nil
 }
 
-// DecodeState decodes the state of a snapshot as a T, by [Snapshot.State]. A state of another type
-// is an error.
+// DecodeState decodes the state of a snapshot as a T, using [Snapshot.State]. A state of another
+// type is an error.
 func DecodeState[T any](ctx context.Context, s Snapshot) (T, error) {
 	var none T
 	v, err := s.State(ctx)
@@ -74,15 +74,15 @@ func DecodeState[T any](ctx context.Context, s Snapshot) (T, error) {
 	return t, nil
 }
 
-// SnapshotCriteria select snapshots. All bounds are inclusive, and a snapshot has to meet all. A
-// zero field is no bound, so that the zero SnapshotCriteria select all snapshots. A lower bound
-// above the upper one selects none.
+// SnapshotCriteria selects the snapshots that meet all its bounds, which are inclusive. A zero
+// field is no bound, so the zero SnapshotCriteria selects all snapshots. A lower bound above the
+// upper bound selects none.
 type SnapshotCriteria struct {
 	// MinSequenceNumber and MaxSequenceNumber are the lowest and the highest sequence number.
 	MinSequenceNumber, MaxSequenceNumber int64
-	// SequenceNumber selects the snapshot with this number alone; nil is no bound. 0 is the number
-	// of a snapshot that a JVM has saved before the first event: only this field, or no bound at
-	// all, selects it.
+	// SequenceNumber selects only the snapshot with this number; nil is no bound. 0 is the number
+	// of a snapshot that a JVM has saved before the first event. Only SequenceNumber, or no bound
+	// at all, selects that snapshot.
 	SequenceNumber *int64
 	// MinTimestamp and MaxTimestamp are the oldest and the newest timestamp, in milliseconds.
 	MinTimestamp, MaxTimestamp time.Time
@@ -119,18 +119,19 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 }
 
 // SaveSnapshot saves a state, and replaces a snapshot of the same persistence id and sequence
-// number. Config.Serialization encodes the state; a [serialization.Payload] is written as it is,
-// and one that refers to a payload of serialization.External must be written within half an hour. A
-// state that does not fit into an item is split over several; a reader finds all of it or nothing.
-// Saving is not fenced: the state of a writer that has ended is right, too, unless the persistence
-// id was purged meanwhile. In a native journal SaveSnapshot looks for that after it has saved,
-// deletes the snapshot again, and returns [ErrPurged].
+// number. Config.Serialization encodes the state. A [serialization.Payload] is written as it is. If
+// it refers to a payload of serialization.External, it must be written within half an hour. A state
+// that does not fit into one item is split over several; a reader finds all of it or nothing.
 //
-// Errors: [ErrRejected] (the state can't be serialized, or is over Config.MaxSnapshotBytes, or half
-// an hour has passed since its payload was put to the store of serialization.External),
+// Saving is not fenced: the state of a writer that has ended is also right, unless the persistence
+// id was purged meanwhile. In a native journal SaveSnapshot checks for a purge after it has saved.
+// If there was one, it deletes the snapshot again, and returns [ErrPurged].
+//
+// Errors: [ErrRejected] (the state can't be serialized, or is larger than Config.MaxSnapshotBytes,
+// or half an hour has passed since its payload was put to the store of serialization.External),
 // [ErrPurged], [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and
-// those of requests. After an error of a request the snapshot may be saved ([MaybeApplied] reports
-// whether). It may be saved again.
+// request errors. After a request error the snapshot may be saved ([MaybeApplied] reports whether).
+// It may be saved again.
 func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
 	if err := j.checkSnapshot(metadata, 1); err != nil {
 		return Cost{}, err
@@ -164,14 +165,15 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata, lowest int64) error {
 	return j.core.CheckID(m.PersistenceID)
 }
 
-// LoadSnapshot loads the snapshot with the highest sequence number among those that the criteria
-// select; see also Config.SnapshotNewestByTimestamp. It reports false if there is none.
+// LoadSnapshot loads the snapshot with the highest sequence number among those that meet the
+// criteria; see also Config.SnapshotNewestByTimestamp. It reports false if there is none.
 //
-// If that snapshot can't be read, the error is a *[DamagedSnapshotError]. LoadSnapshot then loads
-// no older one, as the events between them may be deleted: see DamagedSnapshotError.
+// If that snapshot can't be read, the error is a *[DamagedSnapshotError]. LoadSnapshot does not
+// load an older one in its place, because the events between the two may be deleted: see
+// DamagedSnapshotError.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrTableNotFound], [ErrClosed], and those of
-// requests.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrTableNotFound], [ErrClosed], and request
+// errors.
 func (j *Journal) LoadSnapshot(
 	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
 ) (Snapshot, bool, error) {
@@ -188,10 +190,10 @@ func (j *Journal) LoadSnapshot(
 	return j.snapshot(loaded), true, nil
 }
 
-// Snapshots reads all snapshots that the criteria select, in descending order of their sequence
+// Snapshots reads all snapshots that meet the criteria, in descending order of their sequence
 // numbers. A snapshot that can't be read is returned without its state and with a
-// *[DamagedSnapshotError], and the others follow. After any other error, which are those of
-// [Journal.LoadSnapshot], the sequence ends.
+// *[DamagedSnapshotError], and the sequence continues. After any other error the sequence ends.
+// Errors are those documented on [Journal.LoadSnapshot].
 func (j *Journal) Snapshots(
 	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
 ) iter.Seq2[Snapshot, error] {
@@ -213,12 +215,12 @@ func (j *Journal) Snapshots(
 	}
 }
 
-// DeleteSnapshots deletes all snapshots that the criteria select, and returns how many it has
-// deleted. To delete one snapshot, set SequenceNumber. It is no error if there are none.
+// DeleteSnapshots deletes all snapshots that meet the criteria, and returns how many it has
+// deleted. To delete a single snapshot, set SequenceNumber. It is not an error if there are none.
 //
-// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrClosed], and those of requests. After an
-// error of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call
-// may be repeated.
+// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrClosed], and request errors. After a
+// request error some snapshots may be deleted ([MaybeApplied] reports whether). The call may be
+// repeated.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
 	bounds, err := criteria.bounds()
 	if err != nil {
@@ -243,11 +245,11 @@ func (j *Journal) snapshot(s *layout.Snapshot) Snapshot {
 }
 
 // CopySnapshot saves a snapshot of another journal with its sequence number and timestamp. It
-// reports whether it has saved it: false if the same snapshot is stored already. It may be repeated
-// after an error or a crash.
+// reports whether it has saved the snapshot: false if the same snapshot is already stored. It may
+// be repeated after an error or a crash.
 //
-// Errors: [ErrContentConflict] if another snapshot of the same number is stored, and those of
-// [Journal.SaveSnapshot] and [Journal.LoadSnapshot].
+// Errors: [ErrContentConflict] if a different snapshot is stored at that number, and the errors
+// documented on [Journal.SaveSnapshot] and [Journal.LoadSnapshot].
 func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	if err := j.checkSnapshot(s.SnapshotMetadata, 0); err != nil {
 		return false, err
@@ -262,12 +264,12 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	}
 	if found {
 		if there.Timestamp.UnixMilli() != s.Timestamp.UnixMilli() || !sameState(there, s) {
-			return false, &ContentConflictError{s.PersistenceID, s.SequenceNumber, "another snapshot stands here"}
+			return false, &ContentConflictError{s.PersistenceID, s.SequenceNumber, "a different snapshot is stored here"}
 		}
 		return false, nil
 	}
 	var m dynamo.Meter
-	err = j.core.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err = j.core.Operate(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation) error {
 		err := j.core.Saved.Copy(ctx, &m, &layout.Snapshot{
 			PersistenceID: s.PersistenceID,
 			SequenceNr:    s.SequenceNumber,

@@ -23,11 +23,11 @@ type Stats struct {
 	GroupCommit GroupCommitState
 	// Gathering is the number of events that wait for the next shared request.
 	Gathering int
-	// ClockSkew is how far the service's clock was ahead of the machine's when a response arrived at
-	// ClockReadAt. It is negative if the service's clock was behind. DynamoDB reports whole seconds,
-	// so ClockSkew is up to a second too small, and the duration of the response's way is part of it.
-	// ClockReadAt is the machine's time, and zero before the first response.
-	ClockSkew   time.Duration
+	// ClockSkew is the service's time minus the machine's time, at the last response. DynamoDB
+	// reports whole seconds, and a response takes time to arrive, so the true skew is up to about a
+	// second larger.
+	ClockSkew time.Duration
+	// ClockReadAt is the machine's time at the last response. It is zero before the first one.
 	ClockReadAt time.Time
 }
 
@@ -36,14 +36,26 @@ type GroupCommitState int
 
 const (
 	// GroupCommitSharing: writers share requests when many write at the same time.
-	GroupCommitSharing = GroupCommitState(dynamo.SharingOn)
-	// GroupCommitPaused: access to dynamodb:PartiQLInsert was denied. Each event is sent singly, and a
+	GroupCommitSharing GroupCommitState = iota
+	// GroupCommitPaused: access to dynamodb:PartiQLInsert was denied. Each event is sent singly. A
 	// shared request is tried again after a pause of up to 1 hour.
-	GroupCommitPaused = GroupCommitState(dynamo.SharingPaused)
+	GroupCommitPaused
 	// GroupCommitDisabled: each event is sent singly, because of [GroupCommitOff] or because the
 	// service has no PartiQL.
-	GroupCommitDisabled = GroupCommitState(dynamo.SharingOff)
+	GroupCommitDisabled
 )
+
+// groupCommitState returns the public form of a state.
+func groupCommitState(s dynamo.Sharing) GroupCommitState {
+	switch s {
+	case dynamo.SharingOn:
+		return GroupCommitSharing
+	case dynamo.SharingPaused:
+		return GroupCommitPaused
+	case dynamo.SharingOff:
+	}
+	return GroupCommitDisabled
+}
 
 // String returns sharing, paused or disabled, or GroupCommitState(n) for any other value n.
 func (s GroupCommitState) String() string {
@@ -64,7 +76,7 @@ func (j *Journal) Stats() Stats {
 	s := j.core.Stats()
 	return Stats{
 		InFlight: s.InFlight, MaxInFlight: s.MaxInFlight, Waiting: s.Waiting, WaitingReads: s.WaitingReads,
-		GroupCommit: GroupCommitState(s.Sharing), Gathering: s.Gathering, ClockSkew: s.Skew, ClockReadAt: s.SkewAt,
+		GroupCommit: groupCommitState(s.Sharing), Gathering: s.Gathering, ClockSkew: s.Skew, ClockReadAt: s.SkewAt,
 	}
 }
 

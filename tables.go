@@ -12,56 +12,56 @@ import (
 
 // TableOptions are the options of CreateTables.
 type TableOptions struct {
-	// SharedWithJVM makes a journal that Akka's or Pekko's plug-in can use at the same time. Its
-	// tables have the plug-in's indexes. They add a write unit to each write of an event, and
-	// double the cost of each snapshot. Config.SequenceShards, which is 10 if it is not set, must
-	// be the number in the JVM's configuration.
+	// SharedWithJVM makes a journal that the plug-in of Akka or Pekko can use at the same time. Its
+	// tables have the plug-in's indexes. These add a write unit to each write of an event, and
+	// double the cost of each snapshot. Config.SequenceShards, which defaults to 10, must be the
+	// number in the JVM's configuration.
 	//
 	// Defaults to false: the journal is native. It has a sparse index of persistence ids, no index
 	// of snapshots, and 1 shard. Config.SequenceShards must be 0 or 1.
 	SharedWithJVM bool
 
 	// ReadUnits and WriteUnits are the provisioned capacity of each table and index. Set both or
-	// neither; they must not be negative.
+	// neither. They must not be negative.
 	//
-	// Default to capacity on demand.
+	// Default to on-demand capacity.
 	ReadUnits, WriteUnits int64
 
-	// Projections also makes the table in which package projection keeps how far each projection
-	// has come. Its name is that of the journal table with "-projections" after it. Set it for an
-	// existing journal to add the table.
+	// Projections also makes the table in which package projection stores the offset of each
+	// projection. Its name is the name of the journal table followed by "-projections". Set it for
+	// an existing journal to add the table.
 	//
 	// Defaults to false.
 	Projections bool
 
-	// Stream also enables a stream on the journal table, with the new images of items, unless it
-	// has one: projection.Streams reads it. Writes cost the same. Set it for an existing journal to
-	// add the stream.
+	// Stream also enables a stream with new images on the journal table, unless the table has a
+	// stream. projection.Streams reads it. It does not change the cost of writes. Set it for an
+	// existing journal to add the stream.
 	//
 	// Defaults to false.
 	Stream bool
 }
 
 // CreateTables makes the journal table with the journal's header, the snapshot table, and the
-// projections table if TableOptions asks for it, as far as they do not exist, and waits until they
-// are active. Any number of processes can call it at the same time. While a table with one of the
-// names is being deleted, it waits, for 10 minutes at most, and then makes the new one. Journals
-// with different names can share tables. A native journal can't use the journal table of a JVM:
-// migrate it.
+// projections table if TableOptions asks for it, unless they exist. It waits until all are active.
+// Any number of processes can call it at the same time. If a table with one of the names is being
+// deleted, it waits up to 10 minutes, and then makes the new one. Journals with different names can
+// share tables. A native journal can't use the journal table of a JVM: migrate it.
 //
 // Errors: [ErrInvalidArgument], [ErrTableSchema], [ErrHeaderMismatch] (the journal exists, and is
-// of the other kind or has another number of shards), and those of requests. After an error the
-// tables may be made in part ([MaybeApplied] reports whether), and a native journal can't be
-// opened. The call may be repeated.
+// of the other kind or has another number of shards), and request errors. After an error some of
+// the tables may exist ([MaybeApplied] reports whether), and a native journal can't be opened. The
+// call may be repeated.
 func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	client, err := config.connectToTables()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	ctx = client.For(ctx, dynamo.ForTables)
 	if opts.ReadUnits < 0 || opts.WriteUnits < 0 || (opts.ReadUnits == 0) != (opts.WriteUnits == 0) {
 		units := fmt.Sprintf("%d, %d", opts.ReadUnits, opts.WriteUnits)
-		return &ArgumentError{"TableOptions.ReadUnits, WriteUnits", units, "give both, or neither"}
+		return &ArgumentError{"TableOptions.ReadUnits, WriteUnits", units, "set both or neither"}
 	}
 	if config.SequenceShards > 1 && !opts.SharedWithJVM {
 		return &ArgumentError{"Config.SequenceShards", config.SequenceShards,
@@ -73,33 +73,34 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 // TableChange is an addition to a table.
 type TableChange struct {
 	Table string
-	// Added describes what was added, Costs what it costs from now on.
+	// Added describes the addition. Costs describes its future cost.
 	Added, Costs string
 }
 
 // UpdateOptions are the options of UpdateTables.
 type UpdateOptions struct {
-	// Projections and Stream also add the projections table and a stream, as those of TableOptions
-	// do.
+	// Projections and Stream also add the projections table and a stream, as the fields of
+	// TableOptions do.
 	//
 	// Default to false.
 	Projections, Stream bool
 }
 
-// UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and
-// the expiry of tombstones, and what the options ask for. If there is a projections table, it also
-// adds the index of debts there, and scans that table once. It waits until they are active, which
-// takes long for the index of a large table. Any number of processes can call it at the same time.
-// It returns what it has added, also with an error. It can't add indexes to a snapshot table.
+// UpdateTables adds to an existing journal table the index that lists persistence ids and the
+// expiry of tombstones, if they are missing, and the additions that the options ask for. If there
+// is a projections table, it also adds the index of debts there, and scans that table once. It
+// waits until they are active, which takes long for the index of a large table. Any number of
+// processes can call it at the same time. It returns its additions, even with an error. It can't
+// add indexes to a snapshot table.
 //
 // UpdateTables also raises the format version of a native journal of an earlier version of this
-// package, which Open refuses. Stop all processes of the earlier version first, and open the
-// journal 15 minutes later: a request of theirs can land until then. There is no way back. A
-// native journal with several shards is ErrHeaderMismatch: export it with the earlier version, and
-// import it into a new journal.
+// package, which Open refuses. Stop all processes of the earlier version first. Open the journal 15
+// minutes after the update, because requests of the earlier version can arrive until then. The
+// update can't be undone. For a native journal with several shards it returns ErrHeaderMismatch:
+// export that journal with the earlier version, and import it into a new one.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
-// [ErrIndex], and those of requests. After an error a part may be added ([MaybeApplied] reports
+// [ErrIndex], and request errors. After an error some additions may be made ([MaybeApplied] reports
 // whether). The call may be repeated.
 func UpdateTables(ctx context.Context, config Config, opts UpdateOptions) ([]TableChange, error) {
 	client, err := config.connectToTables()
@@ -107,6 +108,7 @@ func UpdateTables(ctx context.Context, config Config, opts UpdateOptions) ([]Tab
 		return nil, err
 	}
 	defer client.Close()
+	ctx = client.For(ctx, dynamo.ForTables)
 	added, err := config.provision().Update(ctx, client, provision.UpdateOptions(opts))
 	var changes []TableChange
 	for _, change := range added {
@@ -118,18 +120,19 @@ func UpdateTables(ctx context.Context, config Config, opts UpdateOptions) ([]Tab
 	return changes, nil
 }
 
-// DeleteTables deletes the journal table, the snapshot table and the projections table with
-// everything in them, also the data of other journals. It returns the names of the tables that it
-// has deleted, also with an error. It is no error if they do not exist.
+// DeleteTables deletes the journal table, the snapshot table and the projections table with all
+// their data, including the data of other journals. It returns the names of the tables that it has
+// deleted, even with an error. It is not an error if a table does not exist.
 //
-// Errors: [ErrInvalidArgument], and those of requests. After an error of a request a table may be
-// deleted ([MaybeApplied] reports whether). The call may be repeated.
+// Errors: [ErrInvalidArgument], and request errors. After a request error a table may be deleted
+// ([MaybeApplied] reports whether). The call may be repeated.
 func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 	client, err := config.connectToTables()
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
+	ctx = client.For(ctx, dynamo.ForTables)
 	var deleted []string
 	names := []string{config.JournalTable, config.SnapshotTable, provision.ProjectionsTable(config.JournalTable)}
 	for _, name := range names {
@@ -145,7 +148,7 @@ func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 	return deleted, nil
 }
 
-// connectToTables is connect for a function that uses both tables.
+// connectToTables connects, and checks that the journal and the snapshot table are different.
 func (c *Config) connectToTables() (*dynamo.Client, error) {
 	client, err := c.connect()
 	if err == nil && c.JournalTable == c.SnapshotTable {
@@ -167,61 +170,59 @@ func (c *Config) provision() *provision.Journal {
 	}
 }
 
-// Table describes a table of a journal.
+// Table describes a table of a journal. Version, Kind, Shards and FenceWindow are read from the
+// journal's header. They are zero for the other tables, and for a journal table without a header,
+// which a JVM has made.
 type Table struct {
 	Name string
-	// Status is DynamoDB's, such as ACTIVE.
+	// Status is DynamoDB's status of the table, such as ACTIVE.
 	Status string
 	// Keys are the attributes of the table's key, the hash key first.
 	Keys []KeyAttribute
 	// Indexes are the table's indexes, sorted by name.
 	Indexes []Index
-	// TTL is the attribute by which items expire, empty if they do not. TTLStatus is DynamoDB's,
-	// such as ENABLED; empty if the service returns none.
+	// TTL is the attribute by which items expire, or empty if they do not. TTLStatus is DynamoDB's
+	// status of the expiry, such as ENABLED, or empty if the service does not return it.
 	TTL, TTLStatus string
-	// ReadUnits and WriteUnits are the provisioned capacity; both are 0 on demand.
+	// ReadUnits and WriteUnits are the provisioned capacity. Both are 0 with on-demand capacity.
 	ReadUnits, WriteUnits int64
-	// Items and Bytes are how many items there are, and their size. DynamoDB counts them about
+	// Items and Bytes are the number of items and their total size. DynamoDB updates them about
 	// every six hours.
 	Items, Bytes int64
-	// DeletionProtection reports whether the table can't be deleted.
+	// DeletionProtection reports whether the table is protected against deletion.
 	DeletionProtection bool
-	// PointInTimeRecovery is DynamoDB's status, such as ENABLED: then the table can be restored to
-	// an earlier time. It is empty if the service does not tell, or denies
-	// dynamodb:DescribeContinuousBackups.
+	// PointInTimeRecovery is DynamoDB's status of point-in-time recovery. ENABLED means that the
+	// table can be restored to an earlier time. It is empty if the service does not return it, or
+	// denies dynamodb:DescribeContinuousBackups.
 	PointInTimeRecovery string
-	// Class is the table class, such as STANDARD_INFREQUENT_ACCESS; empty is DynamoDB's default.
+	// Class is the table class, such as STANDARD_INFREQUENT_ACCESS, or empty for DynamoDB's
+	// default.
 	Class string
-	// Encryption is KMS if a key of AWS KMS encrypts the table; empty is DynamoDB's own key.
+	// Encryption is KMS if a key of AWS KMS encrypts the table, or empty for DynamoDB's own key.
 	Encryption string
-	// Stream is the view type of the table's stream, such as NEW_IMAGE, empty if there is no
-	// stream.
+	// Stream is the view type of the table's stream, such as NEW_IMAGE, or empty without a stream.
 	Stream string
 	// Replicas are the other Regions that have a replica of the table, sorted.
-	// MultiRegionConsistency is DynamoDB's, EVENTUAL or STRONG. Both are empty if there is no
-	// replica.
+	// MultiRegionConsistency is EVENTUAL or STRONG. Both are empty without replicas.
 	Replicas               []string
 	MultiRegionConsistency string
 
-	// The following fields are the journal's header. They are zero for the other tables, and if
-	// there is no header: then a JVM has made the table.
-
-	// Version is the version of the stored format: 1 of a shared journal, 2 of a native one. Open
-	// refuses a native journal of version 1, and UpdateTables raises it. If this package does not
-	// know the version, the other fields are zero.
+	// Version is the version of the stored format: 1 for a shared journal, 2 for a native one. Open
+	// refuses a native journal of version 1, which UpdateTables raises to 2. If this package does
+	// not know the version, Kind, Shards and FenceWindow are zero.
 	Version int
 	// Kind is native or shared.
 	Kind string
 	// Shards is the number of shards of the marks.
 	Shards int
-	// FenceWindow is how long deleted numbers stay taken: see Config.FenceWindow.
+	// FenceWindow is how long the numbers of deleted events stay taken: see Config.FenceWindow.
 	FenceWindow time.Duration
 }
 
 // KeyAttribute is an attribute of the key of a table or an index.
 type KeyAttribute struct {
 	Name string
-	// Type is DynamoDB's: S, N or B.
+	// Type is DynamoDB's type of the attribute: S, N or B.
 	Type string
 }
 
@@ -230,25 +231,27 @@ type Index struct {
 	Name string
 	// Keys are the attributes of the index's key, the hash keys first.
 	Keys []KeyAttribute
-	// Status is DynamoDB's, such as ACTIVE; empty for a local index, whose status is the table's.
+	// Status is DynamoDB's status of the index, such as ACTIVE. It is empty for a local index,
+	// which has no status of its own.
 	Status string
-	// Local reports whether it is a local secondary index.
+	// Local reports whether the index is a local secondary index.
 	Local bool
-	// ReadUnits and WriteUnits are the provisioned capacity; both are 0 on demand, and for a local
-	// index, which uses the table's.
+	// ReadUnits and WriteUnits are the provisioned capacity. Both are 0 with on-demand capacity,
+	// and for a local index, which uses the table's capacity.
 	ReadUnits, WriteUnits int64
 }
 
-// DescribeTables describes the journal table, the snapshot table and the projections table, as far
-// as they exist. It reads no header from a table whose key is not a journal's.
+// DescribeTables describes those of the journal table, the snapshot table and the projections table
+// that exist. It does not read a header from a table without a journal's key.
 //
-// Errors: [ErrInvalidArgument], and those of requests.
+// Errors: [ErrInvalidArgument], and request errors.
 func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
 	client, err := config.connectToTables()
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
+	ctx = client.For(ctx, dynamo.ForTables)
 	var tables []Table
 	names := []string{config.JournalTable, config.SnapshotTable, provision.ProjectionsTable(config.JournalTable)}
 	for _, name := range names {

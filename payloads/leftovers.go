@@ -26,52 +26,54 @@ const (
 	MinMinAge     = time.Hour
 )
 
-// minItemSize is the least Config.MaxItemSize: a reference in a snapshot that is split lies in one
-// item then.
+// minItemSize is the smallest Config.MaxItemSize that Leftovers accepts. With this size, a
+// reference in a split snapshot is always in a single item.
 const minItemSize = 4096
 
 // Options are the options of [Leftovers]. The zero value has the defaults.
 type Options struct {
-	// MinAge is how old a payload must be to be a leftover, by the local clock and by the time of
-	// DynamoDB. What refers to a younger one may still be on its way: no event, snapshot or state
-	// is written more than half an hour after its payload was put. MinAge must be longer than the
-	// clock of the store is off.
+	// MinAge is the minimum age of a leftover, by the local clock and by the time of DynamoDB. The
+	// item that refers to a younger payload may not be written yet: an event, snapshot or state can
+	// be written up to half an hour after its payload was put. MinAge must be longer than the error
+	// of the store's clock.
 	//
 	// At least 1 hour ([MinMinAge]). Defaults to 24 hours ([DefaultMinAge]).
 	MinAge time.Duration
-	// Tables are further tables whose items can refer to payloads of the store: those of other
-	// journals that share it, or into which items were copied. The payloads of a table that is
-	// missing here are leftovers.
+	// Tables are further tables whose items can refer to payloads of the store: tables of other
+	// journals that share the store, or tables that items were copied to. If such a table is
+	// missing here, its payloads are reported as leftovers.
 	//
 	// Defaults to none.
 	Tables []string
-	// Segments is how many requests read a table at the same time.
+	// Segments is the number of requests that read a table at the same time.
 	//
 	// From 1 to 1,000. Defaults to 4.
 	Segments int
 }
 
-// Found is what [Leftovers] has found.
+// Found is the result of [Leftovers].
 type Found struct {
-	// Leftovers are the payloads to which nothing refers, ordered by key.
+	// Leftovers are the payloads that nothing refers to, ordered by key.
 	Leftovers []Stored
-	// Listed is how many payloads the store has, Young how many of them are younger than
-	// Options.MinAge. All others are referred to.
+	// Listed is the number of payloads in the store. Young is the number of payloads that are
+	// younger than Options.MinAge. Items refer to all others.
 	Listed, Young int
-	// Cost is that of reading the tables: all of their items are read, with strong consistency.
+	// Cost is the cost of reading the tables: all of their items are read, with strong consistency.
 	Cost dynajournal.Cost
 }
 
-// Leftovers finds the payloads in the store of a journal to which nothing refers. It changes
-// nothing. To remove them, delete the keys.
+// Leftovers finds the payloads in the store of a journal that nothing refers to. It does not change
+// anything. To remove the payloads, delete their keys.
 //
-// The store is listed first. Then all items of the tables are read, whatever readers of the journal
-// see of them, so that a payload is no leftover as long as an item refers to it. Do not run it
-// while items with references are copied into the tables. After an error nothing is a leftover.
+// Leftovers first lists the store. Then it reads all items of the tables, including items that
+// readers of the journal do not see, so a payload is not a leftover as long as any item refers to
+// it. Do not run it while items with references are copied into the tables. After an error, no
+// payload is reported as a leftover.
 //
-// It needs about 150 bytes of memory for a payload of the store, and the read units of a Scan.
+// It needs about 150 bytes of memory for each payload in the store, and the read units of a Scan of
+// each table.
 //
-// Errors: dynajournal.ErrInvalidArgument, those of the store, and those of requests.
+// Errors: dynajournal.ErrInvalidArgument, errors of the store, and errors of requests.
 func Leftovers(ctx context.Context, journal *dynajournal.Journal, store Store, opts Options) (Found, error) {
 	j := core.Of(journal)
 	if err := opts.complete(j.MaxItemSize); err != nil {
@@ -84,7 +86,7 @@ func Leftovers(ctx context.Context, journal *dynajournal.Journal, store Store, o
 	}
 	m := &dynamo.Meter{}
 	tables := append([]string{j.Table, j.SnapshotTable}, opts.Tables...)
-	err = j.Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err = j.Requests(ctx, dynamo.ForPayloads, func(ctx context.Context, client *dynamo.Client) error {
 		for _, table := range tables {
 			if err := strike(ctx, client, m, table, opts.Segments, unreferred); err != nil {
 				return fmt.Errorf("read the references in table %q: %w", table, err)
@@ -124,8 +126,8 @@ func (o *Options) complete(itemSize int) error {
 	return nil
 }
 
-// list returns the payloads that were put before a time, by their keys. What has the key of no
-// payload is not one.
+// list returns the payloads that were put before a time, by key. It skips objects whose key can't
+// be the key of a payload.
 func list(ctx context.Context, store Store, before time.Time, found *Found) (map[string]Stored, error) {
 	old := map[string]Stored{}
 	for stored, err := range store.List(ctx) {
@@ -145,7 +147,7 @@ func list(ctx context.Context, store Store, before time.Time, found *Found) (map
 	return old, ctx.Err()
 }
 
-// strike removes the payloads to which the items of a table refer.
+// strike deletes from unreferred the payloads that the items of a table refer to.
 func strike(
 	ctx context.Context, client *dynamo.Client, m *dynamo.Meter, table string, segments int,
 	unreferred map[string]Stored,
@@ -178,8 +180,8 @@ func strike(
 	return reading.Wait()
 }
 
-// eachReference calls found with the key of each reference in an item. A reference may lie within
-// other bytes, as in the message of the older format of events.
+// eachReference calls found with the key of each reference in an item. A reference may be
+// surrounded by other bytes, as in the protobuf message of the older event format.
 func eachReference(item dynamo.Attributes, found func(key string)) {
 	for _, value := range item {
 		data, is := value.(*types.AttributeValueMemberB)

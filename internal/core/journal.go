@@ -1,8 +1,8 @@
-// Package core is the inside of a Journal and a Writer. The root package is its public form: it has
-// the documentation, the options and the errors that users see. The packages entity, projection,
-// process and payloads use a journal by this package, where they need more than the root exports.
+// Package core implements Journal and Writer. The root package is their public form: it has the
+// documentation, the options and the errors that users see. The packages entity, projection,
+// process and payloads use package core where they need more than the root exports.
 //
-// Its exported methods return errors in their public form.
+// Exported methods return errors in their public form.
 package core
 
 import (
@@ -26,11 +26,11 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Options are what a journal is opened with. The root package describes them in its Config, and has
+// Options are the options of a Journal. The root package documents them in its Config, and has
 // checked them.
 type Options struct {
-	// Journal has the names of the journal and its tables. Open replaces FenceWindow by the one of
-	// the journal's header.
+	// Journal has the names of the journal and its tables. Open replaces FenceWindow with the value
+	// in the journal's header.
 	provision.Journal
 
 	MaxBatchEvents, MaxBatchBytes, MaxBatchWrite, MaxItemSize, MaxSnapshotBytes int
@@ -54,7 +54,8 @@ type Options struct {
 	Clock         *clock.Clock
 	Logger        *slog.Logger
 
-	// HoleWait is how long a live query waits for missing numbers. It calls OnHole then.
+	// HoleWait limits the wait of a live query for missing numbers. A negative value disables
+	// waiting. OnHole is called after each wait.
 	HoleWait time.Duration
 	OnHole   func(ctx context.Context, pid string, w protocol.Waited)
 
@@ -89,7 +90,7 @@ type Journal struct {
 }
 
 // Open opens a journal. It reads the description of the table and the journal's header, and checks
-// them. Close closes the client. After an error the caller closes it.
+// them. The journal's Close also closes the client. If Open fails, the caller closes the client.
 func Open(ctx context.Context, client *dynamo.Client, opts *Options) (*Journal, error) {
 	j := &Journal{Options: *opts, Client: client}
 	if err := j.inspect(ctx); err != nil {
@@ -205,8 +206,8 @@ func (j *Journal) wrongID(pid string, err error) error {
 	return j.PublicError(&ArgumentError{"persistence id", pid, err.Error()})
 }
 
-// InTable returns the public form of an error. The error of an item of a table that can't be read
-// gets the table's name.
+// InTable returns the public form of an error. An error about an item that can't be read gets the
+// table's name.
 func (j *Journal) InTable(table string, err error) error {
 	if err == nil {
 		return nil
@@ -214,10 +215,10 @@ func (j *Journal) InTable(table string, err error) error {
 	return j.PublicError(protocol.InTable(table, err))
 }
 
-// inspect reads the table's description and the journal's header, and checks them. It warns of
-// replicas in other Regions.
+// inspect reads the table's description and the journal's header, and checks them. It logs a
+// warning if the table has replicas in other Regions.
 func (j *Journal) inspect(ctx context.Context) error {
-	found, err := j.Inspect(ctx, j.Client)
+	found, err := j.Inspect(j.Client.For(ctx, dynamo.ForTables), j.Client)
 	if err != nil {
 		return j.PublicError(err)
 	}
@@ -230,9 +231,9 @@ func (j *Journal) inspect(ctx context.Context) error {
 	return nil
 }
 
-// warnOfReplicas logs what a replicated table does not have. docs/guarantees.md has the sources.
+// warnOfReplicas logs what a replicated table can't do. docs/guarantees.md has the sources.
 func (j *Journal) warnOfReplicas(ctx context.Context, r provision.Replication) {
-	lacks := "the conditions of writes hold in one Region only: two Regions can both write a sequence number, and one " +
+	lacks := "the conditions of writes are checked in one Region only: two Regions can both write a sequence number, and one " +
 		"of the two events is lost. Write each persistence id in one Region only"
 	if r.Strong() {
 		lacks = "there is no time to live, so tombstones stay until a repair. There are no transactions, so transactional " +
@@ -253,8 +254,8 @@ func (j *Journal) indexBytes(item dynamo.Attributes) int {
 	return layout.IDsEntrySize(item, j.Native())
 }
 
-// connectAhead makes Options.ConnectAhead connections. What fails here fails again where it
-// matters.
+// connectAhead opens Options.ConnectAhead connections. It ignores errors: the cause of an error
+// also fails the first operation that needs a connection.
 func (j *Journal) connectAhead(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, j.AttemptTimeout)
 	defer cancel()
@@ -267,11 +268,11 @@ func (j *Journal) connectAhead(ctx context.Context) {
 	connecting.Wait()
 }
 
-// logGroupCommitOff logs that the service refuses the requests of group commit, and that each event
-// has a request of its own from now on.
+// logGroupCommitOff logs that the service refuses the requests of group commit, and that from now
+// on each event has its own request.
 func (j *Journal) logGroupCommitOff(why error) {
 	j.Logger.LogAttrs(context.Background(), slog.LevelWarn,
-		"group commit is off: the service refuses PartiQL inserts, events go singly",
+		"group commit is off: the service refuses PartiQL inserts, each event gets its own request",
 		slog.String("journal_table", j.Table), slog.Any("error", why))
 }
 

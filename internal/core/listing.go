@@ -25,7 +25,7 @@ type Listing struct {
 
 // List lists persistence ids until emit returns false. emit runs outside of the operation.
 func (j *Journal) List(ctx context.Context, l *Listing, emit func(string) bool) error {
-	return j.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	return j.Operate(ctx, dynamo.ForList, func(ctx context.Context, op *lifetime.Operation) error {
 		return j.listAll(ctx, op, l, emit)
 	})
 }
@@ -35,7 +35,7 @@ func (j *Journal) ListError(err error) error {
 	return fmt.Errorf("list the persistence ids of journal %q: %w", j.Name, j.InTable(j.Table, err))
 }
 
-// CheckListed returns an error if no persistence id that is listed can be this one.
+// CheckListed returns an error if no listing can contain this persistence id.
 func (j *Journal) CheckListed(pid string) error {
 	err := j.Keys().CheckReadable(pid)
 	if err == nil && j.Native() {
@@ -94,10 +94,10 @@ func (j *Journal) listFrom(ctx context.Context, l *Listing, known bool, emit fun
 	return sortIDs(ctx, &m, w, list, emit)
 }
 
-// lister lists ids.
+// lister lists the ids in a window.
 type lister func(context.Context, *dynamo.Meter, ids.Window, func(string) bool) error
 
-// sortIDs lists ids in their order. It holds all in memory.
+// sortIDs lists ids in sorted order. It reads all of them into memory first.
 func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list lister, emit func(string) bool) error {
 	var all []string
 	if err := list(ctx, m, ids.Window{Prefix: w.Prefix}, func(pid string) bool {
@@ -117,7 +117,8 @@ func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list lister, em
 	return nil
 }
 
-// lister returns how to list ids, and reports whether that is in their order.
+// lister returns the function that lists ids. It reports whether the function lists them in sorted
+// order.
 func (j *Journal) lister(ctx context.Context, l *Listing, known bool) (lister, bool, error) {
 	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
 		return j.IDs.Scan(ctx, m, w, max(l.Segments, 1), emit)

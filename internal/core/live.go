@@ -12,14 +12,14 @@ import (
 )
 
 // Follow passes the events of a persistence id from a sequence number on to yield, and then new
-// ones, until yield returns false or the number to is decided; 0 is no last number. from is at
-// least 1. The error is protocol.ErrStop then.
+// ones. It returns protocol.ErrStop when yield returns false or the number to is decided. If to is
+// 0, there is no last number. from is at least 1.
 func (j *Journal) Follow(ctx context.Context, pid string, from, to int64, p backoff.Pauses, yield func(Delivered) bool) error {
 	q := &liveEvents{journal: j, pid: pid, next: from, to: to, yield: yield, wait: j.holeWait(pid)}
 	return j.Poll(ctx, p, func() (bool, error) { return q.look(ctx) }, q.wait.Left)
 }
 
-// holeWait returns how a live query waits for missing numbers, nil if it does not.
+// holeWait returns a live query's wait for missing numbers, or nil if the query does not wait.
 func (j *Journal) holeWait(pid string) *protocol.Wait {
 	if j.Native() || j.HoleWait < 0 {
 		return nil
@@ -28,7 +28,7 @@ func (j *Journal) holeWait(pid string) *protocol.Wait {
 		j.OnHole(ctx, pid, w)
 		level, text := slog.LevelDebug, "a live query has waited for missing events"
 		if w.Passed {
-			level, text = slog.LevelWarn, "a live query goes on without events that are missing"
+			level, text = slog.LevelWarn, "a live query continues without missing events"
 		}
 		j.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
 			slog.Int64("first", w.First), slog.Int64("last", w.Last), slog.Duration("waited", w.For))
@@ -42,14 +42,14 @@ type liveEvents struct {
 	next, to int64
 	yield    func(Delivered) bool
 	ended    bool
-	// watch finds out whether there may be new events; nil if a whole reading is needed.
+	// watch checks whether there may be new events. If it is nil, the query reads without checking.
 	watch *protocol.Watch
-	// wait is for missing numbers; nil if the query does not wait for them.
+	// wait waits for missing numbers. It is nil if the query does not wait for them.
 	wait *protocol.Wait
 }
 
-// look reads new events, if there may be any. It reports whether it has returned an event, or begun
-// to wait for a number.
+// look reads new events, if there may be any. It reports whether it has returned an event, or
+// started to wait for a number.
 func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
 		if some, err := q.watched(ctx); !some || err != nil {
@@ -59,7 +59,8 @@ func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	return q.read(ctx)
 }
 
-// marksOfLook returns how many marks a poll without new events may read, each for 1 read unit.
+// marksOfLook returns the number of marks that a poll without new events may read. Each costs 1
+// read unit.
 func (j *Journal) marksOfLook() int {
 	if j.Native() {
 		return 1
@@ -71,7 +72,7 @@ func (j *Journal) marksOfLook() int {
 // watched reports whether there may be new events.
 func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	j, found := q.journal, false
-	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.Operate(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation) error {
 		var err error
 		found, err = q.watch.Poll(ctx, &dynamo.Meter{})
 		return j.InTable(j.Table, err)
@@ -79,7 +80,7 @@ func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	return found, err
 }
 
-// window returns the request for what is left.
+// window returns the request for the events from the next number on.
 func (q *liveEvents) window() protocol.Request {
 	req := From(q.pid, q.next)
 	if q.to != 0 {
@@ -90,7 +91,7 @@ func (q *liveEvents) window() protocol.Request {
 
 // read reads all events from the next number on, up to a number that is waited for.
 func (q *liveEvents) read(ctx context.Context) (bool, error) {
-	q.watch = nil // it is out of date, also after an error
+	q.watch = nil // it is out of date, even after an error
 	result, found, err := q.readWindow(ctx)
 	if q.ended {
 		return found, protocol.ErrStop
@@ -109,7 +110,8 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	return found, err
 }
 
-// readWindow reads what is left, and reports whether it has returned an event.
+// readWindow reads the events from the next number on, and reports whether it has returned an
+// event.
 func (q *liveEvents) readWindow(ctx context.Context) (result protocol.Result, found bool, err error) {
 	req := q.window()
 	req.Wait = q.wait
@@ -121,7 +123,7 @@ func (q *liveEvents) readWindow(ctx context.Context) (result protocol.Result, fo
 			}
 			return nil
 		})
-		if err == nil { // also if the adapter returns no events
+		if err == nil { // even if the adapter returns no events
 			q.next, found = e.SequenceNr+1, true
 		}
 		return err

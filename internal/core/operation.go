@@ -8,9 +8,12 @@ import (
 )
 
 // Operate runs an operation whose arguments are checked. The operation ends when ctx ends or the
-// journal is closed, and Close waits for it. While do calls the caller's code, it leaves op.
-func (j *Journal) Operate(ctx context.Context, do func(context.Context, *lifetime.Operation) error) error {
-	ctx, op, err := j.Life.Operate(ctx)
+// journal is closed, and Close waits for it. To call the caller's code, do leaves op, with
+// op.Outside or op.Relay.
+func (j *Journal) Operate(
+	ctx context.Context, purpose dynamo.Purpose, do func(context.Context, *lifetime.Operation) error,
+) error {
+	ctx, op, err := j.Life.Operate(j.Client.For(ctx, purpose))
 	if err != nil {
 		return err
 	}
@@ -18,23 +21,27 @@ func (j *Journal) Operate(ctx context.Context, do func(context.Context, *lifetim
 	return do(ctx, op)
 }
 
-// Admit runs an operation as Operate does, once it is admitted: Config.MaxConnections readings
-// begin at the same time. do calls begun when it has read what it needs to begin, so that the next
-// reading is admitted; at the latest this happens when do returns.
+// Admit runs an operation as Operate does, after the operation is admitted: at most
+// Config.MaxConnections operations are between their start and their first reads. do calls begun
+// when it has made its first reads, which admits the next operation. If do does not call begun,
+// Admit calls it after do.
 func (j *Journal) Admit(
-	ctx context.Context, do func(ctx context.Context, op *lifetime.Operation, begun func()) error,
+	ctx context.Context, purpose dynamo.Purpose,
+	do func(ctx context.Context, op *lifetime.Operation, begun func()) error,
 ) error {
 	begun, err := j.admission.Enter(ctx, j.Life.Reading())
 	if err != nil {
 		return err
 	}
 	defer begun()
-	return j.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error { return do(ctx, op, begun) })
+	return j.Operate(ctx, purpose, func(ctx context.Context, op *lifetime.Operation) error { return do(ctx, op, begun) })
 }
 
-// Requests runs a function that sends requests of its own as an operation of the journal.
-func (j *Journal) Requests(ctx context.Context, do func(context.Context, *dynamo.Client) error) error {
-	return j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+// Requests runs do, which sends requests with the client, as an operation of the journal.
+func (j *Journal) Requests(
+	ctx context.Context, purpose dynamo.Purpose, do func(context.Context, *dynamo.Client) error,
+) error {
+	return j.Operate(ctx, purpose, func(ctx context.Context, _ *lifetime.Operation) error {
 		return j.PublicError(do(ctx, j.Client))
 	})
 }

@@ -13,19 +13,19 @@ import (
 // LiveWindow is the root's LiveWindow.
 const LiveWindow = 1000
 
-// Page is the first events from a sequence number on, in order.
+// Page has the first events from a sequence number on, in order.
 type Page struct {
 	Events []StoredEvent
-	// Low is the first number that is not deleted, 0 if none is. It was read when all events were
-	// read, or nothing was deleted meanwhile.
+	// Low is the first number that is not deleted, or 0 if no number is deleted. It was read after
+	// all events, or nothing was deleted in between.
 	Low int64
-	// Purged is the highest number that a purge has taken, or 0. It was read with Low. No event of
-	// the page that was read later is below it.
+	// Purged is the last number of the purged lives, or 0. It was read with Low. No event of the
+	// page that was read later is below it.
 	Purged int64
 	// More reports whether there may be more events.
 	More bool
-	// Highest is at least the number of the last event that was read. If that is far below the
-	// highest one that is stored, it is the latter. It is 0 in a native journal.
+	// Highest is the number of the last event that was read. If the highest stored number is far
+	// above it, Highest is that number. In a native journal Highest is 0.
 	Highest int64
 }
 
@@ -44,17 +44,17 @@ type StoredEvent struct {
 	Single bool
 	// Low is the first number that was not deleted, as known when the event was read.
 	Low int64
-	// Missing are the numbers before the event, and after the event before it, at which nothing is
-	// stored, and nothing was deleted. A JVM may still be writing there. There are none in a native
-	// journal, where a writer closes them first.
+	// Missing lists the numbers between the event before and this event at which nothing is stored
+	// and nothing was deleted. A JVM may still be writing there. In a native journal Missing is
+	// empty, because a writer closes such numbers first.
 	Missing []Span
 
 	event *layout.Event
 }
 
-// ReadPage reads the first events of a persistence id from a number on, which is at least 1, for a
-// projection. None of the caller's code runs meanwhile, so the events are of one moment: between
-// two requests a persistence id is not purged and used again.
+// ReadPage reads the first events of a persistence id from a number on, for a projection. from is
+// at least 1. The caller's code does not run during the read, so all events belong to the same
+// life: between two requests, a persistence id is not purged and used again.
 func (j *Journal) ReadPage(ctx context.Context, pid string, from int64, most int) (Page, error) {
 	if err := j.CheckReadable(pid); err != nil {
 		return Page{}, err
@@ -68,7 +68,7 @@ func (j *Journal) ReadPage(ctx context.Context, pid string, from int64, most int
 	if !j.Native() {
 		req.Missing = func(span protocol.Span) { missing = append(missing, Span(span)) }
 	}
-	err := j.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, begun func()) error {
+	err := j.Admit(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation, begun func()) error {
 		req.Begun = begun
 		var m dynamo.Meter
 		result, err := j.Store.Replay(ctx, &m, req, func(e *layout.Event) error {
@@ -90,9 +90,9 @@ func (j *Journal) ReadPage(ctx context.Context, pid string, from int64, most int
 	return page, nil
 }
 
-// finishShared reads what follows the events of a page in a journal that is shared with a JVM, and
-// returns the low mark. A JVM leaves nothing where it deletes. So only a low mark that is read
-// after the events shows which of them were deleted, and which were not read for that reason.
+// finishShared completes a page of a journal that is shared with a JVM, and returns the number of
+// the low mark. A JVM leaves nothing where it deletes. So only a low mark that is read after the
+// events shows which of them were deleted, and which numbers are missing because they were deleted.
 func (j *Journal) finishShared(
 	ctx context.Context, m *dynamo.Meter, pid string, page *Page, result *protocol.Result,
 ) (int64, error) {
@@ -116,11 +116,11 @@ func (j *Journal) finishShared(
 	return marks.Low.Seq, err
 }
 
-// StoredAt reads the numbers of a span, and returns for each at which an item is stored whether it
-// is an event.
+// StoredAt reads the numbers of a span. The result has each number at which an item is stored. Its
+// value reports whether the item is an event.
 func (j *Journal) StoredAt(ctx context.Context, pid string, span Span) (map[int64]bool, error) {
 	found := map[int64]bool{}
-	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.Operate(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation) error {
 		for first := span.First; first <= span.Last; {
 			last := min(span.Last, first-first%layout.PartitionSize+layout.PartitionSize-1)
 			slots, err := j.Store.Span(ctx, &dynamo.Meter{}, pid, first, last)
@@ -141,7 +141,7 @@ func (j *Journal) StoredAt(ctx context.Context, pid string, span Span) (map[int6
 }
 
 // ReadItem decodes an item of a partition of a persistence id as ReadPage does. It reports false if
-// the item is no event: a deleted one, or a seal. It sends nothing.
+// the item is a deleted event or a seal. It sends nothing.
 func (j *Journal) ReadItem(pid string, partition int64, item dynamo.Attributes) (StoredEvent, bool, error) {
 	slot, err := j.Store.Keys.DecodeSlot(pid, partition, item)
 	switch {

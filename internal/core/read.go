@@ -16,9 +16,9 @@ func From(pid string, seq int64) protocol.Request {
 	return protocol.Request{PersistenceID: pid, From: max(seq, 1), To: math.MaxInt64, Limit: protocol.Unlimited}
 }
 
-// Read passes the events of a request to emit, outside of the operation. The result is the zero
-// Result if emit has stopped the reading, or if the request can have no events: then nothing is
-// sent.
+// Read passes the events of a request to emit, outside of the operation. The result is zero if emit
+// has stopped the read, or if the request can't match any number. In the second case Read sends
+// nothing.
 func (j *Journal) Read(
 	ctx context.Context, req protocol.Request, emit func(*layout.Event) error,
 ) (protocol.Result, error) {
@@ -26,10 +26,10 @@ func (j *Journal) Read(
 		return protocol.Result{}, err
 	}
 	if req.From > req.To || req.From > layout.MaxSequenceNumber || req.Limit == 0 {
-		return protocol.Result{}, j.Operate(ctx, func(context.Context, *lifetime.Operation) error { return nil })
+		return protocol.Result{}, j.Operate(ctx, dynamo.ForRead, func(context.Context, *lifetime.Operation) error { return nil })
 	}
 	var result protocol.Result
-	err := j.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+	err := j.Admit(ctx, dynamo.ForRead, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req.Begun = begun
 		var err error
 		result, err = j.Store.Replay(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
@@ -40,8 +40,9 @@ func (j *Journal) Read(
 	return result, err
 }
 
-// ReadAfter passes the stored events of a request of After to handle, each once and not converted:
-// a host of entities also has to see an event that is converted to no event. It writes nothing.
+// ReadAfter passes the stored events of a request that After has made to handle, each event once
+// and not converted: a host of entities must also see an event that is converted to no event.
+// ReadAfter writes nothing.
 func (j *Journal) ReadAfter(
 	ctx context.Context, req protocol.Request, handle func(*layout.Event) error,
 ) (End, error) {
@@ -55,13 +56,13 @@ func (j *Journal) ReadAfter(
 	return End{max(result.Decided, deletedTo) + 1, deletedTo, low.Behind, low.Purged}, nil
 }
 
-// End is where a reading has ended.
+// End is the position at which a read has ended.
 type End struct {
-	// Next is the number after the last one that is decided for good, DeletedTo the last one that
-	// is deleted.
+	// Next is the number after the last one that is decided for good. DeletedTo is the last deleted
+	// number, or 0.
 	Next, DeletedTo int64
-	// Behind is the last event that was deleted because a snapshot has its state, or 0. Purged is
-	// the highest number that a purge has taken, or 0.
+	// Behind is the number of the last event that was deleted because a snapshot contains it, or 0.
+	// Purged is the last number of the purged lives, or 0.
 	Behind, Purged int64
 }
 
@@ -81,7 +82,7 @@ func (j *Journal) Recover(
 		return Writer{}, err
 	}
 	var w Writer
-	err := j.Admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+	err := j.Admit(ctx, dynamo.ForRecover, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req.Begun = begun
 		state, err := j.Protocol.Recover(ctx, req, func(e *layout.Event) error {
 			return op.Outside(func() error { return handle(e) })
@@ -95,13 +96,14 @@ func (j *Journal) Recover(
 	return w, nil
 }
 
-// Taken reports whether anything is, or was, stored at a sequence number. In a native journal a
-// deleted event leaves a tombstone. In a shared one a JVM may have deleted it, which leaves nothing
-// there, but has put the low mark before: the low marks are read after the number was found free.
+// Taken reports whether something is, or was, stored at a sequence number. In a native journal a
+// deleted event leaves a tombstone. In a shared journal a JVM that has deleted an event leaves
+// nothing at its number, but has put the low mark before. So Taken reads the low marks after it has
+// found the number free.
 //
-// gone reports that nothing is stored at the number before, either.
+// gone reports that nothing is stored at the number before either.
 func (j *Journal) Taken(ctx context.Context, pid string, seq int64) (there, gone bool, err error) {
-	err = j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err = j.Operate(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation) error {
 		meter := &dynamo.Meter{}
 		item, err := j.Store.Stored(ctx, meter, pid, seq)
 		there = item != nil

@@ -15,8 +15,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/states"
 )
 
-// LoadSnapshot loads the snapshot with the highest sequence number within the criteria, or with the
-// newest timestamp. It returns nil if there is none.
+// LoadSnapshot loads the snapshot with the highest sequence number within the criteria, or, if
+// newest is set, the one with the newest timestamp. It returns nil if no snapshot is within the
+// criteria.
 func (j *Journal) LoadSnapshot(
 	ctx context.Context, pid string, c snapshots.Criteria, newest bool,
 ) (*layout.Snapshot, error) {
@@ -24,7 +25,7 @@ func (j *Journal) LoadSnapshot(
 		return nil, j.SnapshotError("load a snapshot", pid, err)
 	}
 	var loaded *layout.Snapshot
-	err := j.Admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
+	err := j.Admit(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
 		m := &dynamo.Meter{}
 		var err error
 		if newest {
@@ -44,9 +45,10 @@ func (j *Journal) LoadSnapshot(
 	return loaded, nil
 }
 
-// SaveSnapshot saves a snapshot, and returns what that has cost. A save can land after a purge, and
-// would leave the state of what was purged. So in a native journal SaveSnapshot reads the low mark
-// afterwards: it deletes a snapshot that a purge has taken, and returns a *protocol.PurgedError.
+// SaveSnapshot saves a snapshot, and returns the cost. A save that lands after a purge would leave
+// a state that was purged. So in a native journal SaveSnapshot reads the low mark afterwards. If
+// the snapshot is of a purged life, SaveSnapshot deletes the snapshot and returns a
+// *protocol.PurgedError.
 func (j *Journal) SaveSnapshot(ctx context.Context, s *layout.Snapshot) (dynamo.Cost, error) {
 	rejected := func(err error) error {
 		return j.PublicError(&protocol.RejectedError{PersistenceID: s.PersistenceID, Err: err})
@@ -55,7 +57,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, s *layout.Snapshot) (dynamo.
 		return dynamo.Cost{}, rejected(ErrManifestNotText)
 	}
 	m := &dynamo.Meter{}
-	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.Operate(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation) error {
 		err := j.saveSnapshot(ctx, m, s)
 		_, old := errors.AsType[*outside.OldError](err)
 		if !dynamo.MaybeApplied(err) && (old || errors.Is(err, snapshots.ErrTooLarge)) {
@@ -83,14 +85,14 @@ func (j *Journal) saveSnapshot(ctx context.Context, m *dynamo.Meter, s *layout.S
 }
 
 // EachSnapshot passes the snapshots within the criteria to each, outside of the operation, the
-// highest sequence number first. damage is why a snapshot can't be read. An error of each ends
-// EachSnapshot, which returns it.
+// highest sequence number first. damage is the error if a snapshot can't be read. EachSnapshot
+// stops at the first error of each, and returns it.
 func (j *Journal) EachSnapshot(
 	ctx context.Context, pid string, c snapshots.Criteria, each func(s *layout.Snapshot, damage error) error,
 ) error {
 	err := j.CheckReadable(pid)
 	if err == nil {
-		err = j.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		err = j.Operate(ctx, dynamo.ForSnapshot, func(ctx context.Context, op *lifetime.Operation) error {
 			var ended error
 			err := j.Saved.Each(ctx, &dynamo.Meter{}, pid, c, 0, func(s layout.Snapshot, damage error) bool {
 				damage = j.SnapshotError("read a snapshot", pid, damage)
@@ -103,8 +105,9 @@ func (j *Journal) EachSnapshot(
 	return j.SnapshotError("read snapshots", pid, err)
 }
 
-// DeleteSnapshots deletes the snapshots within the criteria, and returns how many it has deleted.
-// before is called before each attempt of a deletion, which ends with its error; nil is no check.
+// DeleteSnapshots deletes the snapshots within the criteria, and returns the number of deleted
+// ones. before, if it is not nil, is called before each attempt of a deletion. An error of before
+// ends the deletion.
 func (j *Journal) DeleteSnapshots(
 	ctx context.Context, pid string, c snapshots.Criteria, before func() error,
 ) (int64, error) {
@@ -112,7 +115,7 @@ func (j *Journal) DeleteSnapshots(
 		return 0, j.SnapshotError("delete snapshots", pid, err)
 	}
 	deleted := int64(0)
-	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.Operate(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation) error {
 		var err error
 		m := &dynamo.Meter{}
 		deleted, err = j.Saved.While(before).Delete(ctx, m, pid, c)
@@ -132,8 +135,8 @@ func (j *Journal) SnapshotError(what, pid string, err error) error {
 	return fmt.Errorf("%s of %q: %w", what, pid, j.InTable(j.SnapshotTable, err))
 }
 
-// OnState runs an operation on the durable state of an entity, and returns what it has cost. Errors
-// are public ones, but for states.ErrConflict.
+// OnState runs an operation on the durable state of an entity, and returns its cost. Errors are in
+// their public form, except states.ErrConflict.
 func (j *Journal) OnState(
 	ctx context.Context, pid string, do func(context.Context, *states.Store, *dynamo.Meter) error,
 ) (dynamo.Cost, error) {
@@ -141,7 +144,7 @@ func (j *Journal) OnState(
 		return dynamo.Cost{}, err
 	}
 	var m dynamo.Meter
-	err := j.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := j.Operate(ctx, dynamo.ForState, func(ctx context.Context, _ *lifetime.Operation) error {
 		return do(ctx, j.States, &m)
 	})
 	if err == nil || errors.Is(err, states.ErrConflict) {

@@ -31,7 +31,7 @@ func (j *Journal) Stats() Stats {
 
 // Ping reads the journal's header, whether or not there is one.
 func (j *Journal) Ping(ctx context.Context) error {
-	return j.Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	return j.Requests(ctx, dynamo.ForPing, func(ctx context.Context, client *dynamo.Client) error {
 		_, err := client.Get(ctx, &dynamo.Meter{}, j.Table, layout.Keys{Journal: j.Name}.Header().Attributes())
 		return err
 	})

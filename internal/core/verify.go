@@ -20,17 +20,18 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Verification is what Verify does. The functions are the caller's code, and run one at a time.
+// Verification is the task of [Journal.Verify]. Its functions are the caller's code. Verify runs
+// them one at a time.
 type Verification struct {
-	// Repair reports whether what is found is repaired where Asked returns true.
+	// Repair enables repairs. Asked reports whether findings with an option are repaired.
 	Repair bool
 	Asked  func(verify.Option) bool
-	// All reports whether a persistence id that can't be checked is a finding, and does not end the
-	// checking of the others.
+	// All reports whether a persistence id that can't be checked becomes a finding. Otherwise it
+	// ends the check of all persistence ids.
 	All bool
-	// Parallelism is how many persistence ids are checked at the same time.
+	// Parallelism is the number of persistence ids that are checked at the same time.
 	Parallelism int
-	// ReadUnitsPerSecond is the largest average read capacity, 0 for no limit.
+	// ReadUnitsPerSecond limits the average read capacity. 0 means no limit.
 	ReadUnitsPerSecond float64
 
 	// Found gets each finding. repaired reports that it was repaired. An error ends Verify.
@@ -41,10 +42,11 @@ type Verification struct {
 	Progress func(pid string)
 }
 
-// Verify checks persistence ids, and repairs them. An error says what was changed.
+// Verify checks persistence ids, and repairs them. If something was or may have been repaired, its
+// error is dynamo.Applied.
 func (j *Journal) Verify(ctx context.Context, v *Verification, pids iter.Seq2[string, error]) error {
 	var repairs dynamo.Meter
-	err := j.Operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+	err := j.Operate(ctx, dynamo.ForVerify, func(ctx context.Context, op *lifetime.Operation) error {
 		checker, err := j.checker(ctx, v)
 		if err != nil {
 			return err
@@ -93,12 +95,12 @@ func concernsOneID(err error) bool {
 	return errors.Is(err, ErrInvalidArgument) || errors.Is(err, protocol.ErrHole) || errors.As(err, &item)
 }
 
-// repair is the repair of one persistence id, or only its check.
+// repair is the check of one persistence id, with its repair if that is enabled.
 type repair struct {
 	*Verification
 
 	checker *verify.Checker
-	// meter is for the requests of repairs.
+	// meter counts the requests of repairs.
 	meter *dynamo.Meter
 	// call runs the caller's code, one call at a time.
 	call func(code func() error) error
@@ -108,10 +110,10 @@ func (r *repair) found(f *verify.Finding, repaired bool) error {
 	return r.call(func() error { return r.Found(f, repaired) })
 }
 
-// maxPasses limits how often a persistence id is checked again because something was repaired.
+// maxPasses limits the number of passes over a persistence id that repair something.
 const maxPasses = 10
 
-// run checks a persistence id until a check repairs nothing, as a repair can uncover further
+// run checks a persistence id until a check repairs nothing, because a repair can uncover further
 // findings. A last check, which repairs nothing, returns the findings that remain, so that each is
 // returned once.
 func (r *repair) run(ctx context.Context, pid string) error {
@@ -127,8 +129,8 @@ func (r *repair) run(ctx context.Context, pid string) error {
 	return r.checker.Check(ctx, pid, func(f verify.Finding) error { return r.found(&f, false) })
 }
 
-// pass checks a persistence id once, and repairs what was asked for. It returns how many findings
-// it has repaired, and how many it has left.
+// pass checks a persistence id once, and makes the repairs that Asked allows. It returns the number
+// of findings that it has repaired, and the number of the others.
 func (r *repair) pass(ctx context.Context, pid string) (repaired, left int, err error) {
 	mender := &verify.Mender{Meter: r.meter, Archive: r.archive}
 	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
@@ -190,7 +192,7 @@ func (j *Journal) checkEach(
 	return group.Wait()
 }
 
-// checker returns what checks persistence ids.
+// checker returns a verify.Checker for the journal.
 func (j *Journal) checker(ctx context.Context, v *Verification) (*verify.Checker, error) {
 	ttl, err := j.Client.TTL(ctx, j.Table)
 	if err != nil {
@@ -210,21 +212,21 @@ func (j *Journal) checker(ctx context.Context, v *Verification) (*verify.Checker
 	return c, nil
 }
 
-// pace returns a function that waits after each request, to keep to the read capacity.
+// pace returns a function that waits after each request, so that reads stay within the capacity.
 func pace(unitsPerSecond float64) func(context.Context, float64) error {
 	limiter := rate.NewLimiter(rate.Limit(unitsPerSecond), max(int(unitsPerSecond), 1))
 	return func(ctx context.Context, units float64) error {
 		for left := int(units + 1); left > 0; left -= limiter.Burst() {
 			if err := limiter.WaitN(ctx, min(left, limiter.Burst())); err != nil {
-				return fmt.Errorf("keep to the read capacity: %w", err)
+				return fmt.Errorf("wait for read capacity: %w", err)
 			}
 		}
 		return nil
 	}
 }
 
-// tombstoneExpiry returns the expiry of a tombstone that is put now, unless the local clock and the
-// service's were too far apart in the last response.
+// tombstoneExpiry returns the expiry of a tombstone that is put now. It fails if the local clock
+// and the service's clock were too far apart in the last response.
 func (j *Journal) tombstoneExpiry() (int64, error) {
 	return j.Protocol.TombstoneExpiry(), j.Protocol.CheckClock(clock.Moment{})
 }
@@ -239,8 +241,9 @@ func (j *Journal) earliest() int64 {
 	return now
 }
 
-// checkPayload returns why the payload of an event can't be decoded. A payload whose serializer is
-// not registered is right if its bytes are well formed, and so is a reference if there is no store.
+// checkPayload returns an error if the payload of an event can't be decoded. If the registry lacks
+// its serializer, or the payload store that it refers to, checkPayload only checks that the payload
+// is well formed.
 func (j *Journal) checkPayload(ctx context.Context, e *layout.Event) error {
 	_, err := j.Decode(ctx, e)
 	if isUndecodable(err) {
@@ -249,8 +252,8 @@ func (j *Journal) checkPayload(ctx context.Context, e *layout.Event) error {
 	return err
 }
 
-// eachSnapshot calls each with the sequence number of each snapshot, and with the reason if it
-// can't be read. If the snapshot table does not exist there are none.
+// eachSnapshot calls each for each snapshot, with its sequence number and, if it can't be read, the
+// error. If the snapshot table does not exist, it calls nothing.
 func (j *Journal) eachSnapshot(
 	ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error,
 ) error {
@@ -268,7 +271,7 @@ func (j *Journal) eachSnapshot(
 	return errors.Join(err, stopped)
 }
 
-// checkState is checkPayload for a snapshot.
+// checkState does for a snapshot what checkPayload does for an event.
 func (j *Journal) checkState(ctx context.Context, s *layout.Snapshot) error {
 	stored := serialization.Payload{SerializerID: s.SerializerID, Manifest: s.Manifest, Bytes: s.Bytes}
 	_, err := j.Serialization.Decode(ctx, stored)
@@ -281,7 +284,8 @@ func (j *Journal) checkState(ctx context.Context, s *layout.Snapshot) error {
 	return nil
 }
 
-// isUndecodable reports whether a payload can't be decoded because of what the registry lacks.
+// isUndecodable reports whether a payload can't be decoded because the registry lacks its
+// serializer or its payload store.
 func isUndecodable(err error) bool {
 	return errors.Is(err, serialization.ErrUnknownSerializer) || errors.Is(err, serialization.ErrNoPayloadStore)
 }

@@ -24,9 +24,9 @@ type Result struct {
 	Cost        dynamo.Cost
 }
 
-// Removed is the result of a deletion. After an error it is the result of the part that was done.
+// Removed is the result of a deletion. After an error it describes the part that was done.
 type Removed struct {
-	// Count is how many sequence numbers were removed, and snapshots by a purge.
+	// Count is the number of removed sequence numbers. A purge also counts removed snapshots.
 	Count int64
 	// Lowest is the lowest number that is not deleted. It is 0 after a purge.
 	Lowest int64
@@ -45,7 +45,7 @@ func (w *Writer) RecoveryCost() dynamo.Cost { return w.state.RecoveryCost() }
 // DeletedTo returns the last sequence number that was deleted when the writer recovered, or 0.
 func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
 
-// Err returns why the writer has ended, nil while it may write.
+// Err returns the reason why the writer has ended, or nil while it may write.
 func (w *Writer) Err() error {
 	if err := w.state.Err(); err != nil {
 		return w.journal.PublicError(err)
@@ -56,8 +56,8 @@ func (w *Writer) Err() error {
 // Next returns the sequence number of the next event. It waits for the calls in flight.
 func (w *Writer) Next(ctx context.Context) (int64, error) { return look(ctx, w, w.state.Next) }
 
-// Last returns the sequence number of the last visible event, 0 if there was none since the last
-// purge. It waits for the calls in flight.
+// Last returns the sequence number of the last visible event, or 0 if there is no visible event
+// since the last purge. It waits for the calls in flight.
 func (w *Writer) Last(ctx context.Context) (int64, error) { return look(ctx, w, w.state.Last) }
 
 // LowMark returns the low mark that the writer has read or put last. It waits for the calls in
@@ -66,7 +66,7 @@ func (w *Writer) LowMark(ctx context.Context) (layout.LowMark, error) {
 	return look(ctx, w, w.state.LowMark)
 }
 
-// look returns what belongs to the writer's turn.
+// look calls get in the writer's turn.
 func look[T any](ctx context.Context, w *Writer, get func() T) (T, error) {
 	if err := w.state.Enter(ctx); err != nil {
 		var none T
@@ -89,7 +89,7 @@ func (w *Writer) Append(ctx context.Context, events []*layout.Event, index int) 
 	return w.write(ctx, events, index)
 }
 
-// AppendAt is Append under the condition that the last visible event has the number last.
+// AppendAt appends under the condition that the last visible event has the sequence number last.
 func (w *Writer) AppendAt(ctx context.Context, last int64, events []*layout.Event) (Result, error) {
 	if err := w.state.Enter(ctx); err != nil {
 		return Result{}, w.journal.PublicError(err)
@@ -101,16 +101,16 @@ func (w *Writer) AppendAt(ctx context.Context, last int64, events []*layout.Even
 	return w.write(ctx, events, 0)
 }
 
-// write is Append for a caller that has entered the writer. It leaves the writer.
+// write appends for a caller that has entered the writer. It leaves the writer.
 func (w *Writer) write(ctx context.Context, events []*layout.Event, index int) (Result, error) {
 	m := &dynamo.Meter{}
-	if err := w.state.Append(ctx, m, events, index); err != nil {
+	if err := w.state.Append(w.journal.Client.For(ctx, dynamo.ForAppend), m, events, index); err != nil {
 		return Result{}, w.journal.PublicError(err)
 	}
 	return Result{events[0].SequenceNr, events[len(events)-1].SequenceNr, m.Cost()}, nil
 }
 
-// Started is an Append that Start has begun. It must not be used concurrently.
+// Started is an append in progress. It must not be used concurrently.
 type Started struct {
 	write   *protocol.AtomicWrite
 	journal *Journal
@@ -118,14 +118,14 @@ type Started struct {
 	events  []*layout.Event
 }
 
-// Start begins Append without a wait. It returns nil if Append may have to wait for another call or
-// another request, or has an error. Nothing is written then.
+// Start starts an append without waiting. It returns nil if Append would fail, or might wait for
+// another call or another request. Then nothing is written.
 func (w *Writer) Start(ctx context.Context, events []*layout.Event) *Started {
 	if !w.state.TryEnter() {
 		return nil
 	}
 	s := &Started{journal: w.journal, events: events}
-	if s.write = w.state.Start(ctx, &s.meter, events); s.write == nil {
+	if s.write = w.state.Start(w.journal.Client.For(ctx, dynamo.ForAppend), &s.meter, events); s.write == nil {
 		w.state.Leave()
 		return nil
 	}
@@ -138,19 +138,19 @@ func (s *Started) Done() <-chan struct{} { return s.write.Done() }
 // Succeeded reports whether all events are stored. Then Finish does not wait.
 func (s *Started) Succeeded() bool { return s.write.Succeeded() }
 
-// Finish is the rest of Append, and must be called once. ctx is the context of Start.
+// Finish completes the append. It must be called once. ctx is the context of Start.
 func (s *Started) Finish(ctx context.Context) (Result, error) {
-	if err := s.write.Finish(ctx); err != nil {
+	if err := s.write.Finish(s.journal.Client.For(ctx, dynamo.ForAppend)); err != nil {
 		return Result{}, s.journal.PublicError(err)
 	}
 	return Result{s.events[0].SequenceNr, s.events[len(s.events)-1].SequenceNr, s.meter.Cost()}, nil
 }
 
 // CloseNext seals the next sequence number, so that no write of an earlier writer that is still in
-// flight can take it. It reports false if the number is taken: then the writer has ended.
+// flight can take it. It reports false if the number is taken. Then the writer has ended.
 func (w *Writer) CloseNext(ctx context.Context) (bool, error) {
 	closed := false
-	_, err := w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+	_, err := w.remove(ctx, dynamo.ForAppend, func(ctx context.Context, m *dynamo.Meter) error {
 		var err error
 		closed, err = w.state.CloseNext(ctx, m)
 		return err
@@ -161,12 +161,12 @@ func (w *Writer) CloseNext(ctx context.Context) (bool, error) {
 	return closed, nil
 }
 
-// DeleteTo deletes all events up to a sequence number. covered reports that a snapshot at that
-// number or after it is saved, without which the events would be lost.
+// DeleteTo deletes all events up to a sequence number. covered reports that a saved snapshot, at
+// that number or a later one, contains the deleted events.
 func (w *Writer) DeleteTo(ctx context.Context, to int64, covered bool) (Removed, error) {
 	var r Removed
 	var err error
-	r.Cost, err = w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+	r.Cost, err = w.remove(ctx, dynamo.ForDelete, func(ctx context.Context, m *dynamo.Meter) error {
 		var err error
 		r.Count, err = w.state.DeleteTo(ctx, m, to, covered)
 		r.Lowest = w.state.Lowest()
@@ -183,7 +183,7 @@ func (w *Writer) DeleteTo(ctx context.Context, to int64, covered bool) (Removed,
 func (w *Writer) Purge(ctx context.Context, now bool) (Removed, error) {
 	var r Removed
 	var err error
-	r.Cost, err = w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+	r.Cost, err = w.remove(ctx, dynamo.ForPurge, func(ctx context.Context, m *dynamo.Meter) error {
 		var err error
 		if r.Count, err = w.state.Purge(ctx, m, now); err != nil {
 			return fmt.Errorf("purge %q: %w", w.PersistenceID(), w.journal.InTable(w.journal.Table, err))
@@ -196,10 +196,10 @@ func (w *Writer) Purge(ctx context.Context, now bool) (Removed, error) {
 // remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx
 // ends or the journal is closed.
 func (w *Writer) remove(
-	ctx context.Context, do func(context.Context, *dynamo.Meter) error,
+	ctx context.Context, purpose dynamo.Purpose, do func(context.Context, *dynamo.Meter) error,
 ) (dynamo.Cost, error) {
 	var m dynamo.Meter
-	err := w.journal.Operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+	err := w.journal.Operate(ctx, purpose, func(ctx context.Context, _ *lifetime.Operation) error {
 		if err := w.state.Turn.Enter(ctx); err != nil {
 			return w.journal.PublicError(err)
 		}

@@ -4,94 +4,77 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/aws/smithy-go"
 
 	"github.com/dynajournal/dynajournal/internal/backoff"
 	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
-// Attempt is one sending of a request, as [Options].Observe gets it.
-type Attempt struct {
-	Operation, Table string
-	// Statements is the number of statements of a BatchExecuteStatement, 0 for other operations.
-	Statements int
-	// Number is 1 for the first attempt.
-	Number   int
-	Duration time.Duration
-	Cost     Cost
-	// Err is nil if the attempt succeeded. Otherwise it wraps the reason and the failure in full.
-	Err error
-	// Code is the service's error code, empty if there is none.
-	Code string
-}
-
-// failure is why an attempt failed: the reason that the request would have, and the failure in
-// full.
-type failure struct{ reason, err error }
-
-func (e *failure) Error() string { return fmt.Sprintf("%v: %s", e.reason, brief(e.err)) }
-
-func (e *failure) Unwrap() []error { return []error{e.reason, e.err} }
-
-// request is what all attempts of a request have in common.
+// request has the properties that all attempts of a request share.
 type request struct {
 	operation, table string
-	write            bool
-	// before is called before every attempt, if set. After an error the attempt is not sent.
+	// index is the index that the request reads, or empty.
+	index string
+	// purpose is filled in from the context when the request starts.
+	purpose Purpose
+	write   bool
+	// before, if set, is called before every attempt. If it returns an error, the attempt is not
+	// sent.
 	before func() error
-	// slot is for the first attempt. If it is the zero Slot, the attempt waits for one.
+	// slot is the slot of the first attempt. With the zero Slot the attempt waits for one.
 	slot Slot
 }
 
-// call sends a request until an attempt succeeds, no further one can help, or the retries or the
-// time are used up. Errors are *RequestError.
+// call sends a request until an attempt succeeds, another attempt cannot help, or the retries or
+// the time are used up. Errors are *RequestError.
 func call[T any](
 	ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error),
 ) (T, error) {
 	a := attempts{client: c, request: r, ctx: ctx}
+	a.start(nil)
 	for {
 		out, err := attempt(&a, m, send)
-		if err == nil {
-			return out, nil
+		if err != nil {
+			if err = a.failed(err); err == nil {
+				continue
+			}
 		}
-		if err = a.failed(err); err != nil {
-			return out, err
-		}
+		a.end(err)
+		return out, err
 	}
 }
 
-// attempts is the state of a request: it counts its attempts, and pauses between them.
+// attempts is the state of a request. It counts the attempts and pauses between them.
 type attempts struct {
 	client *Client
 	request
 
-	// ctx is the caller's. The request also ends at the deadline, which is set when the first
-	// attempt begins: the service has nothing to do with the wait for a slot.
+	// ctx is the caller's context. The request also ends at the deadline. The first attempt sets
+	// the deadline when it starts, so the wait for a slot does not count.
 	ctx      context.Context //nolint:containedctx // it lives as long as the request
 	deadline time.Time
-	// checked is when the check of the last attempt began.
+	// checked is the moment at which the check of the last attempt started.
 	checked clock.Moment
 
-	statements int // of the last attempt, where it was a BatchExecuteStatement
+	statements int // of the last attempt, if it was a BatchExecuteStatement
 	sent       int // attempts sent
 	used       int // retries used since the last progress, other than after throttling
 	pauses     int // pauses since the last progress
 	denials    int // responses that rejected the signature or the token
-	// maybeApplied is true if an attempt may have done the write.
+	// maybeApplied reports whether an attempt may have done the write.
 	maybeApplied bool
-	// timeout bounds the next attempt where it is not 0; it is shorter than AttemptTimeout then.
-	// timedOut is true if it ended the last attempt.
+	observed     observed
+	// timeout, if not 0, bounds the next attempt; it is shorter than AttemptTimeout. timedOut
+	// reports whether it ended the last attempt.
 	timeout  time.Duration
 	timedOut bool
-	// reason and err are those of the last attempt that failed.
+	// reason and err describe the last failed attempt.
 	reason, err error
 }
 
-// ended returns why the request has ended, nil if it has not. last is why the last attempt failed,
-// nil if there was none: a request that was throttled until its time was over is throttled.
+// ended returns the reason for which the request has ended, or nil if it has not. last is the
+// failure of the last attempt, or nil. A request that was throttled until its time was over ends
+// with ErrThrottled.
 func (a *attempts) ended(last error) error {
 	switch {
 	case a.ctx.Err() != nil:
@@ -104,7 +87,8 @@ func (a *attempts) ended(last error) error {
 	return context.DeadlineExceeded
 }
 
-// exhausted reports whether the retries after a failure are used up. Throttling uses up none.
+// exhausted reports whether the retries after a failure are used up. Throttling does not use up
+// retries.
 func (a *attempts) exhausted(v verdict) bool {
 	retries := a.client.opts.Retries
 	return a.used >= retries && (!v.patient || retries == 0) || a.denials >= maxDenials
@@ -120,7 +104,7 @@ func (a *attempts) acquire() Slot {
 	return a.client.acquire(ctx)
 }
 
-// within returns the context of an attempt that begins now.
+// within returns the context of an attempt that starts now.
 func (a *attempts) within(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
 	if a.deadline.IsZero() {
 		a.deadline = now.Add(a.client.opts.OperationTimeout)
@@ -132,18 +116,18 @@ func (a *attempts) within(ctx context.Context, now time.Time) (context.Context, 
 	return context.WithDeadline(ctx, end)
 }
 
-// errNotSent is the failure of an attempt that was not sent, as its context had ended or its check
-// had failed.
+// errNotSent is the failure of an attempt that was not sent because its context had ended or its
+// check had failed.
 var errNotSent = errors.New("the request was not sent")
 
 func isNotSent(err error) bool { return errors.Is(err, errNotSent) }
 
-// checkError is the failure of an attempt that was not sent, as its check had failed.
+// checkError is the failure of an attempt that was not sent because its check had failed.
 type checkError struct{ reason error }
 
 func (e *checkError) Error() string { return e.reason.Error() }
 
-// Unwrap returns the reason, and that the attempt was not sent.
+// Unwrap returns the reason and errNotSent.
 func (e *checkError) Unwrap() []error { return []error{e.reason, errNotSent} }
 
 // attempt makes one attempt. With a nil meter, send itself charges the cost.
@@ -152,7 +136,9 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	slot := a.slot
 	a.slot = Slot{}
 	if !slot.Held() {
+		asked := time.Now()
 		slot = a.acquire()
+		a.waited(asked)
 	}
 	if !slot.Held() {
 		return none, errNotSent
@@ -170,7 +156,8 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	}
 	a.sent++
 	began := time.Now()
-	ctx, cancel := a.within(withChecked(a.ctx, a.checked), began)
+	sent := &sending{checked: a.checked}
+	ctx, cancel := a.within(context.WithValue(a.ctx, sendingKey{}, sent), began)
 	out, cost, err := send(ctx)
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended(nil) == nil
 	cancel()
@@ -182,36 +169,17 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		m.add(cost)
 	}
 	charge(a.ctx, cost)
-	if a.client.opts.Observe != nil {
-		a.observe(time.Since(began), cost, err)
-	}
+	a.observe(time.Since(began), cost, sent.requestID, err)
 	return out, err
 }
 
-// observe passes the attempt to Options.Observe.
-func (a *attempts) observe(took time.Duration, cost Cost, err error) {
-	seen := Attempt{
-		Operation: a.operation, Table: a.table, Statements: a.statements, Number: a.sent, Duration: took, Cost: cost,
-	}
-	if err != nil {
-		reason := judge(err).reason
-		if ended := a.ended(err); ended != nil {
-			reason = ended
-		}
-		seen.Err = &failure{reason, err}
-		if api, ok := errors.AsType[smithy.APIError](err); ok {
-			seen.Code = withoutNamespace(api.ErrorCode())
-		}
-	}
-	a.client.opts.Observe(a.ctx, seen)
-}
-
-// maxDenials bounds the attempts whose signature, token or access key is rejected. The second one
-// can be right, with the service's clock or new credentials, or when the key is known everywhere.
+// maxDenials bounds the attempts whose signature, token or access key is rejected. The second
+// attempt can succeed: with the service's time, with new credentials, or once the key is known
+// everywhere.
 const maxDenials = 2
 
-// failed decides what follows a failed attempt. It returns nil after the pause before the next one,
-// or else the error that ends the request.
+// failed decides whether a failed attempt is repeated. It pauses and returns nil if so, otherwise
+// it returns the error that ends the request.
 func (a *attempts) failed(err error) error {
 	if isNotSent(err) {
 		return a.notSent(err)
@@ -241,8 +209,8 @@ func (a *attempts) failed(err error) error {
 	return nil
 }
 
-// notSent returns the error of a request whose last attempt was not sent: that of its check, or
-// that of the attempt before.
+// notSent returns the error of a request whose last attempt was not sent: the check's error, or the
+// failure of the attempt before.
 func (a *attempts) notSent(err error) error {
 	if check, ok := errors.AsType[*checkError](err); ok {
 		return a.fail(check.reason, cmp.Or(a.err, check.reason))
@@ -257,19 +225,19 @@ func (a *attempts) notSent(err error) error {
 	return a.fail(errNotSent, err)
 }
 
-// throttledPause is the longest pause after throttling once there were as many pauses as there are
-// retries, whatever BackoffCap says. It is far shorter than the pauses before. A request that has
-// waited for long has to ask often, because new requests begin with the shortest pauses and would
-// take every unit that becomes free: with pauses of up to a second, one of 64 writers wrote a
-// fortieth of the mean. It is not shorter still, so that requests are no burst to a service that
-// throttles.
+// throttledPause is the longest pause of a throttled request that has paused as often as Retries
+// allows. It replaces BackoffCap, and is far shorter than the pauses before. A request that has
+// waited long must retry often, because new requests start with the shortest pauses and would take
+// every unit that becomes free: with pauses of up to a second, one of 64 writers wrote a fortieth
+// of the mean. A shorter pause would send bursts to a service that throttles.
 const throttledPause = 64 * time.Millisecond
 
-// cutOff is the end of a throttled request's time in which it begins no attempt, but at most a
-// tenth of that time. Its last attempt would probably be cut off, and leave the outcome unknown.
+// cutOff is the last part of a throttled request's time, in which it does not start another
+// attempt. It is at most a tenth of OperationTimeout. An attempt that starts so late would probably
+// be cut off, and leave the outcome unknown.
 const cutOff = 500 * time.Millisecond
 
-// pause waits before the attempt after a failed one. It reports false if the request has ended
+// pause waits before the next attempt after a failed one. It returns false if the request has ended
 // meanwhile.
 func (a *attempts) pause(failed verdict) bool {
 	opts := &a.client.opts
@@ -286,7 +254,7 @@ func (a *attempts) pause(failed verdict) bool {
 	if failed.patient && left-pause < min(cutOff, opts.OperationTimeout/10) {
 		pause = left
 	}
-	_ = backoff.Wait(a.ctx, min(pause, left)) // ended says why it was shorter
+	_ = backoff.Wait(a.ctx, min(pause, left)) // ended returns why the wait was shorter
 	return a.ended(nil) == nil
 }
 

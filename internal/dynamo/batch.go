@@ -13,24 +13,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 )
 
-// errUnprocessed is the failure of a batch that was processed in part only.
+// errUnprocessed is the failure of a batch that was only partly processed.
 var errUnprocessed = &types.ProvisionedThroughputExceededException{
 	Message: aws.String("a part of the batch was not processed"),
 }
 
-// errOtherTable is the failure of a batch whose response is about a table that was not asked for.
-// Without it, items of a response under another name would count as missing.
+// errOtherTable is the failure of a batch whose response names a table that was not in the request.
+// Without this error, items under another table's name would count as missing.
 var errOtherTable = errors.New("the response is about another table")
 
-// onlyOf reports whether the parts of a response are about a table alone.
+// onlyOf reports whether all parts of a response belong to the table.
 func onlyOf[T any](table string, parts map[string]T) bool {
 	_, has := parts[table]
 	return len(parts) == 0 || len(parts) == 1 && has
 }
 
 // BatchGet reads items by their keys, strongly consistent, in concurrent requests of at most
-// MaxBatchGet keys. Items that do not exist are left out, and the order is undefined. Unprocessed
-// keys are read again, within the retries of one request.
+// MaxBatchGet keys. Missing items are left out, and the order is undefined. Unprocessed keys are
+// read again, within the retries of one request.
 func (c *Client) BatchGet(ctx context.Context, m *Meter, table string, keys []Attributes) ([]Attributes, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 
 // BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Unprocessed
 // items are sent again, within the retries of one request. After an error any part of the writes
-// may be done. before is that of Put.
+// may be done. before is called like [Put].Before.
 func (c *Client) BatchWrite(
 	ctx context.Context, m *Meter, table string, writes []types.WriteRequest, before func() error,
 ) error {
@@ -118,8 +118,8 @@ func (c *Client) BatchWrite(
 	})
 }
 
-// BatchDelete deletes items by their keys, in as many requests as it takes, one after the other.
-// before is that of Put.
+// BatchDelete deletes items by their keys, in as many requests as needed, one after the other.
+// before is called like [Put].Before.
 func (c *Client) BatchDelete(
 	ctx context.Context, m *Meter, table string, keys []Attributes, before func() error,
 ) error {
@@ -135,17 +135,19 @@ func (c *Client) BatchDelete(
 	return nil
 }
 
-// drain sends a batch until nothing of it is unprocessed. send returns how much is left. An attempt
-// that leaves less than any before resets the retries and their pauses. One that does not was
-// throttled, so a batch ends when its time is over, whatever the service does.
+// drain sends a batch until no part of it is unprocessed. send returns the number of unprocessed
+// parts. An attempt that leaves fewer than every attempt before resets the retries and their
+// pauses. Any other attempt counts as throttled, so a batch always ends when its time is over.
 func (c *Client) drain(
 	ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error),
 ) error {
 	a := attempts{client: c, request: r, ctx: ctx}
+	a.start(nil)
 	for {
 		now, err := attempt(&a, m, send)
 		switch {
 		case err == nil && now == 0:
+			a.end(nil)
 			return nil
 		case err == nil:
 			if now < left {
@@ -154,6 +156,7 @@ func (c *Client) drain(
 			err = errUnprocessed
 		}
 		if err = a.failed(err); err != nil {
+			a.end(err)
 			return err
 		}
 	}

@@ -44,8 +44,13 @@ type Options struct {
 	SDKCodec bool
 	// Clock learns the service's time from its responses. Defaults to the machine's clock.
 	Clock *clock.Clock
-	// Observe is called after each attempt, if set, from the goroutine that made it.
+	// Observe, if set, is called after each attempt, from the goroutine that made it.
 	Observe func(ctx context.Context, attempt Attempt)
+	// Start, if set, is called before a request waits for a slot. The request continues with the
+	// context that Start returns, which must have the values, the end and the deadline of ctx. End,
+	// if set, is called with that context after the last attempt.
+	Start func(ctx context.Context, request Start) context.Context
+	End   func(ctx context.Context, request End)
 }
 
 // HTTPOptions configure the HTTP client. For zero values the settings of AWS.HTTPClient apply, or

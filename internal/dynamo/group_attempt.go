@@ -9,17 +9,28 @@ import (
 	"time"
 )
 
-// first makes the first attempt. It returns true if members are left for further ones.
+// first makes the first attempt. It reports whether this request needs further attempts.
 func (r *groupRequest) first() bool {
 	if len(r.members) > 1 && !r.group.sharing.allowed() {
-		r.group.work.Go(func() { r.sendSingly(r.members, r.attempts, nil) })
+		r.group.work.Go(func() {
+			r.sendSingly(r.members, r.attempts, nil)
+			r.end()
+		})
 		return false
 	}
-	return r.attempt()
+	if r.attempt() {
+		return true
+	}
+	r.end()
+	return false
 }
+
+// end passes the request to the observers after its last attempt.
+func (r *groupRequest) end() { r.attempts.end(r.attempts.explained(r.failure)) }
 
 // further makes further attempts until every member has its outcome.
 func (r *groupRequest) further() {
+	defer r.end()
 	for len(r.members) > 0 {
 		if !r.attempts.pause(r.verdict()) {
 			for i := range r.members {
@@ -31,8 +42,9 @@ func (r *groupRequest) further() {
 	}
 }
 
-// verdict is what the failures of the members mean for the pause before the next attempt: one that
-// needs the longest pause decides, and a throttled request is one whose members are all throttled.
+// verdict combines the verdicts on the members' failures, for the pause before the next attempt.
+// One member that needs the longest pause is enough for it; the request counts as throttled only if
+// all members were.
 func (r *groupRequest) verdict() verdict {
 	all := verdict{patient: true}
 	for i := range r.members {
@@ -49,11 +61,12 @@ func (r *groupRequest) all() {
 	}
 }
 
-// attempt makes one attempt. It returns true if members are left for a further one.
+// attempt makes one attempt. It reports whether this request needs a further one.
 func (r *groupRequest) attempt() bool {
 	r.attempts.timeout = r.timeout()
 	shared := len(r.members) > 1
 	failures, err := attempt(&r.attempts, nil, r.send)
+	r.failure = err
 	if isNotSent(err) {
 		r.notSent(err)
 		return false
@@ -72,11 +85,11 @@ func (r *groupRequest) attempt() bool {
 	}
 	r.members = left
 	if len(refused) > 0 {
-		// A copy, as the members that are left continue concurrently.
+		// A copy, because the remaining members continue concurrently.
 		first, spent := refused[0], r.attempts
 		r.group.work.Go(func() {
 			r.sendSingly(refused, spent, func(taken bool) {
-				if taken && !accepted { // so PartiQL is what the service refuses
+				if taken && !accepted { // so the service refuses PartiQL itself
 					r.group.refused(first.reason, first.err)
 				}
 			})
@@ -85,11 +98,11 @@ func (r *groupRequest) attempt() bool {
 	return len(left) > 0
 }
 
-// hangFraction is the part of AttemptTimeout after which an attempt that hangs is no longer shared.
+// After AttemptTimeout/hangFraction, a shared attempt that hangs is split.
 const hangFraction = 4
 
-// timeout returns the timeout of an attempt that several writers share, so that one that hangs does
-// not delay all of them as long as it would delay one. It returns 0 for AttemptTimeout.
+// timeout returns the timeout of the next attempt, or 0 for AttemptTimeout. An attempt that several
+// writers share has a shorter one, so that they all wait less if it hangs.
 func (r *groupRequest) timeout() time.Duration {
 	opts := &r.group.client.opts
 	if r.members[0].part == r.members[len(r.members)-1].part || r.attempts.used >= opts.Retries {
@@ -98,7 +111,7 @@ func (r *groupRequest) timeout() time.Duration {
 	return max(opts.AttemptTimeout/hangFraction, 1)
 }
 
-// rejected takes note of the failure of a whole request that rejects its signature or its token.
+// rejected handles the failure of a whole request whose signature or token was rejected.
 func (r *groupRequest) rejected(v verdict) {
 	if v.renew {
 		invalidate(r.group.client.opts.AWS.Credentials)
@@ -108,20 +121,21 @@ func (r *groupRequest) rejected(v verdict) {
 	}
 }
 
-// isRefusal reports whether a request failed for its kind, so that one of another kind may succeed.
+// isRefusal reports whether the service refuses the kind of request, so that another kind may
+// succeed.
 func isRefusal(err error) bool { return errors.Is(err, ErrInvalidRequest) || errors.Is(err, ErrDenied) }
 
 // anyInserted reports whether the service has accepted PartiQL: it has inserted an item, or found
-// one at its key.
+// an item at its key.
 func anyInserted(failures []error) bool {
 	return len(failures) == 0 || slices.ContainsFunc(failures, func(err error) bool {
 		return err == nil || errors.Is(judge(err).reason, ErrConditionFailed)
 	})
 }
 
-// settle gives their outcome to the members that have one. The others are left for a further
-// attempt, or were refused because they are statements of PartiQL. accepted reports whether the
-// service has accepted any statement.
+// settle reports the outcome of each member that has one. left holds the members that need another
+// attempt. refused holds the members of a shared request that were refused, possibly because they
+// are PartiQL statements. accepted reports whether the service has accepted any statement.
 func (r *groupRequest) settle(failures []error) (left, refused []member, accepted bool) {
 	shared := len(r.members) > 1
 	spent := false
@@ -159,7 +173,7 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 	return left, refused, accepted
 }
 
-// notSent ends the members of an attempt that was not sent, each with the failure of the attempt
+// notSent ends the members of an attempt that was not sent. Each gets the failure of its attempt
 // before, if there was one.
 func (r *groupRequest) notSent(err error) {
 	for i := range r.members {
@@ -177,8 +191,8 @@ func (r *groupRequest) notSent(err error) {
 	r.members = nil
 }
 
-// split sends the members of each writer in a request of its own, after a shared one has hung. That
-// may have inserted each of them; a writer that finds its own item has succeeded.
+// split sends the members of each writer in a separate request, after a shared request has hung.
+// The shared request may have inserted any of them; a writer that finds its own item has succeeded.
 func (r *groupRequest) split(err error) {
 	v, spent := judge(err), r.attempts
 	spent.used++
@@ -198,10 +212,9 @@ func (r *groupRequest) split(err error) {
 	}
 }
 
-// sendSingly sends each member in a request of its own, as many at the same time as can be in
-// flight. spent is the state of the attempts before. decided, if set, is called before the last
-// member has its outcome, with true if the service accepted some of them and refused none for its
-// kind.
+// sendSingly sends each member in a separate request, at most MaxInFlight at a time. spent is the
+// state of the attempts before. decided, if set, is called before the last member gets its outcome.
+// taken is true if the service accepted at least one member and rejected none as invalid or denied.
 func (r *groupRequest) sendSingly(members []member, spent attempts, decided func(taken bool)) {
 	var refused, accepted atomic.Bool
 	var left atomic.Int32
@@ -236,5 +249,7 @@ func (r *groupRequest) sendSingly(members []member, spent attempts, decided func
 func (r *groupRequest) derive(members []member, spent attempts) *groupRequest {
 	own := &groupRequest{group: r.group, attempts: spent, members: members}
 	own.attempts.before = own.before
+	own.attempts.observed = observed{}
+	own.start(nil)
 	return own
 }

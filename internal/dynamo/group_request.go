@@ -16,13 +16,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 )
 
-// groupRequest is a request of a group: a PutItem for one item, else a BatchExecuteStatement.
+// groupRequest is a request of a group: a PutItem for one item, otherwise a BatchExecuteStatement.
 type groupRequest struct {
 	group    *Group
 	attempts attempts
 	// members are the items without an outcome.
 	members []member
-	// outcome gets the outcome of a member; nil gives it to the member's insertion.
+	// failure is the failure of the last attempt as a whole, or nil.
+	failure error
+	// outcome receives the outcome of each member. If it is nil, the member's insertion does.
 	outcome func(m *member, err error)
 }
 
@@ -30,8 +32,8 @@ type groupRequest struct {
 type member struct {
 	part *part
 	at   int // its index in the insertion
-	// maybeInserted is true if an earlier attempt may have inserted the item. err is why the last
-	// one failed, reason what that means.
+	// maybeInserted is true if an earlier attempt may have inserted the item. err is the failure of
+	// the last attempt. reason is the reason of a [RequestError] with that failure.
 	maybeInserted bool
 	reason, err   error
 }
@@ -54,10 +56,38 @@ func (g *Group) request(parts []*part) *groupRequest {
 			r.members = append(r.members, member{part: p, at: i})
 		}
 	}
+	r.start(parts)
 	return r
 }
 
-// contextOf returns the context of a request for some parts. For a single writer it has the values
+// start passes the request to the observers. parts are nil if the request continues another one.
+func (r *groupRequest) start(parts []*part) {
+	if !r.group.client.observes() {
+		return
+	}
+	r.setOperation()
+	var writers []context.Context
+	for _, p := range parts {
+		writers = append(writers, p.ctx)
+	}
+	if len(writers) > 0 {
+		r.attempts.purpose = purposeOf(writers[0])
+	}
+	if len(writers) < 2 { // the context of the request has the values of its only writer
+		writers = nil
+	}
+	r.attempts.start(writers)
+}
+
+// setOperation sets the operation of the next attempt.
+func (r *groupRequest) setOperation() {
+	r.attempts.operation, r.attempts.statements = "PutItem", 0
+	if len(r.members) > 1 {
+		r.attempts.operation, r.attempts.statements = "BatchExecuteStatement", len(r.members)
+	}
+}
+
+// contextOf returns the context of a request for some parts. A request of one part has the values
 // of the writer's context.
 func (g *Group) contextOf(parts []*part) context.Context {
 	if len(parts) == 1 {
@@ -66,16 +96,16 @@ func (g *Group) contextOf(parts []*part) context.Context {
 	return g.opts.Context
 }
 
-// withValues is the group's context with the values of a writer's. It does not end with the
-// writer's.
+// withValues is the group's context with the values of a writer's context. It does not end with the
+// writer's context.
 type withValues struct {
 	context.Context //nolint:containedctx // it is a context
 
 	values context.Context //nolint:containedctx // as above
 }
 
-// Value returns the group's value of a key, else the writer's. The group's only values are those by
-// which package context finds what ends it; these must not be the writer's.
+// Value returns the group's value of a key, otherwise the writer's. Package context itself uses
+// values to find the parent that cancels a context; these must be the group's, not the writer's.
 func (v withValues) Value(key any) any {
 	if value := v.Context.Value(key); value != nil {
 		return value
@@ -84,7 +114,7 @@ func (v withValues) Value(key any) any {
 }
 
 // before calls the check of each writer before an attempt, and ends the members whose check fails.
-// If none is left the attempt is not sent.
+// If no member remains, the attempt is not sent.
 func (r *groupRequest) before() error {
 	var checked *part
 	var failure error
@@ -111,7 +141,7 @@ func (r *groupRequest) before() error {
 	return nil
 }
 
-// finish gives a member its outcome: an error if there is a reason for one.
+// finish reports the outcome of a member: success if reason is nil, otherwise an error.
 func (r *groupRequest) finish(m *member, reason, err error) {
 	if reason != nil {
 		a := r.attempts
@@ -125,15 +155,15 @@ func (r *groupRequest) finish(m *member, reason, err error) {
 	m.part.finish(m.at, err)
 }
 
-var errWrongNumber = errors.New("the response has another number of responses than the request has statements")
+var errWrongNumber = errors.New("the number of responses is not the number of statements")
 
-// send makes one attempt. It returns the failure of each member, nil if all have succeeded. The
-// request is charged to its first member, the units of an item to its own.
+// send makes one attempt. It returns the failure of each member, or nil if all have succeeded. The
+// request is charged to the first member, the units of each item to its own member.
 func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	first, began := r.members[0].part.meter, time.Now()
 	first.add(Cost{Requests: 1})
+	r.setOperation()
 	if len(r.members) == 1 {
-		r.attempts.operation, r.attempts.statements = "PutItem", 0
 		put := Put{Table: r.group.opts.Table, Item: r.members[0].item(), Condition: r.members[0].part.Condition}
 		cost, err := r.group.client.putItem(ctx, &put)
 		first.add(cost.units())
@@ -142,7 +172,6 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		}
 		return nil, cost, err
 	}
-	r.attempts.operation, r.attempts.statements = "BatchExecuteStatement", len(r.members)
 	c, memory := r.group.client, r.inserts()
 	if c.sender.Alone() {
 		defer memory.give()
@@ -162,7 +191,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	if len(out.Responses) != len(r.members) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
-	if slices.Contains(failures, nil) || failures == nil { // else nothing need have been consumed
+	if slices.Contains(failures, nil) || failures == nil { // otherwise the cost may be zero
 		err = c.endpoint.consumed("BatchExecuteStatement", len(out.ConsumedCapacity) > 0)
 	}
 	return failures, cost, err
@@ -180,9 +209,9 @@ func (r *groupRequest) inserts() *statementMemory {
 	return m
 }
 
-// charge charges each member what its statement has consumed. DynamoDB reports one sum for the
+// charge charges each member the consumption of its statement. DynamoDB reports one sum for the
 // table (measured in nubo-db/dynoxide, tests/partiql_index_consumed_capacity.rs, August 2026).
-// Other servers report each statement, in their order, as DynamoDB's API reference can be read.
+// Other servers report each statement, in order; DynamoDB's API reference can be read that way.
 func (r *groupRequest) charge(capacity []types.ConsumedCapacity, all Cost, failures []error) {
 	if len(capacity) == len(r.members) {
 		for i := range capacity {
@@ -197,13 +226,13 @@ func (r *groupRequest) charge(capacity []types.ConsumedCapacity, all Cost, failu
 	}
 }
 
-// parts returns the part of each member in a sum of write units.
+// parts divides a sum of write units among the members.
 //
-// A statement that succeeded costs what a put of its item does, which is known. One whose key was
-// taken costs what a put of the stored item would, which is not known: these statements share what
-// the others leave of the sum, in the proportion of their own items. Any other failure costs
-// nothing. If the sum is another than that allows, as with an index that the journal does not know,
-// it is divided in the proportion of the items.
+// A statement that succeeded costs as much as a put of its item, which is known. A statement whose
+// key was taken costs as much as a put of the stored item, which is not known: such statements
+// share the rest of the sum, in proportion to their own items. Any other failure costs nothing. If
+// the sum does not fit these rules, as with an index that the journal does not know, it is divided
+// in proportion to the items.
 func (r *groupRequest) parts(sum float64, failures []error) []float64 {
 	done, taken := make([]int, len(r.members)), make([]int, len(r.members))
 	doneUnits, takenItems := 0, 0
@@ -230,18 +259,18 @@ func (r *groupRequest) parts(sum float64, failures []error) []float64 {
 		weights[i] += taken[i]
 	}
 	if doneUnits+takenItems == 0 {
-		weights[0] = 1 // nothing can have cost anything: the sum must not be lost
+		weights[0] = 1 // no member should have a cost, but the sum must not be lost
 	}
 	return apportion(sum, weights)
 }
 
-// unitBytes is how much of an item a write unit is for.
+// unitBytes is the number of bytes that a write unit covers.
 const unitBytes = 1 << 10
 
-// writeUnits returns the write units of an item or an entry of an index of so many bytes.
+// writeUnits returns the write units of an item or an index entry of size bytes.
 func writeUnits(size int) int { return (size + unitBytes - 1) / unitBytes }
 
-// writeUnits returns what the put of a member costs.
+// writeUnits returns the cost of a put of a member.
 func (g *Group) writeUnits(m *member) int {
 	units := writeUnits(m.part.Sizes[m.at])
 	if g.opts.IndexBytes != nil {
@@ -257,7 +286,7 @@ type statementError struct {
 	item Attributes
 }
 
-// statementFailures returns the error of each statement, nil if there is none at all.
+// statementFailures returns the error of each statement, or nil if all succeeded.
 func statementFailures(responses []types.BatchStatementResponse) []error {
 	var failures []error
 	for i := range responses {

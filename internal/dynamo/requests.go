@@ -11,13 +11,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 )
 
-// Types of package wire that callers need.
+// Types of package [wire] that callers need.
 type (
 	// Attributes is an item, or a key.
 	Attributes = wire.Attributes
 	// Item is an item whose attributes can be read by name.
 	Item = wire.Item
-	// Taker takes the items of a page one by one.
+	// Taker receives the items of a page one by one.
 	Taker = wire.Taker
 )
 
@@ -25,19 +25,19 @@ type (
 type Put struct {
 	Table string
 	Item  Attributes
-	// Condition is a condition expression with its names and values; empty for none.
+	// Condition is a condition expression, or empty. Names and Values are its names and values.
 	Condition string
 	Names     map[string]string
 	Values    Attributes
-	// Before is called before every attempt, after the wait for a connection, if set. After an
-	// error the attempt is not sent, and the request ends with that error; the outcome of an
-	// earlier attempt can stay unknown.
+	// Before, if set, is called before every attempt, after the wait for a connection. If it
+	// returns an error, the attempt is not sent and the request ends with that error. The outcome
+	// of an earlier attempt can stay unknown.
 	Before func() error
 }
 
-// Put puts one item. If the condition fails, the error is ErrConditionFailed and has the item that
-// is stored ([OldItem]). That may be the item itself, put by an earlier attempt: [MaybeApplied]
-// reports whether there was one.
+// Put puts one item. If the condition fails, the error is [ErrConditionFailed], and [OldItem]
+// returns the stored item. An earlier attempt may have stored it: [MaybeApplied] reports whether
+// that is possible.
 func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
 	r := request{operation: "PutItem", table: p.Table, write: true, before: p.Before}
 	_, err := call(ctx, c, m, r, func(ctx context.Context) (struct{}, Cost, error) {
@@ -71,15 +71,15 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 type Delete struct {
 	Table string
 	Key   Attributes
-	// Condition is a condition expression with its names and values; empty for none.
+	// Condition is a condition expression, or empty. Names and Values are its names and values.
 	Condition string
 	Names     map[string]string
 	Values    Attributes
-	// Before is that of Put.
+	// Before is called like [Put].Before.
 	Before func() error
 }
 
-// Delete deletes one item. Errors are those of Put, without the item that is stored.
+// Delete deletes one item. It returns the errors of [Client.Put], without the stored item.
 func (c *Client) Delete(ctx context.Context, m *Meter, d Delete) error {
 	in := &dynamodb.DeleteItemInput{
 		TableName:                 &d.Table,
@@ -103,19 +103,19 @@ func (c *Client) Delete(ctx context.Context, m *Meter, d Delete) error {
 	return err
 }
 
-// Update is a change of attributes of one item.
+// Update is a change of one item's attributes.
 type Update struct {
 	Table string
 	Key   Attributes
-	// Expression is an update expression, Condition a condition expression. Values are those of
-	// both.
+	// Expression is an update expression. Condition is a condition expression. Values has the
+	// values of both.
 	Expression, Condition string
 	Values                Attributes
 }
 
-// Update changes one item, and returns the new values of the attributes that it has changed. If the
-// condition fails, the error is ErrConditionFailed. The update must be idempotent, as an attempt
-// whose response was lost is repeated.
+// Update changes one item, and returns the new values of the changed attributes. If the condition
+// fails, the error is ErrConditionFailed. The update must be idempotent, as an attempt whose
+// response was lost is repeated.
 func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName:                 &u.Table,
@@ -137,8 +137,8 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 	})
 }
 
-// Replace puts one item, and returns the one that it has replaced, nil if there was none. It calls
-// before as Put calls Put.Before.
+// Replace puts one item, and returns the item that it replaced, or nil. It calls before like
+// [Put].Before.
 func (c *Client) Replace(
 	ctx context.Context, m *Meter, table string, item Attributes, before func() error,
 ) (Attributes, error) {
@@ -159,7 +159,7 @@ func (c *Client) Replace(
 	})
 }
 
-// Get reads one item, strongly consistent. It returns nil if there is none.
+// Get reads one item, strongly consistent. It returns nil if the item does not exist.
 func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes) (Attributes, error) {
 	in := &dynamodb.GetItemInput{
 		TableName:              &table,
@@ -181,7 +181,7 @@ func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes
 // Page is one page of a query or scan.
 type Page struct {
 	Items []Attributes
-	// Next is the exclusive start key of the next page; nil after the last.
+	// Next is the exclusive start key of the next page, or nil after the last page.
 	Next Attributes
 }
 
@@ -190,9 +190,9 @@ func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (
 	return c.query(ctx, m, in, nil, Slot{})
 }
 
-// QueryItems reads one page as Query does, and hands its items to taker instead of making maps of
-// them. It returns the exclusive start key of the next page, nil after the last. After an error the
-// items taken are void. The slot can be one of Reserve.
+// QueryItems reads one page like [Client.Query], but passes the items to taker instead of making a
+// map of each. It returns the exclusive start key of the next page, or nil after the last page.
+// After an error, taker must discard the items. slot may come from [Client.Reserve].
 func (c *Client) QueryItems(
 	ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker, slot Slot,
 ) (next Attributes, err error) {
@@ -209,14 +209,14 @@ func (c *Client) QueryItems(
 	return page.Next, nil
 }
 
-// query reads one page. Its items go to items where they are decoded by package wire, unless items
-// is nil.
+// query reads one page. If items is not nil and package wire decodes the response, items receives
+// the items.
 func (c *Client) query(
 	ctx context.Context, m *Meter, in *dynamodb.QueryInput, items *wire.Items, slot Slot,
 ) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	table := aws.ToString(in.TableName)
-	r := request{operation: "Query", table: table, slot: slot}
+	r := request{operation: "Query", table: table, index: aws.ToString(in.IndexName), slot: slot}
 	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
 		out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "Query", Table: table}, in, items, c.api.Query)
 		if err != nil {
@@ -233,7 +233,7 @@ func (c *Client) query(
 // Scan reads one page. It sets the input's ReturnConsumedCapacity.
 func (c *Client) Scan(ctx context.Context, m *Meter, in *dynamodb.ScanInput) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	r := request{operation: "Scan", table: aws.ToString(in.TableName)}
+	r := request{operation: "Scan", table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName)}
 	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
 		out, err := c.api.Scan(ctx, in)
 		if err != nil {

@@ -8,17 +8,18 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// deletion deletes items of the projections table, as many at once as a request can.
+// deletion deletes items of the projections table, as many at once as a request allows.
 type deletion struct {
 	table *engine.Table
-	// rows begins the keys of the rows of the projection, group those of the items of its group.
+	// rows is the prefix of the keys of the projection's rows. group is the prefix of the keys of
+	// its group's items.
 	rows, group string
 	progress    func(deleted int64)
 	pending     []dynamo.Attributes
 	deleted     int64
 }
 
-// maxDeleted is how many items a request deletes.
+// maxDeleted is the number of items that one request deletes.
 const maxDeleted = 25
 
 func (o *operated) deletion(progress func(deleted int64)) *deletion {
@@ -29,7 +30,7 @@ func (o *operated) deletion(progress func(deleted int64)) *deletion {
 	}
 }
 
-// add deletes an item by its key, at the latest with flush.
+// add deletes an item by its key, now or at the latest with flush.
 func (d *deletion) add(ctx context.Context, key dynamo.Attributes) error {
 	if d.pending = append(d.pending, key); len(d.pending) < maxDeleted {
 		return nil
@@ -37,12 +38,12 @@ func (d *deletion) add(ctx context.Context, key dynamo.Attributes) error {
 	return d.flush(ctx)
 }
 
-// flush deletes the items that are pending.
+// flush deletes the pending items.
 func (d *deletion) flush(ctx context.Context) error {
 	if len(d.pending) == 0 {
 		return nil
 	}
-	err := core.Of(d.table.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(d.table.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		return client.BatchDelete(ctx, &dynamo.Meter{}, d.table.Name, d.pending, nil)
 	})
 	if err != nil {

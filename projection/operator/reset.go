@@ -18,29 +18,29 @@ import (
 
 // ResetOptions are the options of [Operator.Reset]. The zero value has the defaults.
 type ResetOptions struct {
-	// Progress is called with the number of rows that are deleted so far, if it is set.
+	// Progress, if set, is called with the number of rows that are deleted so far.
 	Progress func(rows int64)
 
-	// Running resets the projection also while processes run it. Handlers at least once may then
+	// Running resets the projection even while processes run it. At-least-once handlers may then
 	// overlap, for one persistence id each.
 	//
-	// Defaults to false: that is [projection.ErrInUse].
+	// Defaults to false: Reset returns [projection.ErrInUse] while processes run the projection.
 	Running bool
 
 	// ScanOptions pace the scan of the projections table.
 	ScanOptions
 }
 
-// Reset makes the projection begin anew, with the first event of each persistence id: it deletes
-// all its rows, and owes a sweep to its group. It returns how many rows it has deleted. What
-// handlers have written is not touched: remove it before the group begins.
+// Reset makes the projection start again with the first event of each persistence id. It deletes
+// all rows of the projection, stores that its group owes a sweep, and returns the number of deleted
+// rows. Reset does not undo what handlers have written: remove that before the group starts.
 //
 // It scans the projections table, which costs 1 read unit for each 4 KB, and 1 write unit for each
-// row. If it is interrupted, call it again: until it is done the projection does not begin
+// row. If Reset is interrupted, call it again: until it is done, the projection does not start
 // ([projection.ErrResetting]).
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], [projection.ErrInUse],
-// [projection.ErrUnsupported] of a projection of package sqlprojection, and those of requests.
+// [projection.ErrUnsupported] for a projection of package sqlprojection, and errors of requests.
 func (o *Operator) Reset(ctx context.Context, opts ResetOptions) (int64, error) {
 	p, err := o.find(ctx)
 	if err == nil {
@@ -75,8 +75,9 @@ func (o *operated) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 }
 
 // beginReset stores that a reset is under way, and then checks that no process runs the projection.
-// A process that begins looks in the other order: see engine.Group.enter. beginReset also checks
-// before: a process that is about to begin must not find a reset that is refused.
+// A process that starts does the same in the opposite order: see engine.Group.enter. beginReset
+// also checks before storing, so that a process that is about to start does not find a reset that
+// is refused.
 func (o *operated) beginReset(ctx context.Context, running bool) error {
 	if !running {
 		if err := o.notInUse(ctx); err != nil {
@@ -97,7 +98,7 @@ func (o *operated) beginReset(ctx context.Context, running bool) error {
 		return err
 	}
 	if err := o.notInUse(ctx); err != nil {
-		return errors.Join(err, o.endReset(ctx, id)) // one that was interrupted has another id
+		return errors.Join(err, o.endReset(ctx, id)) // an interrupted reset has another id
 	}
 	return nil
 }
@@ -106,12 +107,12 @@ func (o *operated) beginReset(ctx context.Context, running bool) error {
 func (o *operated) notInUse(ctx context.Context) error {
 	infos, err := o.Table.Infos(ctx, []string{o.Projection})
 	if err == nil && len(infos) > 0 && infos[0].Processes > 0 {
-		err = fmt.Errorf("%d processes run it, or have crashed within 3 minutes: %w", infos[0].Processes, projection.ErrInUse)
+		err = fmt.Errorf("%d processes run it, or crashed within the last 3 minutes: %w", infos[0].Processes, projection.ErrInUse)
 	}
 	return err
 }
 
-// endReset stores that a reset is done: the one with an id, or any if id is empty.
+// endReset stores that a reset is done: the reset with an id, or any if id is empty.
 func (o *operated) endReset(ctx context.Context, id string) error {
 	only := engine.Condition{Expression: "attribute_exists(" + engine.AttrReset + ")", Values: nil}
 	if id != "" {
@@ -127,8 +128,8 @@ func (o *operated) endReset(ctx context.Context, id string) error {
 	return err
 }
 
-// deleteRows deletes the rows of the projection. It returns how many there were, and the items of
-// its group to which a sweep can be owed.
+// deleteRows deletes the rows of the projection. It returns how many it has deleted, and the items
+// of its group to which a sweep can be owed.
 func (o *operated) deleteRows(ctx context.Context, opts ResetOptions) (rows int64, sets []dynamo.Attributes, err error) {
 	d := o.deletion(opts.Progress)
 	const owed = "begins_with(" + engine.AttrPar + ", :group) AND attribute_exists(" + engine.AttrOwed + ")"
@@ -154,8 +155,8 @@ func (o *operated) deleteRows(ctx context.Context, opts ResetOptions) (rows int6
 	return d.deleted, sets, err
 }
 
-// oweSweeps owes a sweep to each set of projections of the group that reads a stream, and makes
-// sweeps without a stream begin anew.
+// oweSweeps stores that each set of projections of the group that reads a stream owes a sweep, and
+// makes sweeps without a stream start again with the first persistence id.
 func (o *operated) oweSweeps(ctx context.Context, sets []dynamo.Attributes) error {
 	if o.Source == engine.SourceLambda {
 		if err := o.Table.OweTo(ctx, o.Projection); err != nil {
@@ -173,7 +174,7 @@ func (o *operated) oweSweeps(ctx context.Context, sets []dynamo.Attributes) erro
 			return err
 		}
 	}
-	return core.Of(o.Table.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	return core.Of(o.Table.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		key := engine.SweepKey(o.Table.JournalName, o.Group)
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{Table: o.Table.Name, Key: key})
 	})

@@ -19,23 +19,24 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// The attributes of a dead letter: the message as a list of one in its stored form, and when it was
-// refused last, in milliseconds since 1970. Why it was refused is engine.AttrReason.
+// The attributes of a dead letter. attrLetter is the message, as a list of one in its stored form.
+// attrRefused is the time of the last refusal, in milliseconds since 1970. engine.AttrReason has
+// the reason of the refusal.
 const (
 	attrLetter  = "letter"
 	attrRefused = "refused_at"
 )
 
-// DeadLetter is a message of an outbox that its target has refused.
+// DeadLetter is a message of an outbox that the target has refused.
 type DeadLetter struct {
 	Message Message
 	// Reason is the text of the last refusal, shortened.
 	Reason string
-	// Refused is when that was, by the clock of the process.
+	// Refused is the time of the last refusal, by the clock of the process.
 	Refused time.Time
 }
 
-// putDeadLetter stores a message that was refused, unless it is stored already.
+// putDeadLetter stores a message that was refused, unless it is already stored.
 func putDeadLetter(ctx context.Context, t *engine.Table, projection string, m Message, refusal error) error {
 	encoded, err := json.Marshal([]Message{m})
 	if err != nil {
@@ -44,7 +45,7 @@ func putDeadLetter(ctx context.Context, t *engine.Table, projection string, m Me
 	item := t.LetterKey(projection, m.ID)
 	item[attrLetter] = &types.AttributeValueMemberB{Value: encoded}
 	item[engine.AttrReason], item[attrRefused] = engine.Text(engine.Shorten(refusal.Error())), engine.Number(time.Now().UnixMilli())
-	err = core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err = core.Of(t.Journal).Requests(ctx, dynamo.ForOutbox, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{
 			Table: t.Name, Item: item, Condition: "attribute_not_exists(" + engine.AttrPar + ")",
 		})
@@ -64,7 +65,7 @@ func decodeDeadLetter(t *engine.Table, item dynamo.Attributes) (DeadLetter, erro
 	}
 	messages, err := decodeMessages(encoded.Value)
 	if err == nil && len(messages) != 1 {
-		err = fmt.Errorf("it has %d messages", len(messages))
+		err = fmt.Errorf("%d messages, want 1", len(messages))
 	}
 	if err != nil {
 		d.Fail(attrLetter, err)
@@ -74,7 +75,7 @@ func decodeDeadLetter(t *engine.Table, item dynamo.Attributes) (DeadLetter, erro
 	return letter, d.Err
 }
 
-// deadLetter reads a dead letter. The error is ErrNoDeadLetter if there is none.
+// deadLetter reads a dead letter. The error is ErrNoDeadLetter if it does not exist.
 func deadLetter(ctx context.Context, t *engine.Table, projection, id string) (DeadLetter, error) {
 	item, err := t.Get(ctx, t.LetterKey(projection, id))
 	if err == nil && item == nil {
@@ -86,9 +87,9 @@ func deadLetter(ctx context.Context, t *engine.Table, projection, id string) (De
 	return decodeDeadLetter(t, item)
 }
 
-// deleteDeadLetter deletes a dead letter. The error is engine.ErrAgain if there is none.
+// deleteDeadLetter deletes a dead letter. The error is engine.ErrAgain if it does not exist.
 func deleteDeadLetter(ctx context.Context, t *engine.Table, projection, id string) error {
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForOutbox, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 			Table: t.Name, Key: t.LetterKey(projection, id), Condition: "attribute_exists(" + engine.AttrPar + ")",
 		})
@@ -99,13 +100,13 @@ func deleteDeadLetter(ctx context.Context, t *engine.Table, projection, id strin
 	return err
 }
 
-// DeadLetters returns the messages of an outbox that its target has refused, in no order. The
-// projection is named as group/projection. It scans the projections table as the loop continues,
-// which costs half a read unit for each 4 KB of it. It may not see what was refused in the last
-// second.
+// DeadLetters returns the messages of an outbox that the target has refused, in no particular
+// order. The projection is named as group/projection. DeadLetters scans the projections table while
+// the loop runs, which costs half a read unit for each 4 KB. Messages that were refused in the last
+// second may be missing.
 //
 // Errors: a *dynajournal.ArgumentError, [dynajournal.ErrCorruptItem] for a dead letter that can't
-// be decoded, after which the loop continues, and those of requests, after which it ends.
+// be decoded, after which the loop continues, and errors of requests, after which it ends.
 func DeadLetters(
 	ctx context.Context, journal *dynajournal.Journal, name string, opts operator.ScanOptions,
 ) iter.Seq2[DeadLetter, error] {
@@ -150,10 +151,10 @@ func deadLetters(
 	return nil
 }
 
-// Discard deletes a dead letter of an outbox: its message is never sent. The projection is named as
-// group/projection. It costs 1 write unit for each KB.
+// Discard deletes a dead letter of an outbox, so that its message is never sent. The projection is
+// named as group/projection. Discard costs 1 write unit for each KB of the dead letter.
 //
-// Errors: a *dynajournal.ArgumentError, [ErrNoDeadLetter], and those of requests.
+// Errors: a *dynajournal.ArgumentError, [ErrNoDeadLetter], and errors of requests.
 func Discard(ctx context.Context, journal *dynajournal.Journal, name, messageID string) error {
 	err := checkLetter(journal, name, messageID)
 	if err == nil {

@@ -40,7 +40,7 @@ type Index struct {
 	keys    layout.Keys
 
 	mu sync.Mutex
-	// open are the lanes that this process has written to, by partition key.
+	// open has the lanes that this process has written to, by partition key.
 	open map[string]*tagLane
 }
 
@@ -50,11 +50,11 @@ const (
 	DefaultLanes = 4
 )
 
-// IndexOptions are the options of Create. The zero value has the defaults.
+// IndexOptions are the options of [Create]. The zero value has the defaults.
 type IndexOptions struct {
-	// Lanes is the number of lanes of each tag. A process writes one entry after the other to a
-	// lane, and DynamoDB takes at most 1,000 a second. A reader that waits for events reads all
-	// lanes of its tag again and again. The number can't be changed later.
+	// Lanes is the number of lanes of each tag. A process writes the entries of a lane one at a
+	// time, and DynamoDB takes at most 1,000 a second for each lane. A reader that waits for events
+	// polls all lanes of its tag. The number can't be changed later.
 	//
 	// From 1 to 64 ([MaxLanes]). Defaults to 4.
 	Lanes int
@@ -79,14 +79,14 @@ func (o *IndexOptions) complete() error {
 	return nil
 }
 
-// Create makes a table for an index of the tags of a journal, if there is none, and waits
-// until it is active. The table must not be one of the journal's. To build an index anew beside one
-// that is used, make another table and run its projection under another name.
+// Create makes a table for an index of the tags of a journal, if it does not exist, and waits until
+// it is active. The table must not be one of the journal's. To rebuild an index while the old one
+// is used, make another table and run its projection under another name.
 //
 // Errors: a *dynajournal.ArgumentError, [dynajournal.ErrTableSchema],
-// [dynajournal.ErrHeaderMismatch] (the index exists, and is of another journal or has another
-// number of lanes), [ErrRestored], and those of requests. The call may be repeated. If an earlier
-// version has made the index, the call stores what a restored table is known by.
+// [dynajournal.ErrHeaderMismatch] (the index exists, but for another journal or with another number
+// of lanes), [ErrRestored], and errors of requests. The call may be repeated. If an earlier version
+// has made the index, the call stores the id of the table, by which a restored table is detected.
 func Create(ctx context.Context, journal *dynajournal.Journal, table string, opts IndexOptions) error {
 	if err := checkTagIndex(journal, table); err != nil {
 		return err
@@ -96,7 +96,7 @@ func Create(ctx context.Context, journal *dynajournal.Journal, table string, opt
 	}
 	want := tagHeader{journal: core.Of(journal).Name, id: newIndexID(), lanes: opts.Lanes}
 	var stored tagHeader
-	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, dynamo.ForTags, func(ctx context.Context, client *dynamo.Client) error {
 		units := provision.Options{ReadUnits: opts.ReadUnits, WriteUnits: opts.WriteUnits}
 		var err error
 		if want.tableID, err = provision.CreateTagIndexTable(ctx, client, table, units); err != nil {
@@ -116,7 +116,7 @@ func Create(ctx context.Context, journal *dynajournal.Journal, table string, opt
 		return stored.keepTableID(ctx, client, table, want.tableID)
 	})
 	if err == nil && (stored.journal != want.journal || stored.lanes != want.lanes) {
-		err = fmt.Errorf("%w: it is of journal %q and has %d lanes, not %q and %d", dynajournal.ErrHeaderMismatch,
+		err = fmt.Errorf("%w: the index is of journal %q with %d lanes, want journal %q with %d lanes", dynajournal.ErrHeaderMismatch,
 			stored.journal, stored.lanes, want.journal, want.lanes)
 	}
 	if err != nil {
@@ -125,18 +125,18 @@ func Create(ctx context.Context, journal *dynajournal.Journal, table string, opt
 	return nil
 }
 
-// Open opens the index of the tags of a journal that is in a table. It costs 1 read unit,
-// and describes the table.
+// Open opens the index of a journal's tags in a table. It costs 1 read unit and one DescribeTable
+// request.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoIndex], [ErrRestored],
 // [dynajournal.ErrHeaderMismatch] (the index is of another journal), [dynajournal.ErrCorruptItem],
-// and those of requests.
+// and errors of requests.
 func Open(ctx context.Context, journal *dynajournal.Journal, table string) (*Index, error) {
 	if err := checkTagIndex(journal, table); err != nil {
 		return nil, err
 	}
 	var header tagHeader
-	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, dynamo.ForTags, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		if header, err = headerOf(ctx, client, journal, table); err != nil || header.tableID == "" {
 			return err
@@ -167,7 +167,7 @@ func headerOf(
 	case errors.Is(err, dynajournal.ErrTableNotFound):
 		err = fmt.Errorf("%w: %w", ErrNoIndex, err)
 	case err == nil && header.journal != name:
-		err = fmt.Errorf("%w: it is of journal %q, not %q", dynajournal.ErrHeaderMismatch, header.journal, name)
+		err = fmt.Errorf("%w: the index is of journal %q, want journal %q", dynajournal.ErrHeaderMismatch, header.journal, name)
 	}
 	return header, err
 }
@@ -189,16 +189,16 @@ func checkTagIndex(journal *dynajournal.Journal, table string) error {
 	return nil
 }
 
-// Projection returns the projection that writes the index, for [projection.New]. Name is that of
-// [projection.AtLeastOnce]. An event costs 1 write unit for each tag, if its tag and persistence id
-// together have at most 800 bytes. Events without tags are read, and move the offset. With
-// [projection.OnlyTags] only those tags are indexed.
+// Projection returns the projection that writes the index, for [projection.New]. The name is as for
+// [projection.AtLeastOnce]. An event costs 1 write unit for each tag, if the tag and the
+// persistence id together have at most 800 bytes. Events without tags are read, and move the
+// offset. With [projection.OnlyTags] only those tags are indexed.
 //
-// Each index needs one projection, and keeps it: a projection that begins anew, after a
-// operator.Operator.Reset or with other options, needs another table. A reader takes events that
-// come after later ones of their persistence id for repeats, and drops them.
+// Each index needs one projection, always the same: a projection that starts again, after
+// operator.Operator.Reset or with other options, needs another table. If an event is indexed after
+// later events of its persistence id, readers take it for a repeat and drop it.
 //
-// While the index can't be written, its persistence ids wait, and none becomes stuck.
+// While the index can't be written, persistence ids wait, but do not become stuck.
 func (x *Index) Projection(name string, opts ...projection.Option) projection.Projection {
 	h := &tagHandler{index: x}
 	p := projection.AtLeastOnce(name, h, opts...)
@@ -210,7 +210,7 @@ func (x *Index) Projection(name string, opts ...projection.Option) projection.Pr
 // tagHandler is the handler of the projection of an index.
 type tagHandler struct {
 	index *Index
-	// only are the tags that are indexed, all if it is empty.
+	// only has the tags that are indexed. If it is empty, all tags are indexed.
 	only []string
 }
 
@@ -228,7 +228,7 @@ func (h *tagHandler) Handle(ctx context.Context, event dynajournal.Event) error 
 	return nil
 }
 
-// operate runs a function that sends requests.
+// operate calls a function that sends requests.
 func (x *Index) operate(ctx context.Context, do func(context.Context, *dynamo.Client) error) error {
-	return core.Of(x.journal).Requests(ctx, do)
+	return core.Of(x.journal).Requests(ctx, dynamo.ForTags, do)
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// The offsets of the projection of an index are in another table. If the table of the index alone
-// is restored from a backup, it lacks entries that the projection does not write again, and numbers
-// of a lane name other events than before. So the header has the id of its table: a restored table
-// is a new one, with another id.
+// The offsets of an index's projection are in another table. If the table of the index alone is
+// restored from a backup, it lacks entries that the projection does not write again, and numbers of
+// a lane name other events than before. So the header has the id of its table: a restored table is
+// a new table with another id.
 
-// checkTable returns ErrRestored if the index was made in another table than the one that it is in,
-// whose id is given. An id that is not known counts as the same.
+// checkTable returns ErrRestored if the index was made in another table than the one with the given
+// id, in which it is. An unknown id counts as the same table.
 func (h *tagHeader) checkTable(id string) error {
 	if h.tableID == "" || id == "" || id == h.tableID {
 		return nil
 	}
-	return fmt.Errorf("%w: it was made in the table with the id %s, and is in one with the id %s",
+	return fmt.Errorf("%w: the index was made in the table with id %s, and this table has id %s",
 		ErrRestored, h.tableID, id)
 }
 
-// keepTableID stores the id of the table in a header that an earlier version has made.
+// keepTableID stores the id of the table in a header that an earlier version has written.
 func (h *tagHeader) keepTableID(ctx context.Context, client *dynamo.Client, table, id string) error {
 	if h.tableID != "" || id == "" {
 		return nil
@@ -41,7 +41,8 @@ func (h *tagHeader) keepTableID(ctx context.Context, client *dynamo.Client, tabl
 	})
 }
 
-// update changes a header under a condition. That another process has changed it is no error.
+// update changes a header under a condition. It returns nil if another process has changed the
+// header.
 func (h *tagHeader) update(ctx context.Context, client *dynamo.Client, table string, u dynamo.Update) error {
 	u.Table, u.Key = table, tagHeaderKey()
 	_, err := client.Update(ctx, &dynamo.Meter{}, u)
@@ -52,23 +53,23 @@ func (h *tagHeader) update(ctx context.Context, client *dynamo.Client, table str
 }
 
 // AcceptRestored accepts an index whose table was restored from a backup, or copied to another
-// table, so that [Open] opens it. Readers begin anew: offsets of before are refused, as their
-// places in the index may be those of other events now.
+// table, so that [Open] opens it. Readers start again: older offsets are refused, because their
+// positions in the index may now be of other events.
 //
 // Accept an index only if the projections table was restored to the same time or an earlier one.
-// Then the projection adds what the index lacks. Otherwise events stay missing: build the index
-// anew in another table, with [Create].
+// Then the projection adds the missing entries. Otherwise events stay missing: build the index
+// again in another table, with [Create].
 //
-// Processes that have the index open must open it again. If the index names the table that it is
-// in, nothing changes. The call may be repeated. It costs 1 read unit and 1 write unit.
+// Processes that have the index open must open it again. If the header already has the id of the
+// table, nothing changes. The call may be repeated. It costs 1 read unit and 1 write unit.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoIndex], [dynajournal.ErrHeaderMismatch] (the index is
-// of another journal), [dynajournal.ErrCorruptItem], and those of requests.
+// of another journal), [dynajournal.ErrCorruptItem], and errors of requests.
 func AcceptRestored(ctx context.Context, journal *dynajournal.Journal, table string) error {
 	if err := checkTagIndex(journal, table); err != nil {
 		return err
 	}
-	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, dynamo.ForTags, func(ctx context.Context, client *dynamo.Client) error {
 		header, err := headerOf(ctx, client, journal, table)
 		if err != nil {
 			return err

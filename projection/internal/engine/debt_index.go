@@ -16,40 +16,40 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// debtsPage is how many debts of a projection are read at once.
+// debtsPage is the maximum number of debts in a page of the index.
 const debtsPage = 100
 
-// owedRuns are the debts of a projection that a look has found: at most debtsPage of them.
+// owedRuns summarizes the debts of a projection that were last read: at most debtsPage debts.
 type owedRuns struct {
 	runs int
-	// since is when the oldest of them was stored.
+	// since is when the oldest debt was stored.
 	since time.Time
 }
 
-// OwedRun is an entry of the index of debts. Due is when the run is to be made, Since when the debt
-// was stored.
+// OwedRun is an entry of the index of debts. Due is when the run is due. Since is when the debt was
+// stored.
 type OwedRun struct {
 	PersistenceID string
 	Due, Since    time.Time
 }
 
-// Listed are the debts of a projection that a list has: those that are due some time, or those of
-// stuck persistence ids.
+// Listed selects debts of a projection.
 type Listed string
 
-// The conditions of both lists.
+// ListedDue selects the debts that are due now or later. ListedStuck selects the debts of stuck
+// persistence ids, which are never due.
 const (
 	ListedDue   Listed = attrDue + " < :never"
 	ListedStuck Listed = attrDue + " = :never"
 )
 
-// Debts reads a page of a list of the debts of a projection, in the order in which they are due. It
-// returns where the next page begins, nil after the last. The index follows the table late.
+// Debts reads a page of the selected debts of a projection, ordered by due time. It also returns
+// the start of the next page, nil after the last page. The index is eventually consistent.
 func (t *Table) Debts(
 	ctx context.Context, projection string, list Listed, from dynamo.Attributes,
 ) ([]OwedRun, dynamo.Attributes, error) {
 	var page dynamo.Page
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		page, err = client.Query(ctx, &dynamo.Meter{}, &dynamodb.QueryInput{
 			TableName: &t.Name, IndexName: aws.String(provision.DebtsIndex), ExclusiveStartKey: from,
@@ -73,8 +73,8 @@ func (t *Table) Debts(
 	return runs, page.Next, nil
 }
 
-// debts reads the first page of the debts of a projection, in the order in which they are due, and
-// notes whether the index of debts can be read.
+// debts reads the first page of the debts of a projection, ordered by due time, and records whether
+// the index of debts can be read.
 func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
 	page, _, err := g.Table.Debts(ctx, of.Name, ListedDue, nil)
 	switch {
@@ -87,7 +87,7 @@ func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
 		g.indexed.Store(false)
 		if g.toldOfIndex.CompareAndSwap(false, true) {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the index of debts can't be read: "+
-				"what a projection can't reach holds up the group; run `dynajournal tables update`",
+				"an outage of one projection delays the whole group; run `dynajournal tables update`",
 				slog.String("group", g.Config.Name), slog.Any("error", err))
 		}
 		return nil, err
@@ -106,13 +106,13 @@ func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
 	return page, nil
 }
 
-// findIndex finds out whether the index of debts can be read. A group runs without it, too.
+// findIndex finds out whether the index of debts can be read. A group can run without the index.
 func (g *Group) findIndex(ctx context.Context) {
-	_, _ = g.debts(ctx, g.Members[0]) // that is logged
+	_, _ = g.debts(ctx, g.Members[0]) // debts logs an error
 }
 
-// IsNoIndex reports whether the table has no index of debts that can be read: an earlier version
-// has made the table, the index is being filled, or a policy does not allow to read it.
+// IsNoIndex reports whether err shows that the index of debts can't be read: an earlier version has
+// created the table, the index is still being built, or a policy denies the read.
 func IsNoIndex(err error) bool {
 	return errors.Is(err, dynajournal.ErrInvalidRequest) || errors.Is(err, dynajournal.ErrDenied) ||
 		errors.Is(err, dynajournal.ErrTableNotFound)

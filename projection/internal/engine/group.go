@@ -12,6 +12,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/backoff"
+	"github.com/dynajournal/dynajournal/internal/core"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
 // Group is a group of projections of one journal. It is safe for concurrent use.
@@ -26,8 +28,8 @@ type Group struct {
 
 	StreamDelay StreamDelay
 
-	// indexed reports whether the index of debts can be read. Until it can, no debt is stored.
-	// toldOfIndex reports whether the log was told that it can't.
+	// indexed reports whether the index of debts can be read. Until then no debt is stored.
+	// toldOfIndex reports whether it was logged that the index can't be read.
 	indexed, toldOfIndex atomic.Bool
 	// worked reports whether a run has handled something since the group was started.
 	worked atomic.Bool
@@ -37,7 +39,7 @@ type Group struct {
 	running *Schedule
 }
 
-// NewGroup returns a group of projections. The settings are complete.
+// NewGroup returns a group of projections. It fills in no defaults of the settings.
 func NewGroup(journal *dynajournal.Journal, config Settings, projections []*Spec) (*Group, error) {
 	g := &Group{Config: config, Journal: journal, Table: OpenTable(journal), holes: newHoles()}
 	g.overdue.calls = map[*Member]int{}
@@ -48,7 +50,7 @@ func NewGroup(journal *dynajournal.Journal, config Settings, projections []*Spec
 			return nil, err
 		}
 		if known[p.inGroup] {
-			return nil, Argument("the name of a projection", p.inGroup, "the group has another of that name")
+			return nil, Argument("the name of a projection", p.inGroup, "the group has another projection of that name")
 		}
 		known[p.inGroup] = true
 		of := &Member{Spec: *p, Name: config.Name + "/" + p.inGroup}
@@ -61,11 +63,17 @@ func NewGroup(journal *dynajournal.Journal, config Settings, projections []*Spec
 	return g, nil
 }
 
+// serving returns a context whose requests serve projections, for the hooks of the journal.
+func (g *Group) serving(ctx context.Context) context.Context {
+	return core.Of(g.Journal).Client.For(ctx, dynamo.ForProjection)
+}
+
 // Run runs the projections until ctx ends.
 func (g *Group) Run(ctx context.Context) error {
 	if kind := g.Config.Source.Kind(); kind == SourceLambda {
 		return Argument("Config.Source", kind, "awslambda.Handler handles the events of a group on AWS Lambda")
 	}
+	ctx = g.serving(ctx)
 	s := newSchedule(g)
 	g.mu.Lock()
 	if g.running != nil {
@@ -113,7 +121,7 @@ func (g *Group) Run(ctx context.Context) error {
 	return nil
 }
 
-// ended returns nil if ctx has ended, which is how a group ends.
+// ended returns err, or nil if ctx has ended: stopping a group is not an error.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -121,7 +129,7 @@ func ended(ctx context.Context, err error) error {
 	return nil
 }
 
-// Trigger handles a persistence id while the group runs.
+// Trigger makes a running group handle a persistence id. It does nothing if the group does not run.
 func (g *Group) Trigger(persistenceID string) {
 	g.mu.Lock()
 	s := g.running
@@ -177,8 +185,9 @@ func (g *Group) Lag() []Lag {
 	return all
 }
 
-// Resume pays the debt of a persistence id of a projection in the goroutine of its caller.
+// Resume pays the debt of a persistence id now, in the goroutine of its caller.
 func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
+	ctx = g.serving(ctx)
 	for _, of := range g.Members {
 		if of.inGroup != projection {
 			continue
@@ -198,5 +207,5 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 			}
 		}
 	}
-	return Argument("projection", projection, "the group has none of that name")
+	return Argument("projection", projection, "the group has no projection of that name")
 }

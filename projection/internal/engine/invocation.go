@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The part of the time of an invocation that is left for its end, and at most so much.
+// An invocation reserves 1/endShare of its time for its end, but at most longEnd.
 const (
 	endShare = 5
 	longEnd  = 2 * time.Second
 )
 
-// invocation is an invocation of Lambda.
+// invocation is a Lambda invocation.
 type invocation struct {
 	group *Group
 	// Ctx ends before the deadline, and Cancel ends it.
-	Ctx    context.Context //nolint:containedctx // it is that of the call that made it
+	Ctx    context.Context //nolint:containedctx // derived from the context of the call
 	Cancel context.CancelFunc
 	// deadline is when Lambda kills the process, zero if that is not known.
 	deadline time.Time
@@ -26,12 +26,13 @@ type invocation struct {
 	Late bool
 	// patience is Settings.patience, or less if the invocation has little time.
 	patience time.Duration
-	// grace is how long handlers have to return when ctx has ended.
+	// grace is how long handlers may take to return after Ctx has ended.
 	grace time.Duration
 }
 
-// Invoke begins an invocation.
+// Invoke starts an invocation. Its context ends some time before the deadline of ctx.
 func (g *Group) Invoke(ctx context.Context) *invocation {
+	ctx = g.serving(ctx)
 	in := &invocation{group: g, grace: longEnd / 2, patience: g.Config.patience()}
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -40,13 +41,14 @@ func (g *Group) Invoke(ctx context.Context) *invocation {
 	}
 	end := max(min(time.Until(deadline)/endShare, longEnd), 2)
 	in.deadline, in.grace = deadline, end/2
-	const part = 3 // what waits, and the requests that store debts, have a third of the time each
+	const part = 3 // waiting triggers, and requests that store debts, get a third of the time each
 	in.patience = min(in.patience, (time.Until(deadline)-end)/part)
 	in.Ctx, in.Cancel = context.WithDeadline(ctx, deadline.Add(-end))
 	return in
 }
 
-// within makes a run one of an invocation. Its claim counts until the process is killed.
+// within makes a run a part of an invocation, unless in is nil. The claim of the run counts until
+// Lambda kills the process.
 func (r *Run) within(in *invocation) {
 	if in == nil {
 		return
@@ -57,9 +59,10 @@ func (r *Run) within(in *invocation) {
 	}
 }
 
-// Run runs what feed triggers. feed calls add for each trigger, and its result when that is done.
-// Run returns when all are done, or the invocation is about to end: what is not done then was not
-// reported as done. The error is one after which the group can't continue.
+// Run runs the triggers of feed. feed calls add for each trigger, and calls the function that add
+// returned after the trigger is done. Run returns when all triggers are done, or when the
+// invocation is about to end: unfinished triggers are not reported as done. It returns only an
+// error after which the group can't continue.
 func (in *invocation) Run(feed func(s *Schedule, add func() (done func()))) error {
 	g := in.group
 	s := newSchedule(g)

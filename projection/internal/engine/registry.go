@@ -203,7 +203,7 @@ func (t *Table) Unknown(ctx context.Context, projection string) error {
 // read.
 func (t *Table) RemoveStanding(ctx context.Context, projection string, read dynamo.Attributes) error {
 	only := Condition{attrSeen + " = :seen", dynamo.Attributes{":seen": read[attrSeen]}}
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 			Table: t.Name, Key: t.StandingKey(projection), Condition: only.Expression, Values: only.Values,
 		})

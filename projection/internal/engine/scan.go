@@ -13,12 +13,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// pageUnits is how many read units a page of a scan uses at most, where they are limited.
+// pageUnits is the maximum number of read units of a page, if the units of the scan are limited.
 const pageUnits = 16
 
-// Scan reads the items of the table that a filter selects, page after page: each when those of the
-// page before are consumed. It uses units read units a second on average at most; 0 is no limit.
-// After an error it ends.
+// Scan reads the items of the table that the filter of in selects. It reads a page after the items
+// of the page before are consumed. On average it uses at most units read units a second; 0 is no
+// limit. It ends after an error.
 func (t *Table) Scan(ctx context.Context, in dynamodb.ScanInput, units float64) iter.Seq2[dynamo.Attributes, error] {
 	return func(yield func(dynamo.Attributes, error) bool) {
 		limit := rate.NewLimiter(rate.Inf, 1)
@@ -50,10 +50,10 @@ func (t *Table) Scan(ctx context.Context, in dynamodb.ScanInput, units float64) 
 	}
 }
 
-// scanPage reads one page of a scan, and returns what it has cost.
+// scanPage reads one page of a scan, and returns its cost.
 func (t *Table) scanPage(ctx context.Context, in *dynamodb.ScanInput) (page dynamo.Page, cost dynamo.Cost, err error) {
 	var meter dynamo.Meter
-	err = core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err = core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		page, err = client.Scan(ctx, &meter, in)
 		return err
@@ -61,7 +61,8 @@ func (t *Table) scanPage(ctx context.Context, in *dynamodb.ScanInput) (page dyna
 	return page, meter.Cost(), err
 }
 
-// waitForUnits waits until a limit permits read units, which may be more than its burst.
+// waitForUnits waits until a limiter permits a number of read units, which may be more than its
+// burst.
 func waitForUnits(ctx context.Context, limit *rate.Limiter, units int) error {
 	for ; units > 0; units -= limit.Burst() {
 		if err := limit.WaitN(ctx, min(units, limit.Burst())); err != nil {
@@ -71,7 +72,7 @@ func waitForUnits(ctx context.Context, limit *rate.Limiter, units int) error {
 	return nil
 }
 
-// CheckScan checks how many read units a second a scan may use.
+// CheckScan checks the maximum number of read units a second of a scan.
 func CheckScan(units float64) error {
 	if units < 0 {
 		return Argument("ScanOptions.ReadUnitsPerSecond", units, "it must not be negative")

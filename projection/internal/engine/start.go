@@ -14,8 +14,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Begins prepares the projections that have never run.
+// Begins checks the tables, and prepares the projections that have never run.
 func (g *Group) Begins(ctx context.Context) error {
+	ctx = g.serving(ctx)
 	err := g.check(ctx)
 	if err == nil {
 		err = g.start(ctx)
@@ -66,8 +67,9 @@ func (g *Group) start(ctx context.Context) error {
 	}
 }
 
-// startOne stores that a projection has begun. With FromNow the rows come before. No row is written
-// once the projection has begun, or one for an id that appears then would hide its events.
+// startOne stores that a projection has started. With FromNow it first writes a row for each
+// existing persistence id. It writes no row after the projection has started: the row of a new
+// persistence id would hide its events.
 func (g *Group) startOne(ctx context.Context, of *Member, now standing) error {
 	if of.FromNow {
 		if err := g.markAll(ctx, of, now); err != nil {
@@ -76,7 +78,7 @@ func (g *Group) startOne(ctx context.Context, of *Member, now standing) error {
 	}
 	set, values := "SET "+AttrStarted+" = :now", dynamo.Attributes{":now": Number(time.Now().Unix())}
 	if g.Config.Source.Kind() == SourceLambda && !of.FromNow {
-		set += Owing // a stream has the records of a day
+		set += Owing // a stream has only the records of a day
 		values[":none"], values[":one"] = Number(0), Number(1)
 	}
 	return g.Table.Send(ctx, dynamo.Update{
@@ -87,14 +89,14 @@ func (g *Group) startOne(ctx context.Context, of *Member, now standing) error {
 	})
 }
 
-// maxMarked is how many rows are written at once: a transaction has 100 items, and one says how far
-// the marking has come.
+// maxMarked is how many rows are written in one transaction, which has at most 100 items: one item
+// is the progress.
 const maxMarked = 99
 
-// maxEnds is how many ends of persistence ids are read at the same time.
+// maxEnds limits how many ends of persistence ids are read at the same time.
 const maxEnds = 16
 
-// markAll puts a row at the decided end of each persistence id that the projection takes.
+// markAll writes a row at the decided end of each persistence id that the projection takes.
 func (g *Group) markAll(ctx context.Context, of *Member, now standing) error {
 	limit := LimitOf(g.Config.Source.PerSecond())
 	var pids []string
@@ -107,7 +109,7 @@ func (g *Group) markAll(ctx context.Context, of *Member, now standing) error {
 			continue
 		}
 		if err := WaitFor(ctx, limit); err != nil {
-			return fmt.Errorf("begin from now: %w", err)
+			return fmt.Errorf("write the rows of FromNow: %w", err)
 		}
 		if pids = append(pids, pid); len(pids) < maxMarked {
 			continue
@@ -123,8 +125,9 @@ func (g *Group) markAll(ctx context.Context, of *Member, now standing) error {
 	return g.mark(ctx, of, &now, pids)
 }
 
-// mark puts rows of persistence ids, and stores in the same transaction how far the marking has
-// come: under the condition that nobody else has, and that the projection has not begun.
+// mark writes the rows of persistence ids and, in the same transaction, the last of these ids as
+// the progress. The condition is that no other process has changed the progress, and that the
+// projection has not started.
 func (g *Group) mark(ctx context.Context, of *Member, now *standing, pids []string) error {
 	ends := make([]Offset, len(pids))
 	reading, readingCtx := errgroup.WithContext(ctx)
@@ -152,7 +155,7 @@ func (g *Group) mark(ctx context.Context, of *Member, now *standing, pids []stri
 	return nil
 }
 
-// progress returns the write of how far a marking has come.
+// progress returns the write of the last persistence id that has a row.
 func (t *Table) progress(of *Member, now *standing, to string) types.TransactWriteItem {
 	expression := "SET " + attrMarked + " = :to"
 	only := "attribute_not_exists(" + AttrStarted + ") AND attribute_not_exists(" + attrMarked + ")"
@@ -167,7 +170,8 @@ func (t *Table) progress(of *Member, now *standing, to string) types.TransactWri
 	}}
 }
 
-// marked returns the write of a row at an offset. A row that has one stays what it is.
+// marked returns the write of a row at an offset. It does not change an offset that the row already
+// has.
 func (t *Table) marked(of *Member, pid string, end Offset) types.TransactWriteItem {
 	expression := "SET " + AttrSeq + " = if_not_exists(" + AttrSeq + ", :seq), " +
 		AttrWriter + " = if_not_exists(" + AttrWriter + ", :writer)"

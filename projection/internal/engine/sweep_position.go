@@ -10,12 +10,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// swept are the persistence ids of a sweep that were listed and are not done, in their order.
+// swept has the persistence ids of a sweep that were listed and are not done, in order.
 type swept struct {
 	mu    sync.Mutex
 	under []*sweptID
-	// last is the id up to which all are done, done how many these are.
+	// last is the id up to which all ids are done.
 	last string
+	// done counts the ids up to last.
 	done int
 }
 
@@ -24,7 +25,7 @@ type sweptID struct {
 	done bool
 }
 
-// begin adds an id. It is done when the result is called.
+// begin adds an id. The caller calls done when the id is done.
 func (s *swept) begin(pid string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +40,7 @@ func (s *swept) begin(pid string) (done func()) {
 	}
 }
 
-// pass moves last after the ids that are done. The caller holds the lock.
+// pass moves last over the ids that are done. The caller holds the lock.
 func (s *swept) pass() {
 	for len(s.under) > 0 && s.under[0].done {
 		s.last, s.under = s.under[0].pid, s.under[1:]
@@ -47,28 +48,30 @@ func (s *swept) pass() {
 	}
 }
 
-// position returns the id up to which all are done, and how many these are.
+// position returns the id up to which all ids are done, and the number of these ids.
 func (s *swept) position() (string, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.done
 }
 
-// Position is how far the sweep of a group has come. Everything up to it was swept for the
+// Position is the progress of a group's sweep. All persistence ids up to it were swept for the
 // projections that are stored with it.
 type Position struct {
 	group *Group
 	names string
 	// key is the key of its item.
 	key dynamo.Attributes
-	// within is how long a sweep that is interrupted may store its position, 0 for not at all.
+	// within is how long an interrupted sweep may take to store its position. If it is 0, the sweep
+	// does not store it.
 	within time.Duration
-	// after is what is stored, empty for the beginning. It was stored when done ids were done.
+	// after is the stored position. It is empty at the start of a sweep.
 	after string
-	done  int
+	// done is how many ids were done when the position was last stored.
+	done int
 }
 
-// follow stores the position of a sweep when enough ids are done since it was stored.
+// follow stores the position of a sweep after SavedEvery more ids are done.
 func (p *Position) follow(ctx context.Context, s *swept) error {
 	last, done := s.position()
 	if p.group == nil || done-p.done < SavedEvery {
@@ -78,7 +81,7 @@ func (p *Position) follow(ctx context.Context, s *swept) error {
 	return p.save(ctx, last)
 }
 
-// interrupt stores the position of a sweep that was interrupted, if it is often.
+// interrupt stores the position of a sweep that ended with err, if within is set.
 func (p *Position) interrupt(ctx context.Context, s *swept, err error) error {
 	last, _ := s.position()
 	if err == nil || p.within == 0 || last == "" {
@@ -109,7 +112,7 @@ func (p *Position) save(ctx context.Context, after string) error {
 	t := p.group.Table
 	item := maps.Clone(p.key)
 	item[attrAfter], item[AttrFor] = Text(after), Text(p.names)
-	err := core.Of(p.group.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(p.group.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: t.Name, Item: item})
 	})
 	if err == nil {

@@ -19,11 +19,11 @@ import (
 // Table is the projections table of a journal.
 type Table struct {
 	Journal *dynajournal.Journal
-	// Name is the name of the table, JournalName that of the journal.
+	// Name is the name of the table. JournalName is the name of the journal.
 	Name, JournalName string
 }
 
-// OpenTable returns the projections table of a journal. It sends nothing.
+// OpenTable returns the projections table of a journal. It sends no request.
 func OpenTable(journal *dynajournal.Journal) *Table {
 	j := core.Of(journal)
 	return &Table{journal, provision.ProjectionsTable(j.Table), j.Name}
@@ -31,7 +31,7 @@ func OpenTable(journal *dynajournal.Journal) *Table {
 
 // check checks that the table exists and has the right key.
 func (t *Table) check(ctx context.Context) error {
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		return provision.CheckProjectionsTable(ctx, client, core.Of(t.Journal).Table)
 	})
 	switch {
@@ -43,10 +43,10 @@ func (t *Table) check(ctx context.Context) error {
 	return err
 }
 
-// Get reads an item, nil if there is none.
+// Get reads an item. It returns nil if the item does not exist.
 func (t *Table) Get(ctx context.Context, key dynamo.Attributes) (dynamo.Attributes, error) {
 	var item dynamo.Attributes
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		item, err = client.Get(ctx, &dynamo.Meter{}, t.Name, key)
 		return err
@@ -54,10 +54,11 @@ func (t *Table) Get(ctx context.Context, key dynamo.Attributes) (dynamo.Attribut
 	return item, err
 }
 
-// Batch reads items in the order of their keys: nil for one that there is not.
+// Batch reads items, and returns them in the order of keys. It returns nil for an item that does
+// not exist.
 func (t *Table) Batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.Attributes, error) {
 	var items []dynamo.Attributes
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		items, err = client.BatchGet(ctx, &dynamo.Meter{}, t.Name, keys)
 		return err
@@ -76,16 +77,16 @@ func (t *Table) Batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.A
 	return ordered, nil
 }
 
-// KeyOf returns the text of the key of an item.
+// KeyOf returns the partition key of an item. It is empty if it is missing.
 func KeyOf(item dynamo.Attributes) string {
-	par, _ := item[AttrPar].(*types.AttributeValueMemberS) // its table's key is a text
+	par, _ := item[AttrPar].(*types.AttributeValueMemberS) // the key of the table is a text
 	if par == nil {
 		return ""
 	}
 	return par.Value
 }
 
-// Row reads the row of a projection and a persistence id.
+// Row reads and decodes the row with a key.
 func (t *Table) Row(ctx context.Context, key dynamo.Attributes) (Row, error) {
 	item, err := t.Get(ctx, key)
 	if err != nil {
@@ -100,8 +101,9 @@ type Condition struct {
 	Values     dynamo.Attributes
 }
 
-// Unchanged returns the condition that the offset of a row is still what it was, and that a row
-// without a debt has got none. An offset in a SQL database is not in the row.
+// Unchanged returns the condition that the offset of a row is unchanged, and that the row still has
+// a debt, or still has no debt. It does not cover an offset in a SQL database, which is not in the
+// row.
 func (r *Row) Unchanged() Condition {
 	if r.InSQL {
 		return r.sameDebt()
@@ -115,7 +117,7 @@ func (r *Row) Unchanged() Condition {
 	}.And(r.sameDebt())
 }
 
-// sameDebt returns the condition that a row still has a debt, or still has none.
+// sameDebt returns the condition that a row still has a debt, or still has no debt.
 func (r *Row) sameDebt() Condition {
 	if r.Debt.Owed {
 		return Condition{"attribute_exists(" + attrDebt + ")", dynamo.Attributes{}}
@@ -123,7 +125,7 @@ func (r *Row) sameDebt() Condition {
 	return Condition{"attribute_not_exists(" + attrDebt + ")", dynamo.Attributes{}}
 }
 
-// And returns the condition that both hold.
+// And returns the condition that both conditions are met.
 func (c Condition) And(other Condition) Condition {
 	both := Condition{c.Expression + " AND " + other.Expression, dynamo.Attributes{}}
 	for _, values := range []dynamo.Attributes{c.Values, other.Values} {
@@ -132,21 +134,21 @@ func (c Condition) And(other Condition) Condition {
 	return both
 }
 
-// Always is a condition that holds.
+// Always is a condition that is always met.
 const Always = "attribute_exists(" + AttrPar + ") OR attribute_not_exists(" + AttrPar + ")"
 
-// Change is a change of a row: what is set, and which attributes are removed.
+// Change is a change of a row: attributes to set, and attributes to remove.
 type Change struct {
 	Set     dynamo.Attributes
 	Removed []string
 }
 
-// Moved is the change of a row to an offset.
+// Moved returns the change that moves a row to an offset.
 func Moved(to Offset) Change {
 	return Change{Set: dynamo.Attributes{AttrSeq: Number(to.Seq), AttrWriter: Text(to.Writer)}}
 }
 
-// expression returns the update expression, and adds its values to those of the condition.
+// expression returns the update expression, and adds its values to values.
 func (c Change) expression(values dynamo.Attributes) string {
 	set, remove := "", ""
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
@@ -166,8 +168,8 @@ func (c Change) expression(values dynamo.Attributes) string {
 	return expression
 }
 
-// Update changes a row. The error is ErrAgain if the condition does not hold. That is so also if an
-// attempt whose response was lost has made the change: the row shows it.
+// Update changes a row. The error is ErrAgain if the condition is not met. This happens even if an
+// earlier attempt, whose response was lost, has made the change: the row shows it.
 func (t *Table) Update(ctx context.Context, key dynamo.Attributes, c Change, only Condition) error {
 	update := dynamo.Update{
 		Table: t.Name, Key: key, Expression: c.expression(only.Values), Condition: only.Expression, Values: only.Values,
@@ -178,9 +180,9 @@ func (t *Table) Update(ctx context.Context, key dynamo.Attributes, c Change, onl
 	return t.Send(ctx, update)
 }
 
-// Send updates an item. The error is ErrAgain if the condition does not hold.
+// Send updates an item. The error is ErrAgain if the condition is not met.
 func (t *Table) Send(ctx context.Context, update dynamo.Update) error {
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		_, err := client.Update(ctx, &dynamo.Meter{}, update)
 		return err
 	})
@@ -191,7 +193,7 @@ func (t *Table) Send(ctx context.Context, update dynamo.Update) error {
 }
 
 // Transact writes items and the change of a row in one transaction. The error is ErrAgain if the
-// condition of the row does not hold, and another one if one of the items can't be written.
+// condition of the row is not met, and another error if an item can't be written.
 func (t *Table) Transact(
 	ctx context.Context, key dynamo.Attributes, items []types.TransactWriteItem, c Change, only Condition,
 ) error {
@@ -205,9 +207,9 @@ func (t *Table) Transact(
 }
 
 // together writes items in one transaction. The error is ErrAgain if the condition of the first
-// does not hold.
+// item is not met.
 func (t *Table) together(ctx context.Context, items []types.TransactWriteItem) error {
-	err := core.Of(t.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Transact(ctx, &dynamo.Meter{}, dynamo.Transaction{
 			Table: t.Name, Items: items, Token: uuid.NewString(),
 		})
@@ -221,7 +223,7 @@ func (t *Table) together(ctx context.Context, items []types.TransactWriteItem) e
 // FindStream describes the stream of a journal's table.
 func FindStream(ctx context.Context, journal *dynajournal.Journal) (provision.Stream, error) {
 	var found provision.Stream
-	err := core.Of(journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	err := core.Of(journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
 		found, err = provision.FindStream(ctx, client, core.Of(journal).Table)
 		return err

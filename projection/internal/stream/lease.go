@@ -13,16 +13,17 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// The attributes of leases, and of the item of their consumers.
+// Attributes of leases, and of the item that their consumers share.
 const (
-	// attrWorker is the process that has a lease, empty if none has, and attrBeat a number that it
-	// raises at each renewal: both together are the version of the lease.
+	// attrWorker is the process that has a lease. It is empty if no process does. attrBeat is a
+	// number that each renewal raises. Both together are the version of the lease.
 	attrWorker = "worker"
 	attrBeat   = "beat"
-	// attrCheckpoint is the last record up to which all are done, empty for the beginning.
+	// attrCheckpoint is the record up to which all records are done. It is empty at the start of a
+	// shard.
 	attrCheckpoint = "checkpoint"
-	// attrAt is when all records were done that could be read, in seconds since 1970. At the end of
-	// a shard it is when that was stored.
+	// attrAt is the time up to which all records are done, in seconds since 1970. At the end of a
+	// shard it is when the end was stored.
 	attrAt = "read_at"
 	// attrStream is the ARN of the stream.
 	attrStream = "stream_arn"
@@ -34,7 +35,8 @@ const checkpointEnd = "end"
 // sweepLease is the name of the lease of the process that sweeps. Shards have longer names.
 const sweepLease = "sweep"
 
-// lease is the right to read a shard. The conditions of its writes are its worker and beat.
+// lease is the right to read a shard. It is written on condition that its stored worker and beat
+// are unchanged.
 type lease struct {
 	shard, worker, checkpoint string
 	beat, at                  int64
@@ -50,7 +52,7 @@ func (c *Consumer) leaseKey(shard string) dynamo.Attributes {
 	return dynamo.Attributes{engine.AttrPar: engine.Text(c.set + "\x00" + label + "\x00" + shard)}
 }
 
-// pass takes leases that nobody has, and some of those of others if they have more.
+// pass takes the free leases, and one lease of another process if that has more leases.
 func (c *Consumer) pass(ctx context.Context) error {
 	listed, err := c.shards(ctx)
 	if err != nil {
@@ -102,8 +104,8 @@ func (c *Consumer) pass(ctx context.Context) error {
 	return c.removeEnded(ctx, ended)
 }
 
-// steal takes one of the leases of others, from the process that has the most, if that has at least
-// two more.
+// steal takes a lease of the process that has the most leases, if that has at least two more than
+// this process.
 func (c *Consumer) steal(ctx context.Context, taken []lease, counts map[string]int) error {
 	most := c.worker
 	for worker, n := range counts {
@@ -128,7 +130,7 @@ func (c *Consumer) has(shard string) bool {
 	return c.held[shard]
 }
 
-// still reports whether a lease has not moved for the lease's timeout, as this process has seen it.
+// still reports whether this process has seen a lease unchanged for LeaseTimeout.
 func (c *Consumer) still(l lease) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,8 +142,8 @@ func (c *Consumer) still(l lease) bool {
 	return time.Since(s.at) >= c.LeaseTimeout
 }
 
-// shards returns the parent of each listed shard of the stream, empty for none. The error is
-// ErrStreamOver if the stream was disabled, or is gone.
+// shards returns the parent of each listed shard of the stream. It is empty for a shard without a
+// parent. The error is ErrStreamOver if the stream was disabled, or is gone.
 func (c *Consumer) shards(ctx context.Context) (map[string]string, error) {
 	described, disabled, err := c.Describe(ctx)
 	if err == nil && disabled {
@@ -157,7 +159,7 @@ func (c *Consumer) shards(ctx context.Context) (map[string]string, error) {
 	return listed, nil
 }
 
-// leases reads the leases of shards. A lease that does not exist begins at the oldest record.
+// leases reads the leases of shards. A lease that does not exist starts at the oldest record.
 func (c *Consumer) leases(ctx context.Context, shards []string) ([]lease, error) {
 	keys := make([]dynamo.Attributes, len(shards))
 	for i, shard := range shards {
@@ -185,8 +187,8 @@ func (c *Consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 	return all, nil
 }
 
-// heal replaces a damaged lease by that of a shard that nobody has read. Records may be trimmed
-// meanwhile, so a sweep is owed first.
+// heal replaces a damaged lease with the lease of an unread shard. Records may have been trimmed,
+// so heal owes a sweep first.
 func (c *Consumer) heal(ctx context.Context, l *lease, damage error) error {
 	c.log(ctx, "the lease of a shard is damaged: the shard is read from its oldest record, and all ids are swept", l.shard, damage)
 	if err := c.owe(ctx); err != nil {
@@ -196,13 +198,13 @@ func (c *Consumer) heal(ctx context.Context, l *lease, damage error) error {
 	item := c.leaseKey(l.shard)
 	item[attrWorker], item[attrBeat] = engine.Text(""), engine.Number(0)
 	item[attrCheckpoint], item[attrAt] = engine.Text(""), engine.Number(l.at)
-	return core.Of(c.Group.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+	return core.Of(c.Group.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.Group.Table.Name, Item: item})
 	})
 }
 
-// take takes a lease as it was read, and begins to read the shard. It does nothing if another
-// process was faster.
+// take takes a lease and starts to read the shard. It does nothing if the lease has changed since
+// it was read.
 func (c *Consumer) take(ctx context.Context, l lease) error {
 	r := &reader{Consumer: c}
 	if l.exists && l.shard != sweepLease && c.away(l.at) {
@@ -241,7 +243,7 @@ func (c *Consumer) take(ctx context.Context, l lease) error {
 	return nil
 }
 
-// unchanged returns the condition that the lease is stored as it was read.
+// unchanged returns the condition that the stored lease is unchanged since it was read.
 func (l *lease) unchanged() engine.Condition {
 	if !l.exists {
 		return engine.Condition{Expression: "attribute_not_exists(" + engine.AttrPar + ")", Values: dynamo.Attributes{}}
@@ -252,8 +254,8 @@ func (l *lease) unchanged() engine.Condition {
 	}
 }
 
-// write stores a lease for a worker, under the condition that it is as it was. It returns the lease
-// as it is stored.
+// write stores a lease for a worker, on condition that the stored lease is unchanged. It returns
+// the stored lease.
 func (c *Consumer) write(ctx context.Context, l lease, worker string) (lease, error) {
 	only := l.unchanged()
 	next := l

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// settlement is what a process knows of the lease of a shard.
+// settlement is the state of the lease of a shard, as far as a process knows.
 type settlement int
 
 const (
@@ -28,16 +28,16 @@ const (
 	shardUnleased
 )
 
-// leaseKept is how long a lease is kept after the end of its shard was stored. The stream has none
-// of the records of the shard any more: it keeps them for 24 hours.
+// leaseKept is how long a lease is retained after the end of its shard was stored. The stream
+// retains records for 24 hours, so by then it has no more records of the shard.
 const leaseKept = 24 * time.Hour
 
 // unsettled returns the shards whose leases a pass reads.
 //
-// A shard that is not listed may have a lease, too. If records of the shard were not done when it
-// was trimmed, somebody has to owe a sweep; if all were done, somebody has to delete the lease. So
-// a pass also reads the leases of the shards that this process has seen, and of the parents of
-// listed shards, which a process that has begun later has not seen.
+// A shard that is not listed may also have a lease. If records of the shard were not done when it
+// was trimmed, a process must owe a sweep. If all records were done, a process must delete the
+// lease. So a pass also reads the leases of the shards that this process has seen, and of the
+// parents of listed shards, which a process that started later has not seen.
 func (c *Consumer) unsettled(listed map[string]string) []string {
 	named := map[string]bool{}
 	for name, parent := range listed {
@@ -67,8 +67,8 @@ func (c *Consumer) unsettled(listed map[string]string) []string {
 }
 
 // oweHeld owes a sweep for a shard that this process reads, if the shard was trimmed while a record
-// is not done. The sweep is not settled before the record is done, also if this process crashes:
-// later nothing may name the shard.
+// is not done. The sweep ends only after the record is done, even if this process crashes. It must
+// be owed now, because later nothing may name the shard.
 func (c *Consumer) oweHeld(ctx context.Context, l lease) error {
 	if c.settled[l.shard] != shardUnsettled || !c.away(l.at) {
 		return nil
@@ -80,9 +80,9 @@ func (c *Consumer) oweHeld(ctx context.Context, l lease) error {
 	return nil
 }
 
-// removeEnded deletes leases of shards that were read to their ends, and are no longer listed, when
-// they were kept for leaseKept. A process that has read an older list may then take the lease of a
-// shard anew. It finds no such shard, and owes a sweep.
+// removeEnded deletes the leases of shards that were read to their ends, and are no longer listed,
+// after leaseKept. A process that has read an older list may then take the lease of a shard again.
+// It does not find the shard, and owes a sweep.
 func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
 	for _, l := range ended {
 		c.settled[l.shard] = shardEnded
@@ -90,7 +90,7 @@ func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
 			continue
 		}
 		only := l.unchanged()
-		err := core.Of(c.Group.Journal).Requests(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		err := core.Of(c.Group.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 			return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
 				Table: c.Group.Table.Name, Key: c.leaseKey(l.shard), Condition: only.Expression, Values: only.Values,
 			})
@@ -100,7 +100,7 @@ func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
 			continue // the next pass reads it again
 		case errors.Is(err, dynajournal.ErrDenied):
 			if !c.undeletable {
-				c.log(ctx, "leases of shards that are trimmed can't be deleted: they stay", l.shard, err)
+				c.log(ctx, "the leases of trimmed shards can't be deleted", l.shard, err)
 			}
 			c.undeletable = true
 		case err != nil:
