@@ -94,10 +94,10 @@ func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) it
 // Errors are those documented on CurrentPersistenceIDs.
 func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		listed, left, ended := map[[16]byte]bool{}, opts.Limit, false
+		listed, remaining, ended := map[[16]byte]bool{}, opts.Limit, false
 		all := opts
 		all.Limit = 0
-		look := func() (bool, error) {
+		listNew := func() (bool, error) {
 			found := false
 			err := j.listIDs(ctx, all, func(pid string) bool {
 				sum := sha256.Sum256([]byte(pid))
@@ -106,8 +106,8 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 					return true
 				}
 				listed[id], found = true, true
-				left--
-				ended = !yield(pid, nil) || left == 0
+				remaining--
+				ended = !yield(pid, nil) || remaining == 0
 				return !ended
 			})
 			if ended {
@@ -121,7 +121,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 			pauses, err = poll.pauses()
 		}
 		if err == nil {
-			err = j.core.Poll(ctx, pauses, look, func() (time.Duration, bool) { return 0, false })
+			err = j.core.Poll(ctx, pauses, listNew, func() (time.Duration, bool) { return 0, false })
 		}
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield("", j.core.ListError(err))

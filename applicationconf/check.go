@@ -102,19 +102,19 @@ func didYouMean(name string) string {
 // nearestKey returns the known key that an unknown one below within is probably meant for: a
 // similar name in the same group, or else one elsewhere in the section.
 func nearestKey(within, name string, known keys) string {
-	var beside []string
+	var siblings []string
 	elsewhere := map[string]string{}
 	for key := range known {
 		if rest, found := strings.CutPrefix(key, within); found {
 			first, _, _ := strings.Cut(rest, ".")
-			beside = append(beside, first)
+			siblings = append(siblings, first)
 		}
 		elsewhere[key[strings.LastIndex(key, ".")+1:]] = key
 	}
 	if path, exact := elsewhere[name]; exact {
 		return path
 	}
-	if found := nearest(name, beside, len(name)/3); found != "" {
+	if found := nearest(name, siblings, len(name)/3); found != "" {
 		return found
 	}
 	names := make([]string, 0, len(elsewhere))

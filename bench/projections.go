@@ -31,9 +31,9 @@ func projectionWorkloads(o Options) []workload {
 	}
 }
 
-// patient is a lease timeout that is longer than any measurement, so that no lease is renewed
+// longLease is a lease timeout that is longer than any measurement, so that no lease is renewed
 // meanwhile.
-const patient = time.Hour
+const longLease = time.Hour
 
 // pollOften is the pause of projections after a response without records, in measurements that the
 // pause does not affect.
@@ -42,7 +42,7 @@ const pollOften = 10 * time.Millisecond
 // following returns the configuration of a group that reads the stream.
 func (d *streamed) following(name string) projection.Config {
 	return projection.Config{Name: name, Source: projection.Streams(d.streams, projection.StreamsOptions{
-		LeaseTimeout: patient, PerSecond: -1, Poll: pollOften,
+		LeaseTimeout: longLease, PerSecond: -1, Poll: pollOften,
 	})}
 }
 
@@ -137,7 +137,7 @@ func (s *session) costOfHandling(ctx context.Context, d *streamed, h handling) (
 // costOf returns the cost of handling n events that are written while the gate to the stream is
 // shut.
 func (f *following) costOf(ctx context.Context, n int64, write func() error) (dynajournal.Cost, error) {
-	if err := f.settled(ctx); err != nil {
+	if err := f.waitUntilIdle(ctx); err != nil {
 		return dynajournal.Cost{}, err
 	}
 	f.gate.shut()
@@ -147,10 +147,10 @@ func (f *following) costOf(ctx context.Context, n int64, write func() error) (dy
 	}
 	before, handled := f.cost(), f.handled.Load()
 	f.gate.open()
-	if err := f.caughtUp(ctx, handled+n); err != nil {
+	if err := f.waitUntilHandled(ctx, handled+n); err != nil {
 		return dynajournal.Cost{}, err
 	}
-	if err := f.settled(ctx); err != nil {
+	if err := f.waitUntilIdle(ctx); err != nil {
 		return dynajournal.Cost{}, err
 	}
 	if got := f.handled.Load() - handled; got != n {

@@ -133,7 +133,7 @@ func (f *following) late(ctx context.Context, events int) (int, error) {
 	}
 	f.gate.open()
 	want := handled + int64(len(writers)*eventsOfID)
-	if err := f.caughtUp(ctx, want); err != nil {
+	if err := f.waitUntilHandled(ctx, want); err != nil {
 		return 0, fmt.Errorf("%d of %d events were handled: %w", f.handled.Load()-handled, want-handled, err)
 	}
 	return int(want - f.handled.Load()), nil

@@ -48,10 +48,10 @@ func idleProjections(ctx context.Context, s *session) (err error) {
 	defer func() { err = errors.Join(err, polling.Close()) }()
 	stop := poll(ctx, polling, pids)
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := f.caughtUp(ctx, polledIDs); err != nil {
+	if err := f.waitUntilHandled(ctx, polledIDs); err != nil {
 		return err
 	}
-	if err := f.settled(ctx); err != nil {
+	if err := f.waitUntilIdle(ctx); err != nil {
 		return err
 	}
 	return s.reportIdle(ctx, f, &polled)

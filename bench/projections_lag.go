@@ -60,14 +60,14 @@ func handlingLag(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.end()) }()
-	if err := f.settled(ctx); err != nil {
+	if err := f.waitUntilIdle(ctx); err != nil {
 		return err
 	}
 	sent, err := s.appendNow(ctx, writers)
 	if err != nil {
 		return err
 	}
-	if err := f.caughtUp(ctx, lagIDs+sent); err != nil {
+	if err := f.waitUntilHandled(ctx, lagIDs+sent); err != nil {
 		return err
 	}
 	s.step(s.rounds + warmUps)

@@ -92,7 +92,7 @@ func handlingSpeed(ctx context.Context, s *session) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(appendEach(ctx, writers, 1), f.settled(ctx)); err != nil {
+		if err := errors.Join(appendEach(ctx, writers, 1), f.waitUntilIdle(ctx)); err != nil {
 			return err
 		}
 		if err := loop.begin(ctx, d.config.JournalTable); err != nil {
@@ -118,7 +118,7 @@ func (f *following) turn(n int) turn {
 	return func(ctx context.Context) error {
 		want := f.handled.Load() + int64(n)
 		f.gate.open()
-		err := f.caughtUp(ctx, want)
+		err := f.waitUntilHandled(ctx, want)
 		f.gate.shut()
 		return err
 	}
@@ -207,7 +207,7 @@ func onceSpeed(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(appendEach(ctx, writers, 1), f.settled(ctx)); err != nil {
+	if err := errors.Join(appendEach(ctx, writers, 1), f.waitUntilIdle(ctx)); err != nil {
 		return err
 	}
 	n, from := size.ids*size.events, 0

@@ -58,7 +58,7 @@ func (d *streamed) sweep(
 	ctx context.Context, handled *atomic.Int64, n int,
 ) (cost dynajournal.Cost, took time.Duration, err error) {
 	before, began := d.cost(), time.Now()
-	config := projection.Config{Name: "sweep", Source: projection.Sweep(projection.SweepOptions{Every: patient, PerSecond: -1})}
+	config := projection.Config{Name: "sweep", Source: projection.Sweep(projection.SweepOptions{Every: longLease, PerSecond: -1})}
 	f, err := d.follow(ctx, config, func(*following) projection.Projection {
 		return projection.AtLeastOnce("nothing", projection.HandlerFunc(func(context.Context, dynajournal.Event) error {
 			handled.Add(1)
@@ -69,7 +69,7 @@ func (d *streamed) sweep(
 		return cost, 0, err
 	}
 	if err = f.until(ctx, func() bool { return d.cost().Sub(before).Requests >= n }); err == nil {
-		err = f.settled(ctx)
+		err = f.waitUntilIdle(ctx)
 	}
 	took = time.Unix(0, d.last.Load()).Sub(began)
 	return d.cost().Sub(before), took, errors.Join(err, f.end())

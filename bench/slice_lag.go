@@ -50,12 +50,12 @@ func (x *sliceIndex) sliceLag(ctx context.Context) (events, missed int, err erro
 			late = late[1:]
 		}
 		if now/1000%sliceRefreshSeconds == 0 {
-			if err := follower.look(ctx, now); err != nil {
+			if err := follower.poll(ctx, now); err != nil {
 				return 0, 0, err
 			}
 		}
 	}
-	if err := follower.look(ctx, lagEnd+backtrackBehindMillis); err != nil {
+	if err := follower.poll(ctx, lagEnd+backtrackBehindMillis); err != nil {
 		return 0, 0, err
 	}
 	for pid, last := range written {
@@ -74,8 +74,8 @@ type sliceFollower struct {
 	seen map[string]int64
 }
 
-// look runs the queries that are due at a time.
-func (f *sliceFollower) look(ctx context.Context, now int64) error {
+// poll runs the queries that are due at a time.
+func (f *sliceFollower) poll(ctx context.Context, now int64) error {
 	for slice := range lagSlices {
 		for _, of := range []struct{ from, to int64 }{
 			{f.latest[slice], now - sliceBehindMillis},

@@ -209,14 +209,14 @@ func (f *following) until(ctx context.Context, holds func() bool) error {
 // idle reports whether the group has handled all records that it has received.
 func (f *following) idle() bool { return f.Lag()[0].IDs == 0 }
 
-// caughtUp waits until the handlers were called with n events and their offsets are stored.
-func (f *following) caughtUp(ctx context.Context, n int64) error {
+// waitUntilHandled waits until the handlers were called with n events and their offsets are stored.
+func (f *following) waitUntilHandled(ctx context.Context, n int64) error {
 	return f.until(ctx, func() bool { return f.handled.Load() >= n && f.idle() })
 }
 
-// settled waits until the group has sent no requests for a while. Then it has listed all
+// waitUntilIdle waits until the group has sent no requests for a while. Then it has listed all
 // persistence ids, and is at the end of the stream.
-func (f *following) settled(ctx context.Context) error {
+func (f *following) waitUntilIdle(ctx context.Context) error {
 	began := time.Now()
 	return f.until(ctx, func() bool {
 		last := time.Unix(0, f.last.Load())

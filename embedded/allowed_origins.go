@@ -66,8 +66,8 @@ func originProblem(origin string) error {
 }
 
 // admit responds to the preflight requests of browsers, and refuses requests of pages that are not
-// allowed. goOn reports whether the caller has to respond.
-func (a *allowedOrigins) admit(w http.ResponseWriter, request *http.Request) (goOn bool, refused error) {
+// allowed. proceed reports whether the caller has to respond.
+func (a *allowedOrigins) admit(w http.ResponseWriter, request *http.Request) (proceed bool, refused error) {
 	header := w.Header()
 	header.Add("Vary", "Origin")
 	origin := request.Header.Get("Origin")

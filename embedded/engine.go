@@ -90,7 +90,7 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 		store:      store,
 		options:    o,
 		parser:     expression.NewParser(),
-		statements: expression.NewCache(keptStatements, partiql.Parse),
+		statements: expression.NewCache(maxCachedStatements, partiql.Parse),
 		stop:       make(chan struct{}),
 		tables:     map[string]*table{},
 		streams:    map[string]*stream{},

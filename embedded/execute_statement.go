@@ -132,7 +132,7 @@ func (e *Engine) respondSelection(c *call, s *selection, in *executeStatementInp
 	used.charge()
 	c.out = append(c.out, ']')
 	if end != nil {
-		end.Statement = statementSum(&in.statementInput)
+		end.Statement = statementHash(&in.statementInput)
 		token, err := end.token()
 		if err != nil {
 			return err

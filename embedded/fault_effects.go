@@ -166,7 +166,7 @@ func (e *Engine) slow(name string, c *call) error {
 		if <-slept != nil {
 			return
 		}
-		if err := protect(name, func() error { return late.in.run(e, late) }); err != nil {
+		if err := recoverPanic(name, func() error { return late.in.run(e, late) }); err != nil {
 			slog.Debug("embedded DynamoDB: a late request failed", "operation", name, "error", err)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// keptInjections is the maximum number of injections that Injected returns.
-const keptInjections = 10_000
+// maxInjections is the maximum number of injections that Injected returns.
+const maxInjections = 10_000
 
 // Injection is a request that was hit by a fault.
 type Injection struct {
@@ -264,8 +264,8 @@ func (in *injector) record(matched *requestFault, operation string, targets []ta
 		injection.Table, injection.Key = first.table, first.key
 		matched.first = first
 	}
-	if len(in.injected) == keptInjections {
-		in.injected = slices.Delete(in.injected, 0, keptInjections/10)
+	if len(in.injected) == maxInjections {
+		in.injected = slices.Delete(in.injected, 0, maxInjections/10)
 	}
 	in.injected = append(in.injected, injection)
 }

@@ -29,8 +29,8 @@ type staleStates struct {
 type sharedSnapshot struct {
 	*storage.Snapshot
 
-	at    time.Time
-	holds atomic.Int64
+	at         time.Time
+	references atomic.Int64
 }
 
 func newStaleStates(store *storage.Store, delay time.Duration, now time.Time) *staleStates {
@@ -41,7 +41,7 @@ func newStaleStates(store *storage.Store, delay time.Duration, now time.Time) *s
 
 func (p *staleStates) snapshot(now time.Time) {
 	state := &sharedSnapshot{Snapshot: p.store.Snapshot(), at: now}
-	state.holds.Store(1)
+	state.references.Store(1)
 	p.states = append(p.states, state)
 }
 
@@ -67,7 +67,7 @@ func (p *staleStates) stateAt(now time.Time) *sharedSnapshot {
 	}
 	for _, state := range p.states {
 		if p.delay == 0 || !state.at.Before(now.Add(-p.delay)) {
-			state.holds.Add(1)
+			state.references.Add(1)
 			return state
 		}
 	}
@@ -86,7 +86,7 @@ func (p *staleStates) close() {
 
 // release releases one hold on the snapshot. It does nothing if s is nil.
 func (s *sharedSnapshot) release() {
-	if s == nil || s.holds.Add(-1) > 0 {
+	if s == nil || s.references.Add(-1) > 0 {
 		return
 	}
 	if err := s.Close(); err != nil {

@@ -68,7 +68,7 @@ func (e *Engine) getRecords(c *call) error {
 	end := s.visible()
 	state := s.current()
 	i := state.find(position.shard)
-	if position.from == latestLater {
+	if position.from == latestUndetermined {
 		position.from = end
 	}
 	if i < 0 || position.from < state.Shards[i].Trimmed || c.faulty(EffectTrimmed) {

@@ -78,7 +78,7 @@ func (e *Engine) getShardIterator(c *call) error {
 		return err
 	}
 	if *in.kind == iteratorLatest && c.faulty(EffectLateLatest) {
-		from = latestLater
+		from = latestUndetermined
 	}
 	position := shardIterator{arn: s.arn(), shard: i.Number, from: from, madeAt: e.now().UnixMilli()}
 	return c.respond(object{"ShardIterator": position.text()})

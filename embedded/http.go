@@ -138,8 +138,8 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 		body: body, out: response.body,
 	}
 	response.summary.operation = name
-	err := protect(name, func() error {
-		if in != nil && in.named {
+	err := recoverPanic(name, func() error {
+		if in != nil && in.logTables {
 			response.summary.tables = e.tablesOf(name, c)
 		}
 		return e.perform(name, c)
@@ -158,15 +158,15 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 		response.body = appendError(response.body[:0], api)
 	}
 	c.damageResponse(response)
-	_, response.errorUnsummed = c.form(EffectNoErrorChecksum)
+	_, response.omitErrorChecksum = c.form(EffectNoErrorChecksum)
 	clock, _ := c.form(EffectWrongClock)
 	response.ahead = clock.Delay
 	return response
 }
 
-// protect turns a panic into an error, so that only the request fails. The stack is logged at debug
-// level.
-func protect(operation string, run func() error) (err error) {
+// recoverPanic turns a panic into an error, so that only the request fails. The stack is logged at
+// debug level.
+func recoverPanic(operation string, run func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			slog.Debug("embedded DynamoDB: a request panicked", "operation", operation, "stack", string(debug.Stack()))

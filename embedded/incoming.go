@@ -43,8 +43,8 @@ type incoming struct {
 	body     io.Reader
 	received int
 	deadline time.Time
-	// named is set if the log needs the tables of the request.
-	named bool
+	// logTables is set if the log needs the tables of the request.
+	logTables bool
 }
 
 // smallBodies is a pool of buffers of at most smallBody bytes. Larger buffers are not returned to

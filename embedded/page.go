@@ -28,9 +28,9 @@ type pageRead struct {
 	// budget is the number of bytes of entries that end the page, or 0 for maxPage.
 	budget     int
 	consistent bool
-	// whole is set to read the item of each entry of a local index, for attributes that the index
-	// does not contain.
-	whole bool
+	// fetchItems is set to read the item of each entry of a local index, for attributes that the
+	// index does not contain.
+	fetchItems bool
 	// filter reports whether an item is returned. Nil returns all.
 	filter func(attribute.Item) bool
 }
@@ -142,14 +142,14 @@ func (p *pageRead) lastKey(stored []byte) (attribute.Item, error) {
 // item only if necessary.
 func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption) (storedItem, bool, error) {
 	shown := storedItem{encoded: encoded}
-	if !p.whole && p.filter == nil {
+	if !p.fetchItems && p.filter == nil {
 		return shown, true, nil
 	}
 	var err error
 	if shown.item, err = attribute.DecodeBinaryItem(encoded); err != nil {
 		return shown, false, fmt.Errorf("%w: %w", errStoredItem, err)
 	}
-	if p.whole {
+	if p.fetchItems {
 		if shown.item, err = p.fetch(from, shown.item, used); err != nil {
 			return shown, false, err
 		}

@@ -87,7 +87,7 @@ func (e *Engine) query(c *call) error {
 	if err := in.checkFilter(bound.filter, t.keySchemaOf(i)); err != nil {
 		return err
 	}
-	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+	if p.fetchItems, err = in.checkSelect(t, i, bound.project); err != nil {
 		return err
 	}
 	if err := t.checkPaths(bound.filter); err != nil {

@@ -78,7 +78,7 @@ func (e *Engine) tokenUsed(t *requestToken) (bool, error) {
 	return true, nil
 }
 
-func (e *Engine) keepToken(batch *storage.Batch, t *requestToken) error {
+func (e *Engine) storeToken(batch *storage.Batch, t *requestToken) error {
 	if t == nil {
 		return nil
 	}

@@ -21,8 +21,8 @@ type response struct {
 	requestID string
 	buffer    *[]byte
 	damage    damage
-	// errorUnsummed leaves the checksum out if the response is an error.
-	errorUnsummed bool
+	// omitErrorChecksum leaves the checksum out if the response is an error.
+	omitErrorChecksum bool
 	// ahead is the time by which the clock of the response is ahead.
 	ahead time.Duration
 
@@ -51,8 +51,8 @@ func (r *response) release() {
 	}
 }
 
-// summed reports whether the response has a checksum.
-func (r *response) summed() bool { return r.status == http.StatusOK || !r.errorUnsummed }
+// hasChecksum reports whether the response has a checksum.
+func (r *response) hasChecksum() bool { return r.status == http.StatusOK || !r.omitErrorChecksum }
 
 func (r *response) header(now time.Time) http.Header {
 	header := http.Header{}
@@ -72,7 +72,7 @@ func (r *response) setHeader(header http.Header, now time.Time) {
 	values := [...]string{r.requestID, all[date:checksum], all[:date], all[checksum:], r.contentType, r.encoding}
 	// The names are in their canonical form already.
 	header["X-Amzn-Requestid"] = values[0:1:1]
-	if r.summed() {
+	if r.hasChecksum() {
 		header["X-Amz-Crc32"] = values[1:2:2]
 	}
 	header["Date"] = values[2:3:3]
@@ -133,15 +133,15 @@ func unreadResponse(err error) *response {
 	return errorResponse(serviceError("SerializationException", ""))
 }
 
-// maxKeptBuffer is the capacity above which a buffer is not returned to the pool.
-const maxKeptBuffer = 1 << 20
+// maxPooledBuffer is the capacity above which a buffer is not returned to the pool.
+const maxPooledBuffer = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func takeBuffer() *[]byte { return buffers.Get().(*[]byte) } //nolint:forcetypeassert // the pool holds nothing else
 
 func giveBuffer(buffer *[]byte) {
-	if cap(*buffer) <= maxKeptBuffer {
+	if cap(*buffer) <= maxPooledBuffer {
 		*buffer = (*buffer)[:0]
 		buffers.Put(buffer)
 	}

@@ -58,7 +58,7 @@ func (e *Engine) scan(c *call) error {
 		}
 	}
 	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
-	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+	if p.fetchItems, err = in.checkSelect(t, i, bound.project); err != nil {
 		return err
 	}
 	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)

@@ -41,7 +41,7 @@ func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, err
 	}
 	s := &selection{statement: b, read: pageRead{table: t, index: i, consistent: consistent, backward: path.Backward}}
 	s.read.filter = evaluator(path.Filter)
-	if s.read.whole, err = t.needsWhole(i, b.Attributes()); err != nil {
+	if s.read.fetchItems, err = t.needsWhole(i, b.Attributes()); err != nil {
 		return nil, err
 	}
 	for _, key := range path.Keys {
@@ -95,7 +95,7 @@ type continuation struct {
 	Last      attribute.Item `json:"k,omitempty"`
 }
 
-func statementSum(in *statementInput) []byte {
+func statementHash(in *statementInput) []byte {
 	sum := sha256.New()
 	_, _ = sum.Write([]byte(*in.text)) // never fails
 	for _, p := range in.parameters.values {
@@ -116,7 +116,7 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 	if err == nil {
 		err = json.Unmarshal(encoded, &at)
 	}
-	if err != nil || string(at.Statement) != string(statementSum(in)) || at.Part < 0 || at.Part >= len(s.parts) {
+	if err != nil || string(at.Statement) != string(statementHash(in)) || at.Part < 0 || at.Part >= len(s.parts) {
 		return at, invalid("Invalid NextToken")
 	}
 	if at.Last != nil {

@@ -179,7 +179,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	control := http.NewResponseController(w)
 	in := &incoming{
 		bodyMemory: reservation{memory: s.bodies}, responseMemory: reservation{memory: s.responses},
-		limits: &s.limits, control: control, started: started, named: s.Log != nil,
+		limits: &s.limits, control: control, started: started, logTables: s.Log != nil,
 	}
 	// The deadlines also apply to what the server itself reads and writes: the rest of a short
 	// body, and 100 Continue. A connection without deadlines returns an error.
@@ -217,9 +217,9 @@ func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *inco
 		return refusedResponse(fmt.Errorf(
 			"the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
 	}
-	if goOn, err := s.origins.admit(w, request); err != nil {
+	if proceed, err := s.origins.admit(w, request); err != nil {
 		return refusedResponse(err), nil
-	} else if !goOn {
+	} else if !proceed {
 		return nil, nil //nolint:nilnil // as documented
 	}
 	if request.URL.Path == "/metrics" && (request.Method == http.MethodGet || request.Method == http.MethodHead) {

@@ -80,18 +80,18 @@ func sequenceText(number uint64) string { return fmt.Sprintf("1%0*d", sequenceDi
 // user of the stream.
 func (s *stream) openShard(state *streamState, hashes hashRange, parent string, now int64) {
 	state.Shards = append(state.Shards, shard{
-		Number: state.NextShard, Parent: parent, Hashes: hashes, First: s.take(), OpenedAt: now,
+		Number: state.NextShard, Parent: parent, Hashes: hashes, First: s.takeSequenceNumber(), OpenedAt: now,
 	})
 	state.NextShard++
 }
 
 // closeShard closes a shard of a state. The caller holds the table's lock exclusively.
 func (s *stream) closeShard(closing *shard, now int64) {
-	closing.Last, closing.ClosedAt = s.take(), now
+	closing.Last, closing.ClosedAt = s.takeSequenceNumber(), now
 }
 
-// take returns a sequence number that no record has.
-func (s *stream) take() uint64 {
+// takeSequenceNumber returns a sequence number that no record has.
+func (s *stream) takeSequenceNumber() uint64 {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.next++

@@ -22,9 +22,9 @@ type shardIterator struct {
 	madeAt int64
 }
 
-// latestLater is the position of an iterator that the first GetRecords determines: see
+// latestUndetermined is the position of an iterator that the first GetRecords determines: see
 // EffectLateLatest.
-const latestLater = math.MaxUint64
+const latestUndetermined = math.MaxUint64
 
 // The text of an iterator is the ARN of the stream, a version, and the rest in base64, separated by
 // bars.

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
-// keptStatements is the number of parsed PartiQL statements that are cached.
-const keptStatements = 1000
+// maxCachedStatements is the number of parsed PartiQL statements that are cached.
+const maxCachedStatements = 1000
 
 // statementInput has the parameters of one PartiQL statement.
 type statementInput struct {

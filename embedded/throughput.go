@@ -18,9 +18,9 @@ const (
 	// tableBurst is the number of seconds for which a provisioned table or index accumulates unused
 	// units.
 	tableBurst = 300
-	// keptKeys is the number of partition keys of a table that are tracked before unused ones are
-	// dropped.
-	keptKeys = 10_000
+	// maxTrackedKeys is the number of partition keys of a table that are tracked before unused ones
+	// are dropped.
+	maxTrackedKeys = 10_000
 )
 
 // WithThroughput makes the engine throttle requests as DynamoDB does. A partition key of a table or
@@ -197,9 +197,9 @@ func (l *limits) partition(d demand, now time.Time) *buckets {
 	return b
 }
 
-// forget drops the keys that have all their units, if keptKeys keys are tracked.
+// forget drops the keys that have all their units, if maxTrackedKeys keys are tracked.
 func (l *limits) forget(now time.Time) {
-	if len(l.keys) < keptKeys {
+	if len(l.keys) < maxTrackedKeys {
 		return
 	}
 	for p, b := range l.keys {

@@ -144,7 +144,7 @@ func (e *Engine) commitTransaction(
 	if err != nil {
 		return false, joinClose(err, discarding{batch})
 	}
-	if err := e.keepToken(batch, token); err != nil {
+	if err := e.storeToken(batch, token); err != nil {
 		return false, joinClose(err, discarding{batch})
 	}
 	if err := e.commit(batch, changes, done); err != nil {

@@ -201,7 +201,7 @@ func (e *entity[S, E]) exits(c *command[S, E]) {
 	defer e.mu.Unlock()
 	c.phase = left
 	e.endTurn()
-	e.giveUp()
+	e.scheduleReload()
 	e.advance()
 }
 
@@ -215,12 +215,12 @@ func (e *entity[S, E]) conclude(c *command[S, E]) {
 	e.endTurn()
 	switch failed, panicked := c.tx.err.(*PanicError); { //nolint:errorlint // it is the error itself
 	case e.dropped:
-		c.end(&unwritten{e.pid, e.failure})
+		c.end(&notWrittenError{e.pid, e.failure})
 	case panicked:
 		c.end(failed)
-		e.giveUp()
+		e.scheduleReload()
 	case c.ctx.Err() != nil:
-		c.end(&unwritten{e.pid, context.Cause(c.ctx)})
+		c.end(&notWrittenError{e.pid, context.Cause(c.ctx)})
 		e.undo(c)
 	case c.epoch != e.epoch:
 		e.enqueue(c)
@@ -234,10 +234,10 @@ func (e *entity[S, E]) conclude(c *command[S, E]) {
 // endTurn takes the turn back. The caller holds mu.
 func (e *entity[S, E]) endTurn() { e.deciding = nil }
 
-// giveUp makes the entity load its state again from the start, because a function of the program
-// may have changed it. Commands that were decided on the state, and are not being written, are
-// decided again. The caller holds mu.
-func (e *entity[S, E]) giveUp() {
+// scheduleReload makes the entity load its state again from the start, because a function of the
+// program may have changed it. Commands that were decided on the state, and are not being written,
+// are decided again. The caller holds mu.
+func (e *entity[S, E]) scheduleReload() {
 	e.sendBack(nil)
 	e.reload = true
 }
@@ -288,7 +288,7 @@ func (e *entity[S, E]) undo(c *command[S, E]) {
 		return
 	}
 	if !e.pending[n-1].rebuild(&e.host.kind) {
-		e.giveUp()
+		e.scheduleReload()
 	}
 }
 

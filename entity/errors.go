@@ -138,16 +138,16 @@ func (e *unknownError) Unwrap() error { return e.err }
 // MaybeApplied returns true. See [dynajournal.MaybeApplied].
 func (*unknownError) MaybeApplied() bool { return true }
 
-// unwritten reports that a command wrote nothing. Its cause may be the error of another command's
-// write.
-type unwritten struct {
+// notWrittenError reports that a command wrote nothing. Its cause may be the error of another
+// command's write.
+type notWrittenError struct {
 	pid string
 	err error
 }
 
-func (e *unwritten) Error() string { return fmt.Sprintf("command of %q: %v", e.pid, e.err) }
+func (e *notWrittenError) Error() string { return fmt.Sprintf("command of %q: %v", e.pid, e.err) }
 
-func (e *unwritten) Unwrap() error { return e.err }
+func (e *notWrittenError) Unwrap() error { return e.err }
 
 // MaybeApplied returns false. See [dynajournal.MaybeApplied].
-func (*unwritten) MaybeApplied() bool { return false }
+func (*notWrittenError) MaybeApplied() bool { return false }

@@ -21,8 +21,8 @@ func (r *remembered) find(hash commandids.Hash) (int64, bool) {
 	return version, ok
 }
 
-// keep raises each limit to the stored one, if the stored one is larger.
-func (r *remembered) keep(limits CommandIDs) {
+// raiseLimits raises each limit to the stored one, if the stored one is larger.
+func (r *remembered) raiseLimits(limits CommandIDs) {
 	larger := CommandIDs{
 		Last:   max(r.limits.Last, limits.Last),
 		Period: max(r.limits.Period, limits.Period),

@@ -92,7 +92,7 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 		e.tried = got.snapshot
 		e.author, e.time = "", 0
 	}
-	e.ids.keep(got.limits)
+	e.ids.raiseLimits(got.limits)
 	for _, id := range got.ids {
 		e.ids.add(id)
 	}
@@ -117,7 +117,7 @@ func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], e
 	if e.isOld() {
 		return e.fromStart(how, observe)
 	}
-	got, err := e.limited(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
+	got, err := e.withRecoveryLimits(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
 	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
 		errors.Is(err, dynajournal.ErrPurged) || errors.Is(err, dynajournal.ErrDeletedMeanwhile)
 	if replaced || err == nil && (got.purged != e.purged || got.deletedTo > max(e.durable.version, e.purged)) || e.isOld() {
@@ -135,9 +135,9 @@ func (e *entity[S, E]) isOld() bool {
 	return e.host.isOld(e.confirmed)
 }
 
-// limited calls look within Options.MaxRecoveries and Options.RecoveryTimeout, and reports the
-// recovery to the hooks.
-func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*found[S], error) {
+// withRecoveryLimits calls look within Options.MaxRecoveries and Options.RecoveryTimeout, and
+// reports the recovery to the hooks.
+func (e *entity[S, E]) withRecoveryLimits(look func(context.Context) (*found[S], error)) (*found[S], error) {
 	h, began := e.host, time.Now()
 	select {
 	case h.recovering <- struct{}{}:
@@ -209,8 +209,8 @@ func (e *entity[S, E]) mayLose() bool {
 	return e.host.core.Store.Shared() && e.lastStays()
 }
 
-// mostLoadings limits the attempts to load an entity whose events are deleted meanwhile.
-const mostLoadings = 5
+// maxLoadAttempts limits the attempts to load an entity whose events are deleted meanwhile.
+const maxLoadAttempts = 5
 
 // fromStart loads the state from the newest snapshot, or from the first event if no snapshot
 // exists.
@@ -218,14 +218,14 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[
 	snapshots := e.host.kind.snapshots()
 	var before error
 	for tries := 1; ; tries++ {
-		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
+		got, err := e.withRecoveryLimits(func(ctx context.Context) (*found[S], error) {
 			return e.fromNewest(ctx, how, snapshots, observe)
 		})
 		doubt := errors.Is(err, dynajournal.ErrSnapshotMissing) || errors.Is(err, dynajournal.ErrSnapshotAhead)
-		if doubt && (before == nil || before.Error() != err.Error()) && tries < mostLoadings {
+		if doubt && (before == nil || before.Error() != err.Error()) && tries < maxLoadAttempts {
 			// Another process may have saved the snapshot, or purged the entity, between the reads.
 			before = err
-		} else if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
+		} else if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == maxLoadAttempts {
 			return got, err
 		}
 		// If the type saves no snapshots, another version of the program may have saved one.

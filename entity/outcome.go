@@ -9,9 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// mostLooks limits how often an entity looks for the events of a write whose outcome is not known.
+// maxLookups limits how often an entity looks for the events of a write whose outcome is not known.
 // It looks again if another writer takes the next number before the entity can seal it.
-const mostLooks = 100
+const maxLookups = 100
 
 // lost ends a write whose outcome is not known. The entity recovers and finds out whether the
 // events are stored. If they are, the commands get their results. If not, all numbers of the write
@@ -69,7 +69,7 @@ func firstNumber[S, E any](w *write[S, E], cause error) int64 {
 // stored, and 0 if they are not stored and never will be. If the numbers are deleted, the error is
 // errDeleted.
 func (e *entity[S, E]) lookFor(own *layout.Event, first, last int64) (*found[S], int64, error) {
-	for range mostLooks {
+	for range maxLookups {
 		stored := false
 		observe := func(event *layout.Event) {
 			stored = stored || event.SequenceNr == first && layout.SameEvent(layout.Slot{Event: event}, own)

@@ -56,25 +56,25 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	if !started.Succeeded() {
 		e.handOver(c, func() {
 			result, err := started.Finish(h.life)
-			e.settleAndWriteAll(w, writer, began, &result, err)
+			e.finishAndWriteAll(w, writer, began, &result, err)
 		})
 		return
 	}
 	result, err := started.Finish(h.life)
 	if err != nil {
-		e.handOver(c, func() { e.settleAndWriteAll(w, writer, began, &core.Result{}, err) })
+		e.handOver(c, func() { e.finishAndWriteAll(w, writer, began, &core.Result{}, err) })
 		return
 	}
-	e.settle(w, writer, began, &result, nil)
+	e.handleOutcome(w, writer, began, &result, nil)
 	e.continueAsJob()
 }
 
-// settleAndWriteAll is the job that completes a write that a caller has started, and then sends the
+// finishAndWriteAll is the job that completes a write that a caller has started, and then sends the
 // pending writes.
-func (e *entity[S, E]) settleAndWriteAll(
+func (e *entity[S, E]) finishAndWriteAll(
 	w *write[S, E], by writer, began moment, result *core.Result, err error,
 ) {
-	e.settle(w, by, began, result, err)
+	e.handleOutcome(w, by, began, result, err)
 	if e.writeNext() {
 		e.writeAll()
 	}

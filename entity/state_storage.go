@@ -61,7 +61,7 @@ func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 }
 
 func (s *stateStorage[S]) load(e *entity[S, S], _ mode) (*found[S], error) {
-	return e.limited(func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
+	return e.withRecoveryLimits(func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
 }
 
 func (s *stateStorage[S]) find(e *entity[S, S], how mode) (*found[S], error) { return s.load(e, how) }
@@ -99,7 +99,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 		got.ids, got.limits = saved.Done, CommandIDs(saved.Limits)
 		got.limits.Last, got.limits.Most = min(got.limits.Last, maxStateIDs), min(got.limits.Most, maxStateIDs)
 		w.ids.done = got.ids
-		w.ids.keep(got.limits)
+		w.ids.raiseLimits(got.limits)
 		payload := serialization.Payload{SerializerID: stored.SerializerID, Manifest: stored.Manifest, Bytes: stored.Bytes}
 		got.at.state, _, err = h.decodeState(ctx, payload)
 	}
@@ -117,7 +117,7 @@ func (s *stateStorage[S]) lookFor(
 	e *entity[S, S], by writer, _ []encoded, first, last int64,
 ) (*found[S], int64, error) {
 	lost := by.(*stateWriter[S]) //nolint:forcetypeassert // it is from read
-	for range mostLooks {
+	for range maxLookups {
 		got, err := s.find(e, recovering)
 		if err != nil {
 			return got, 0, err
@@ -142,7 +142,7 @@ func (s *stateStorage[S]) lookFor(
 	return nil, 0, dynajournal.ErrWriterConflict
 }
 
-func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64, _ moment) (news, error) {
+func (s *stateStorage[S]) checkNews(ctx context.Context, e *entity[S, S], _ int64, _ moment) (news, error) {
 	var head *layout.State
 	_, err := e.host.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		var err error

@@ -62,7 +62,7 @@ func (w *stateWriter[S]) Append(ctx context.Context, all []encoded) (core.Result
 	if err != nil {
 		return result, w.failed(err, first, next, len(all)-1)
 	}
-	w.cleanBehind(next)
+	w.cleanInBackground(next)
 	next.Bytes = nil // the entity has the state
 	w.base = next
 	if ids != nil {
@@ -107,9 +107,9 @@ func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, inde
 	return w.ended
 }
 
-// cleanBehind deletes the parts that a put has replaced, in the background. The first put of a
-// writer with parts before or after it also deletes parts that were left by crashes.
-func (w *stateWriter[S]) cleanBehind(next *layout.State) {
+// cleanInBackground deletes the parts that a put has replaced, in the background. The first put of
+// a writer with parts before or after it also deletes parts that were left by crashes.
+func (w *stateWriter[S]) cleanInBackground(next *layout.State) {
 	replaced := w.base
 	if next.Parts == 0 && (replaced == nil || replaced.Parts == 0) {
 		return

@@ -31,10 +31,10 @@ type storage[S, E any] interface {
 	// determined, the error is errDeleted.
 	lookFor(e *entity[S, E], lost writer, all []encoded, first, last int64) (*found[S], int64, error)
 
-	// look reports whether anything is stored that the durable state does not contain. next is the
-	// number after all numbers that were known to be taken. known is when the durable state was
+	// checkNews reports whether anything is stored that the durable state does not contain. next is
+	// the number after all numbers that were known to be taken. known is when the durable state was
 	// last known to be current.
-	look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error)
+	checkNews(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error)
 
 	// purge removes the entity. No command of the entity is in progress.
 	purge(ctx context.Context, e *entity[S, E]) error
@@ -116,7 +116,7 @@ func (eventStorage[S, E]) lookFor(
 	return e.lookFor(all[0].event, first, last)
 }
 
-func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error) {
+func (eventStorage[S, E]) checkNews(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error) {
 	taken, nothingBefore, err := e.host.core.Taken(ctx, e.pid, next)
 	switch {
 	case err != nil:

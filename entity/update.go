@@ -41,7 +41,7 @@ func (h *Entities[S, E]) Update(
 		c.hash = commandids.HashOf(c.options.ID)
 	}
 	if ctx.Err() != nil {
-		return Receipt{}, &unwritten{h.kind.PersistenceID(id), context.Cause(ctx)}
+		return Receipt{}, &notWrittenError{h.kind.PersistenceID(id), context.Cause(ctx)}
 	}
 	begun := h.begun()
 	e, err := h.begin(id, 1)
@@ -73,7 +73,7 @@ func (h *Entities[S, E]) updateAtOnce(
 	ctx context.Context, id string, decide func(*Tx[S, E]) error,
 ) (Receipt, error) {
 	if ctx.Err() != nil {
-		return Receipt{}, &unwritten{h.kind.PersistenceID(id), context.Cause(ctx)}
+		return Receipt{}, &notWrittenError{h.kind.PersistenceID(id), context.Cause(ctx)}
 	}
 	e, err := h.begin(id, 1)
 	if err != nil {
@@ -317,5 +317,5 @@ func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //no
 	if sent {
 		return &unknownError{e.pid, cause}, true
 	}
-	return &unwritten{e.pid, cause}, true
+	return &notWrittenError{e.pid, cause}, true
 }

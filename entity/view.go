@@ -190,9 +190,9 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		}
 		next, known, looked := e.next, e.confirmed, h.moment()
 		e.mu.Unlock()
-		found, err := h.storage.look(ctx, e, next, known)
+		found, err := h.storage.checkNews(ctx, e, next, known)
 		if err != nil {
-			return false, &unwritten{e.pid, err}
+			return false, &notWrittenError{e.pid, err}
 		}
 		if found == noNews {
 			e.mu.Lock()
@@ -202,17 +202,17 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 			e.mu.Unlock()
 			return beyond, nil
 		}
-		if err := h.goBeyond(ctx, e, found, next, looked); err != nil {
+		if err := h.awaitNews(ctx, e, found, next, looked); err != nil {
 			return false, err
 		}
 		beyond = true
 	}
 }
 
-// goBeyond waits until the state of an entity contains the news that a look for a number has found
+// awaitNews waits until the state of an entity contains the news that a look for a number has found
 // at the moment looked, or until the entity is loaded again. It starts a job for this, but not
 // during a purge: events that the job reads may be gone when it adopts the state.
-func (h *Entities[S, E]) goBeyond(
+func (h *Entities[S, E]) awaitNews(
 	ctx context.Context, e *entity[S, E], found news, number int64, looked moment,
 ) error {
 	for {
@@ -236,7 +236,7 @@ func (h *Entities[S, E]) goBeyond(
 // awaitUnwritten is await for a command that has written nothing: the error says so.
 func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], changed <-chan struct{}) error {
 	if err := h.await(ctx, changed); err != nil {
-		return &unwritten{e.pid, err}
+		return &notWrittenError{e.pid, err}
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (e *entity[S, E]) writeOne() {
 	began := h.moment()
 	w.sent = h.begun()
 	result, err := writer.Append(h.life, w.events)
-	e.settle(w, writer, began, &result, err)
+	e.handleOutcome(w, writer, began, &result, err)
 }
 
 // writeNext moves the next pending write to e.writing. If no write may be sent, it ends the job and
@@ -162,8 +162,8 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 	e.advance()
 }
 
-// settle handles the outcome of a write.
-func (e *entity[S, E]) settle(
+// handleOutcome handles the outcome of a write.
+func (e *entity[S, E]) handleOutcome(
 	w *write[S, E], writer writer, began moment, result *core.Result, err error,
 ) {
 	e.host.wrote(e, w, result, err)
@@ -241,7 +241,7 @@ func (e *entity[S, E]) failed(w *write[S, E], writer writer, err error) {
 	}
 	for _, c := range w.commands {
 		if c.encoded != nil {
-			c.end(&unwritten{e.pid, err})
+			c.end(&notWrittenError{e.pid, err})
 		}
 	}
 	e.decideAgain(w)
@@ -300,7 +300,7 @@ func (e *entity[S, E]) fail(err error) {
 	e.waiting, e.writing, e.pending = nil, nil, nil
 	for _, c := range commands {
 		if c.phase != ended {
-			c.end(&unwritten{e.pid, err})
+			c.end(&notWrittenError{e.pid, err})
 		}
 	}
 	e.failure = err

@@ -92,13 +92,13 @@ func (s *readScene) same(way string, opts IDs, found, want []string) {
 		way, opts, len(found), len(want), missing, extra)
 }
 
-// patience is the time after which a query is ended that should have ended by itself.
-const patience = 2 * time.Second
+// queryTimeout is the time after which a query is ended that should have ended by itself.
+const queryTimeout = 2 * time.Second
 
 // refused checks that a list fails with the error of invalid arguments.
 func refused[T any](s *readScene, what string, list func(context.Context) iter.Seq2[T, error]) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), queryTimeout)
 	defer cancel()
 	n := 0
 	for _, err := range list(ctx) {

@@ -97,15 +97,15 @@ func handlerFails(s *scene) {
 	}
 }
 
-func behindNumber(s *scene) { behind(s, "a", func(n int64) Replay { return Replay{After: n} }) }
+func behindNumber(s *scene) { replayAfter(s, "a", func(n int64) Replay { return Replay{After: n} }) }
 
 func behindSnapshot(s *scene) {
-	behind(s, "a", func(n int64) Replay { return Replay{Snapshot: n} })
-	behind(s, "b", func(n int64) Replay { return Replay{After: n, Snapshot: n} })
+	replayAfter(s, "a", func(n int64) Replay { return Replay{Snapshot: n} })
+	replayAfter(s, "b", func(n int64) Replay { return Replay{After: n, Snapshot: n} })
 }
 
-// behind replays the events after a number that the journal has. Its ids start with prefix.
-func behind(s *scene, prefix string, replay func(int64) Replay) {
+// replayAfter replays the events after a number that the journal has. Its ids start with prefix.
+func replayAfter(s *scene, prefix string, replay func(int64) Replay) {
 	for _, n := range []int64{1, 99, 100, 101, 205} {
 		pid := fmt.Sprint(prefix, n)
 		s.written(pid, n)

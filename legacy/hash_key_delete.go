@@ -20,7 +20,7 @@ func (s *hashKey) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to,
 		return 0, err
 	}
 	deleted, step := int64(0), min(s.batch, s.shards)
-	for lo := s.firstLeft(low); lo <= to; {
+	for lo := s.firstUndeleted(low); lo <= to; {
 		hi := lo + min(step-1, to-lo)
 		n, err := s.deleteStep(ctx, m, pid, lo, hi, low, mark)
 		deleted += n
@@ -32,10 +32,10 @@ func (s *hashKey) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to,
 	return deleted, nil
 }
 
-// firstLeft returns the first number that may not have been deleted. All numbers below the lowest
-// low mark are known to be deleted only if every shard has a low mark and their values are
+// firstUndeleted returns the first number that may not have been deleted. All numbers below the
+// lowest low mark are known to be deleted only if every shard has a low mark and their values are
 // consecutive. Otherwise single events may have been deleted.
-func (s *hashKey) firstLeft(low []int64) int64 {
+func (s *hashKey) firstUndeleted(low []int64) int64 {
 	least, most := slices.Min(low), slices.Max(low)
 	if least < 1 || most-least != s.shards-1 {
 		return 1

@@ -57,20 +57,20 @@ func (s *hashKey) items(
 // chunkRequest is a request in flight for the items of the numbers lo to hi.
 type chunkRequest struct {
 	lo, hi int64
-	answer chan chunkAnswer
+	answer chan chunkResponse
 }
 
-type chunkAnswer struct {
+type chunkResponse struct {
 	items map[string]dynamo.Attributes
 	err   error
 }
 
 // request starts to read the items of the numbers lo to hi.
 func (s *hashKey) request(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) chunkRequest {
-	answer := make(chan chunkAnswer, 1)
+	answer := make(chan chunkResponse, 1)
 	s.start(func() {
 		items, err := s.chunk(ctx, m, pid, lo, hi)
-		answer <- chunkAnswer{items, err}
+		answer <- chunkResponse{items, err}
 	})
 	return chunkRequest{lo, hi, answer}
 }

@@ -38,19 +38,19 @@ func putEvent(
 	case !dynamo.MaybeApplied(err): // no attempt of this put was applied
 		return false, errTaken
 	}
-	standing := dynamo.OldItem(err)
-	if standing == nil {
+	stored := dynamo.OldItem(err)
+	if stored == nil {
 		key := dynamo.Attributes{}
 		for _, name := range []string{keyName, attrSequence} {
 			if v := e.item[name]; v != nil {
 				key[name] = v
 			}
 		}
-		if standing, err = client.Get(ctx, m, table, key); err != nil {
+		if stored, err = client.Get(ctx, m, table, key); err != nil {
 			return false, unsure(err)
 		}
 	}
-	if !samePayload(standing, e.item) {
+	if !samePayload(stored, e.item) {
 		return false, errTaken
 	}
 	return false, nil

@@ -84,15 +84,15 @@ func (c *Config) checkSchema(table *types.TableDescription) error {
 	if got == want {
 		return nil
 	}
-	var looks []string
+	var matching []string
 	for _, s := range schemas {
 		if s.schema == got {
-			looks = append(looks, "--layout "+s.layout)
+			matching = append(matching, "--layout "+s.layout)
 		}
 	}
 	hint := "it does not look like a journal"
-	if len(looks) > 0 {
-		hint = "it looks like " + strings.Join(looks, " or ")
+	if len(matching) > 0 {
+		hint = "it looks like " + strings.Join(matching, " or ")
 	}
 	return fmt.Errorf("%w: the layout %s needs %s, the table has %s: %s", dynajournal.ErrTableSchema, c.Layout,
 		want, got, hint)

@@ -88,7 +88,7 @@ func Leftovers(ctx context.Context, journal *dynajournal.Journal, store Store, o
 	tables := append([]string{j.Table, j.SnapshotTable}, opts.Tables...)
 	err = j.Requests(ctx, dynamo.ForPayloads, func(ctx context.Context, client *dynamo.Client) error {
 		for _, table := range tables {
-			if err := strike(ctx, client, m, table, opts.Segments, unreferred); err != nil {
+			if err := deleteReferenced(ctx, client, m, table, opts.Segments, unreferred); err != nil {
 				return fmt.Errorf("read the references in table %q: %w", table, err)
 			}
 		}
@@ -147,8 +147,8 @@ func list(ctx context.Context, store Store, before time.Time, found *Found) (map
 	return old, ctx.Err()
 }
 
-// strike deletes from unreferred the payloads that the items of a table refer to.
-func strike(
+// deleteReferenced deletes from unreferred the payloads that the items of a table refer to.
+func deleteReferenced(
 	ctx context.Context, client *dynamo.Client, m *dynamo.Meter, table string, segments int,
 	unreferred map[string]Stored,
 ) error {

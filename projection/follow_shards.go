@@ -121,7 +121,7 @@ func (f *follower) fail(ctx context.Context, err error) {
 func (f *follower) discover(ctx context.Context) {
 	for n := 0; ; n++ {
 		first := f.shards == nil
-		if err := f.look(ctx); err != nil && (first || lasting(err) || errors.Is(err, ErrNoStream)) {
+		if err := f.describeOnce(ctx); err != nil && (first || lasting(err) || errors.Is(err, ErrNoStream)) {
 			f.fail(ctx, err)
 			return
 		}
@@ -149,9 +149,9 @@ func (f *follower) discover(ctx context.Context) {
 	}
 }
 
-// look describes the stream once, and starts reading the shards that can be read. The error is
-// ErrNoStream if the stream was disabled and all its shards are read.
-func (f *follower) look(ctx context.Context) error {
+// describeOnce describes the stream once, and starts reading the shards that can be read. The error
+// is ErrNoStream if the stream was disabled and all its shards are read.
+func (f *follower) describeOnce(ctx context.Context) error {
 	now := f.clock.Now()
 	shards, disabled, err := f.Describe(ctx)
 	if errors.Is(err, stream.ErrStreamOver) {
@@ -161,9 +161,9 @@ func (f *follower) look(ctx context.Context) error {
 		return err
 	}
 	if f.shards == nil {
-		err = f.beginAll(ctx, shards, now)
+		err = f.startOpenShards(ctx, shards, now)
 	} else {
-		err = f.beginNew(ctx, shards, now)
+		err = f.startNewShards(ctx, shards, now)
 	}
 	if err != nil || !disabled {
 		return err
@@ -176,10 +176,10 @@ func (f *follower) look(ctx context.Context) error {
 	return ErrNoStream
 }
 
-// beginAll reads the shards that are open when Follow starts, from their end. The records of other
-// shards were written before. A shard with a child is closed, even if its page of the description
-// is older than the child.
-func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock.Moment) error {
+// startOpenShards reads the shards that are open when Follow starts, from their end. The records of
+// other shards were written before. A shard with a child is closed, even if its page of the
+// description is older than the child.
+func (f *follower) startOpenShards(ctx context.Context, shards []types.Shard, now clock.Moment) error {
 	f.shards = map[string]*followedShard{}
 	for _, shard := range shards {
 		f.shards[aws.ToString(shard.ShardId)] = &followedShard{listed: now}
@@ -209,9 +209,9 @@ func (f *follower) beginAll(ctx context.Context, shards []types.Shard, now clock
 	return nil
 }
 
-// beginNew starts reading new shards from their beginning, once their parents were read to the end.
-// So the records of a persistence id arrive in order.
-func (f *follower) beginNew(ctx context.Context, shards []types.Shard, now clock.Moment) error {
+// startNewShards starts reading new shards from their beginning, once their parents were read to
+// the end. So the records of a persistence id arrive in order.
+func (f *follower) startNewShards(ctx context.Context, shards []types.Shard, now clock.Moment) error {
 	listed := map[string]bool{}
 	for _, shard := range shards {
 		name := aws.ToString(shard.ShardId)
@@ -286,7 +286,7 @@ func (r *followedReader) run(ctx context.Context) error {
 		}
 		if err == nil {
 			r.fresh = asked
-			if err := r.handOn(ctx, records); err != nil {
+			if err := r.deliver(ctx, records); err != nil {
 				return err
 			}
 		}
@@ -301,9 +301,9 @@ func (r *followedReader) run(ctx context.Context) error {
 	}
 }
 
-// handOn passes the records of a response to the follower. For a shard that is read from its end,
+// deliver passes the records of a response to the follower. For a shard that is read from its end,
 // it first reports to the follower that the first response has arrived.
-func (r *followedReader) handOn(ctx context.Context, records []types.Record) error {
+func (r *followedReader) deliver(ctx context.Context, records []types.Record) error {
 	if r.latest {
 		// LATEST may be determined by the first GetRecords: the API reference of GetShardIterator
 		// does not exclude it.

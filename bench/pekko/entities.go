@@ -17,7 +17,7 @@ const (
 // entitySteps warm up all services, and measure commands of entities with one command in flight
 // each.
 func (c *comparison) entitySteps() []step {
-	steps := []step{c.settle(request{Entities: 64, Callers: 1})}
+	steps := []step{c.warmUpEntities(request{Entities: 64, Callers: 1})}
 	for _, entities := range []int{1, 64, 256} {
 		goal := "at least 3"
 		if entities == 1 {
@@ -41,7 +41,7 @@ func (c *comparison) distantSteps() []step {
 	}
 	what := fmt.Sprintf("commands, one entity with %d callers, a service %s away", hotCallers, away)
 	return []step{
-		c.settle(request{Entities: 64, Callers: 1}), c.settle(one),
+		c.warmUpEntities(request{Entities: 64, Callers: 1}), c.warmUpEntities(one),
 		c.commands(what, "", one), c.commands(what+", joined", "at least 20", joined),
 	}
 }
@@ -54,9 +54,9 @@ const (
 	stillFalling = 0.95
 )
 
-// settle repeats the measured work until the processor time per command has not fallen in two
-// consecutive rounds.
-func (c *comparison) settle(q request) step {
+// warmUpEntities repeats the measured work until the processor time per command has not fallen in
+// two consecutive rounds.
+func (c *comparison) warmUpEntities(q request) step {
 	return func(ctx context.Context, _ *table) error {
 		q.Op, q.Seconds = "loadCommands", c.options.seconds
 		for _, s := range c.services() {

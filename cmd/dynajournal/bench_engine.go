@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// serverPatience is how long the process of an engine may take to stop before it is killed.
-const serverPatience = 10 * time.Second
+// stopTimeout is how long the process of an engine may take to stop before it is killed.
+const stopTimeout = 10 * time.Second
 
 // serveInProcess runs this program as a server of an engine, in another process: its processor time
 // must not count as the client's. The server outlives an interrupt of this process, until the
@@ -38,7 +38,7 @@ func serveInProcess(
 		return "", nil, fmt.Errorf("start %s: %w", program, err)
 	}
 	stop = func() error {
-		timer := time.AfterFunc(serverPatience, func() { _ = process.Process.Kill() })
+		timer := time.AfterFunc(stopTimeout, func() { _ = process.Process.Kill() })
 		defer timer.Stop()
 		err := process.Process.Signal(syscall.SIGTERM)
 		if err != nil { // on systems without signals

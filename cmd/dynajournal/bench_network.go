@@ -85,7 +85,7 @@ func (n *networkProcess) traffic() (bench.Traffic, error) {
 }
 
 func (n *networkProcess) stop() error {
-	timer := time.AfterFunc(serverPatience, func() { _ = n.process.Process.Kill() })
+	timer := time.AfterFunc(stopTimeout, func() { _ = n.process.Process.Kill() })
 	defer timer.Stop()
 	if err := errors.Join(n.in.Close(), n.process.Wait()); err != nil {
 		return fmt.Errorf("stop the network: %w", err)

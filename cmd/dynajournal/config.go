@@ -120,8 +120,8 @@ func settingKey(field reflect.StructField) string {
 // acronyms writes the acronyms in the names of fields as words.
 var acronyms = strings.NewReplacer("IDs", "Ids", "ID", "Id", "SDK", "Sdk")
 
-// undetermined has the values to show for fields whose zero value selects a default elsewhere.
-var undetermined = map[string]string{
+// defaultTexts has the values to show for fields whose zero value selects a default elsewhere.
+var defaultTexts = map[string]string{
 	"ConnectAhead":         "none",
 	"FenceWindow":          "of the journal's header, or 24h",
 	"SequenceShards":       "of the journal's header, or 10",
@@ -139,7 +139,7 @@ const masked = "****"
 // shownValue returns the text of a field's value. It reports false for types that are not shown,
 // because only a program can set them.
 func shownValue(name string, field reflect.Value) (string, bool) {
-	if text, has := undetermined[name]; has && field.IsZero() {
+	if text, has := defaultTexts[name]; has && field.IsZero() {
 		return text, true
 	}
 	switch field.Kind() { //nolint:exhaustive // the others are not shown

@@ -162,7 +162,7 @@ func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], para
 		id := keyOf(pid)
 		if before, known := e.known[id]; known {
 			if e.known[id] = false; before {
-				group.Go(func() error { return e.damaged(ctx, pid) })
+				group.Go(func() error { return e.recordDamagedSnapshots(ctx, pid) })
 			}
 			continue
 		}
@@ -172,8 +172,8 @@ func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], para
 	return group.Wait()
 }
 
-// heldBytes limits the bytes of a persistence id that are read before its first write.
-const heldBytes = 1 << 20
+// beginningBytes limits the bytes of a persistence id that are read before its first write.
+const beginningBytes = 1 << 20
 
 // nextRecord returns the next record of a persistence id. It reports false after the last one.
 type nextRecord func() (dynajournal.Record, error, bool)
@@ -197,10 +197,10 @@ func (e *exportRun) one(ctx context.Context, pid string) error {
 	return e.write(ctx, pid, held, next)
 }
 
-// readBeginning reads records up to heldBytes.
+// readBeginning reads records up to beginningBytes.
 func readBeginning(next nextRecord) ([]dynajournal.Record, error) {
 	var held []dynajournal.Record
-	for bytes := 0; bytes <= heldBytes; {
+	for bytes := 0; bytes <= beginningBytes; {
 		r, err, ok := next()
 		if !ok || err != nil {
 			return held, err
@@ -268,9 +268,9 @@ func (e *exportRun) leaveOut(err error) {
 // recordOverhead is the approximate memory of a record, besides its bytes.
 const recordOverhead = 256
 
-// damaged records the damaged snapshots of a persistence id that an earlier run exported: that run
-// left them out of the file.
-func (e *exportRun) damaged(ctx context.Context, pid string) error {
+// recordDamagedSnapshots records the damaged snapshots of a persistence id that an earlier run
+// exported: that run left them out of the file.
+func (e *exportRun) recordDamagedSnapshots(ctx context.Context, pid string) error {
 	for _, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		damaged := new(dynajournal.DamagedSnapshotError)
 		switch {

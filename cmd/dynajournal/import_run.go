@@ -59,8 +59,8 @@ func (i *importRun) all(ctx context.Context, parallel int) error {
 	return errors.Join(err, group.Wait())
 }
 
-// next reads a persistence id up to heldBytes. If the id has more items, next also returns the next
-// one. It returns nil after the last id.
+// next reads a persistence id up to beginningBytes. If the id has more items, next also returns the
+// next one. It returns nil after the last id.
 func (i *importRun) next() (*portion, *archive.Item, error) {
 	p := &portion{}
 	for {
@@ -72,7 +72,7 @@ func (i *importRun) next() (*portion, *archive.Item, error) {
 			return nil, nil, err
 		case item.End:
 			return p, nil, nil
-		case p.bytes > heldBytes:
+		case p.bytes > beginningBytes:
 			return p, &item, nil
 		}
 		if p.want == nil {
@@ -120,7 +120,7 @@ func (i *importRun) write(ctx context.Context, p *portion) error {
 	if err == nil {
 		saved, err = i.save(ctx, p.snapshots)
 	}
-	return i.ended(ctx, p.want, result, saved, err)
+	return i.finish(ctx, p.want, result, saved, err)
 }
 
 // save saves snapshots, and returns how many the journal lacked.
@@ -138,9 +138,9 @@ func (i *importRun) save(ctx context.Context, snapshots []dynajournal.Snapshot) 
 	return saved, nil
 }
 
-// ended compares a written persistence id with the archive, and counts it. An error that concerns
+// finish compares a written persistence id with the archive, and counts it. An error that concerns
 // only this id does not stop the import.
-func (i *importRun) ended(
+func (i *importRun) finish(
 	ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error,
 ) error {
 	var found archive.Checksum
@@ -192,7 +192,7 @@ func (i *importRun) large(ctx context.Context, p *portion, rest *archive.Item) e
 	if l.damage != nil {
 		return l.damage
 	}
-	return i.ended(ctx, p.want, result, saved, err)
+	return i.finish(ctx, p.want, result, saved, err)
 }
 
 // largeID is a persistence id whose first portion was read, and whose other items are read one by

@@ -143,7 +143,7 @@ func (s *session) withoutTables(
 	if err := dynajournal.CreateTables(ctx, c.config, dynajournal.TableOptions{}); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.tellFolder(s.location), s.message("made the tables of a native journal")); err != nil {
+	if err := errors.Join(s.printFolder(s.location), s.message("made the tables of a native journal")); err != nil {
 		return nil, err
 	}
 	return dynajournal.Open(ctx, c.config)

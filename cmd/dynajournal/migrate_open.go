@@ -55,7 +55,7 @@ func (m *migrationRun) open(ctx context.Context) error {
 		}
 		m.closers = append(m.closers, target.close)
 		m.toLocation = &to
-		if err := s.tellFolder(&to); err != nil {
+		if err := s.printFolder(&to); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// patience is how long work must take before its progress is shown.
-const patience = time.Second
+// showAfter is how long work must take before its progress is shown.
+const showAfter = time.Second
 
 // progress shows the progress of long work on a terminal. Used as a hook of a journal, it counts
 // requests.
@@ -61,7 +61,7 @@ func (p *progress) set(done int64) {
 func (p *progress) show(done int) {
 	p.done = done
 	if p.bar == nil {
-		if time.Since(p.began) < patience || !isTerminal(p.w) {
+		if time.Since(p.began) < showAfter || !isTerminal(p.w) {
 			return
 		}
 		const throttle, ownGoroutine = 100 * time.Millisecond, 0

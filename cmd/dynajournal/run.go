@@ -72,8 +72,8 @@ func (s *session) message(format string, args ...any) error {
 	return nil
 }
 
-// tellFolder prints the folder that a location created, once.
-func (s *session) tellFolder(l *location) error {
+// printFolder prints the folder that a location created, once.
+func (s *session) printFolder(l *location) error {
 	made := l.made
 	if l.made = ""; made == "" {
 		return nil
@@ -81,8 +81,8 @@ func (s *session) tellFolder(l *location) error {
 	return s.message("made the folder %s for the embedded engine", printable(made))
 }
 
-// tellNotes prints where a JVM interprets the file of --config differently.
-func (s *session) tellNotes() error {
+// printNotes prints where a JVM interprets the file of --config differently.
+func (s *session) printNotes() error {
 	for _, note := range s.location.notes {
 		if err := s.message("note: %s", printable(note)); err != nil {
 			return err
@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	session := &session{streams: s, location: &c.location, result: result}
 	err = line.Run(session)
 	if err = errors.Join(err, result.flush()); err == nil {
-		err = errors.Join(session.tellNotes(), session.tellFolder(session.location))
+		err = errors.Join(session.printNotes(), session.printFolder(session.location))
 	}
 	if err != nil {
 		return fail(s.err, what, namedByFlag(err, line.Flags()))

@@ -107,7 +107,7 @@ func (c *serveCommand) Run(ctx context.Context, s *session) (err error) {
 		err = s.message("warning: %s can be reached from other machines, and there is no authentication",
 			listener.Addr())
 	}
-	err = errors.Join(err, s.tellFolder(s.location), s.result.line("listening on http://"+listener.Addr().String()), s.result.flush())
+	err = errors.Join(err, s.printFolder(s.location), s.result.line("listening on http://"+listener.Addr().String()), s.result.flush())
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

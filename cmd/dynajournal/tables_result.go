@@ -124,11 +124,11 @@ func (r tableResult) described() []string {
 		parts = append(parts, fmt.Sprintf("replicas in %s (%s)", strings.Join(r.Replicas, ", "), r.MultiRegionConsistency))
 	}
 	parts = append(parts, r.notReady...)
-	return append(parts, r.kept()...)
+	return append(parts, r.storageParts()...)
 }
 
-// kept returns the parts of the text about the stored data and its protection.
-func (r tableResult) kept() []string {
+// storageParts returns the parts of the text about the stored data and its protection.
+func (r tableResult) storageParts() []string {
 	parts := []string{fmt.Sprintf("about %d items, %d bytes", r.Items, r.Bytes)}
 	if r.DeletionProtection {
 		parts = append(parts, "protected from deletion")

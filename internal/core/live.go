@@ -16,7 +16,7 @@ import (
 // 0, there is no last number. from is at least 1.
 func (j *Journal) Follow(ctx context.Context, pid string, from, to int64, p backoff.Pauses, yield func(Delivered) bool) error {
 	q := &liveEvents{journal: j, pid: pid, next: from, to: to, yield: yield, wait: j.holeWait(pid)}
-	return j.Poll(ctx, p, func() (bool, error) { return q.look(ctx) }, q.wait.Left)
+	return j.Poll(ctx, p, func() (bool, error) { return q.poll(ctx) }, q.wait.Left)
 }
 
 // holeWait returns a live query's wait for missing numbers, or nil if the query does not wait.
@@ -48,9 +48,9 @@ type liveEvents struct {
 	wait *protocol.Wait
 }
 
-// look reads new events, if there may be any. It reports whether it has returned an event, or
+// poll reads new events, if there may be any. It reports whether it has returned an event, or
 // started to wait for a number.
-func (q *liveEvents) look(ctx context.Context) (bool, error) {
+func (q *liveEvents) poll(ctx context.Context) (bool, error) {
 	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
 		if some, err := q.watched(ctx); !some || err != nil {
 			return false, err
@@ -59,9 +59,9 @@ func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	return q.read(ctx)
 }
 
-// marksOfLook returns the number of marks that a poll without new events may read. Each costs 1
+// marksPerPoll returns the number of marks that a poll without new events may read. Each costs 1
 // read unit.
-func (j *Journal) marksOfLook() int {
+func (j *Journal) marksPerPoll() int {
 	if j.Native() {
 		return 1
 	}
@@ -105,7 +105,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	}
 	if whole {
 		req := q.window()
-		q.watch = q.journal.Store.Watch(&req, &result, q.journal.marksOfLook())
+		q.watch = q.journal.Store.Watch(&req, &result, q.journal.marksPerPoll())
 	}
 	return found, err
 }

@@ -54,20 +54,20 @@ func (w *Writer) Err() error {
 }
 
 // Next returns the sequence number of the next event. It waits for the calls in flight.
-func (w *Writer) Next(ctx context.Context) (int64, error) { return look(ctx, w, w.state.Next) }
+func (w *Writer) Next(ctx context.Context) (int64, error) { return inTurn(ctx, w, w.state.Next) }
 
 // Last returns the sequence number of the last visible event, or 0 if there is no visible event
 // since the last purge. It waits for the calls in flight.
-func (w *Writer) Last(ctx context.Context) (int64, error) { return look(ctx, w, w.state.Last) }
+func (w *Writer) Last(ctx context.Context) (int64, error) { return inTurn(ctx, w, w.state.Last) }
 
 // LowMark returns the low mark that the writer has read or put last. It waits for the calls in
 // flight.
 func (w *Writer) LowMark(ctx context.Context) (layout.LowMark, error) {
-	return look(ctx, w, w.state.LowMark)
+	return inTurn(ctx, w, w.state.LowMark)
 }
 
-// look calls get in the writer's turn.
-func look[T any](ctx context.Context, w *Writer, get func() T) (T, error) {
+// inTurn calls get in the writer's turn.
+func inTurn[T any](ctx context.Context, w *Writer, get func() T) (T, error) {
 	if err := w.state.Enter(ctx); err != nil {
 		var none T
 		return none, w.journal.PublicError(err)

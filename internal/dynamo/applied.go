@@ -24,9 +24,9 @@ func (m *Meter) Mark(err error) error {
 // writes.
 func (c *Client) Mark(err error) error { return c.writes.Mark(err) }
 
-// note records that a write was done or may have been done. err is the result of the attempt to
-// write.
-func (c *Client) note(m *Meter, err error) {
+// recordWrite records that a write was done or may have been done. err is the result of the attempt
+// to write.
+func (c *Client) recordWrite(m *Meter, err error) {
 	if err != nil && !judge(err).ambiguous {
 		return
 	}

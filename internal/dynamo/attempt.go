@@ -162,7 +162,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended(nil) == nil
 	cancel()
 	if a.write {
-		a.client.note(m, err)
+		a.client.recordWrite(m, err)
 	}
 	cost.Requests = 1
 	if m != nil {

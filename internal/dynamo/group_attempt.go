@@ -79,7 +79,7 @@ func (r *groupRequest) attempt() bool {
 		failures = slices.Repeat([]error{err}, len(r.members))
 		r.rejected(judge(err))
 	}
-	left, refused, accepted := r.settle(failures)
+	left, refused, accepted := r.reportOutcomes(failures)
 	if shared && err == nil && anyInserted(failures) {
 		r.group.accepted()
 	}
@@ -133,10 +133,11 @@ func anyInserted(failures []error) bool {
 	})
 }
 
-// settle reports the outcome of each member that has one. left holds the members that need another
-// attempt. refused holds the members of a shared request that were refused, possibly because they
-// are PartiQL statements. accepted reports whether the service has accepted any statement.
-func (r *groupRequest) settle(failures []error) (left, refused []member, accepted bool) {
+// reportOutcomes reports the outcome of each member that has one. left holds the members that need
+// another attempt. refused holds the members of a shared request that were refused, possibly
+// because they are PartiQL statements. accepted reports whether the service has accepted any
+// statement.
+func (r *groupRequest) reportOutcomes(failures []error) (left, refused []member, accepted bool) {
 	shared := len(r.members) > 1
 	spent := false
 	for i := range r.members {

@@ -174,7 +174,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	}
 	c, memory := r.group.client, r.inserts()
 	if c.sender.Alone() {
-		defer memory.give()
+		defer memory.release()
 	}
 	in := &dynamodb.BatchExecuteStatementInput{
 		Statements: memory.statements, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,

@@ -29,9 +29,9 @@ func takeStatementMemory(statements, parameters int) *statementMemory {
 	return m
 }
 
-// give clears the memory and returns it to the pool, which must not retain payloads. Parameters may
-// also be stored after the last one, from an item that turned out to need another statement.
-func (m *statementMemory) give() {
+// release clears the memory and returns it to the pool, which must not retain payloads. Parameters
+// may also be stored after the last one, from an item that turned out to need another statement.
+func (m *statementMemory) release() {
 	clear(m.statements)
 	clear(m.parameters[:cap(m.parameters)])
 	m.statements, m.parameters = m.statements[:0], m.parameters[:0]

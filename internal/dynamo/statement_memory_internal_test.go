@@ -18,7 +18,7 @@ func TestStatementMemory_ClearedBeforeReuse(t *testing.T) {
 	_ = append(m.parameters, value, value) // of an item that needs another statement
 	parameters := append(m.parameters, value)[:2]
 	m.parameters = parameters[:1]
-	m.give()
+	m.release()
 	for i := range statements {
 		if statements[i].Statement != nil || statements[i].Parameters != nil {
 			t.Errorf("statement %d is still there", i)

@@ -25,22 +25,22 @@ type projected struct {
 
 	gate        *gate
 	group       *projection.Group
-	all, effect *told
+	all, effect *recordedCalls
 }
 
-// told is a handler that records its calls.
-type told struct {
+// recordedCalls is a handler that records its calls.
+type recordedCalls struct {
 	mu    sync.Mutex
 	calls map[string][]string
 	gaps  map[string][]projection.Gap
 	purge map[string]int
 }
 
-func newTold() *told {
-	return &told{calls: map[string][]string{}, gaps: map[string][]projection.Gap{}, purge: map[string]int{}}
+func newTold() *recordedCalls {
+	return &recordedCalls{calls: map[string][]string{}, gaps: map[string][]projection.Gap{}, purge: map[string]int{}}
 }
 
-func (p *told) Handle(_ context.Context, e dynajournal.Event) error {
+func (p *recordedCalls) Handle(_ context.Context, e dynajournal.Event) error {
 	value, err := e.Payload(context.Background())
 	if err != nil {
 		return err
@@ -51,14 +51,14 @@ func (p *told) Handle(_ context.Context, e dynajournal.Event) error {
 	return nil
 }
 
-func (p *told) HandleGap(_ context.Context, gap projection.Gap) error {
+func (p *recordedCalls) HandleGap(_ context.Context, gap projection.Gap) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gaps[gap.PersistenceID] = append(p.gaps[gap.PersistenceID], gap)
 	return nil
 }
 
-func (p *told) HandlePurge(_ context.Context, purge projection.Purge) error {
+func (p *recordedCalls) HandlePurge(_ context.Context, purge projection.Purge) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.purge[purge.PersistenceID]++
@@ -67,18 +67,18 @@ func (p *told) HandlePurge(_ context.Context, purge projection.Purge) error {
 }
 
 // transactional is told as a transactional handler, without items.
-type transactional struct{ *told }
+type transactional struct{ *recordedCalls }
 
 func (p transactional) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
-	return nil, p.told.Handle(ctx, e)
+	return nil, p.recordedCalls.Handle(ctx, e)
 }
 
 func (p transactional) HandleGap(ctx context.Context, gap projection.Gap) ([]types.TransactWriteItem, error) {
-	return nil, p.told.HandleGap(ctx, gap)
+	return nil, p.recordedCalls.HandleGap(ctx, gap)
 }
 
 func (p transactional) HandlePurge(ctx context.Context, purge projection.Purge) ([]types.TransactWriteItem, error) {
-	return nil, p.told.HandlePurge(ctx, purge)
+	return nil, p.recordedCalls.HandlePurge(ctx, purge)
 }
 
 // project creates a service with its own tables, and starts the projections.
@@ -131,7 +131,7 @@ func (p *projected) await(t *testing.T, pid string, seq int64) {
 // check checks the calls of both projections.
 func (p *projected) check(t *testing.T, pid string, want []string) {
 	t.Helper()
-	for side, told := range map[string]*told{"at least once": p.all, "transactional": p.effect} {
+	for side, told := range map[string]*recordedCalls{"at least once": p.all, "transactional": p.effect} {
 		told.mu.Lock()
 		if got := told.calls[pid]; !slices.Equal(got, want) {
 			t.Errorf("%s is called with\n%q, want\n%q", side, got, want)
@@ -246,7 +246,7 @@ func TestProjectionsOfAJVMService(t *testing.T) {
 // again waits until both projections have handled a purge, and then the events after it.
 func (p *projected) again(t *testing.T, pid string, last int64, want []string) {
 	t.Helper()
-	for _, told := range []*told{p.all, p.effect} {
+	for _, told := range []*recordedCalls{p.all, p.effect} {
 		begun := func() bool {
 			told.mu.Lock()
 			defer told.mu.Unlock()

@@ -17,8 +17,8 @@ type Lifetime struct {
 	under atomic.Int64
 	close sync.Once
 	// over is closed when closing was added to under and nothing is in progress.
-	over    chan struct{}
-	overing sync.Once
+	over     chan struct{}
+	idleOnce sync.Once
 
 	// reading ends when the journal is closed. writing ends when the time limit of Close is over.
 	reading, writing         context.Context //nolint:containedctx // the journal's own, not a call's
@@ -49,7 +49,7 @@ func (l *Lifetime) Close(patience time.Duration) {
 
 func (l *Lifetime) count(n int64) {
 	if l.under.Add(n) == closing {
-		l.overing.Do(func() { close(l.over) })
+		l.idleOnce.Do(func() { close(l.over) })
 	}
 }
 

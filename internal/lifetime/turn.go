@@ -25,8 +25,8 @@ type Turn struct {
 	// waiting contains a channel for each waiting call, in order. A call receives true when it gets
 	// the turn, or false when the writer has ended.
 	waiting []chan bool
-	// held is true while a call has the turn.
-	held bool
+	// taken is true while a call has the turn.
+	taken bool
 }
 
 // Open prepares a Turn for the writer of a persistence id.
@@ -60,10 +60,10 @@ func (t *Turn) Enter(ctx context.Context) error {
 func (t *Turn) TryEnter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held || t.Err() != nil {
+	if t.taken || t.Err() != nil {
 		return false
 	}
-	t.held = true
+	t.taken = true
 	return true
 }
 
@@ -75,8 +75,8 @@ func (t *Turn) enterOrWait() (next chan bool, entered bool, err error) {
 	if err := t.refusal(); err != nil {
 		return nil, false, err
 	}
-	if !t.held {
-		t.held = true
+	if !t.taken {
+		t.taken = true
 		return nil, true, nil
 	}
 	next = make(chan bool, 1)
@@ -103,7 +103,7 @@ func (t *Turn) Leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.waiting) == 0 {
-		t.held, t.waiting = false, nil
+		t.taken, t.waiting = false, nil
 		return
 	}
 	t.waiting[0] <- true

@@ -57,7 +57,7 @@ func (a *AtomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a
 // skips the number.
 //
 // The mark of an atomic write over more than two partitions is also put first. Without a mark, a
-// purge finds what a crash has left in the next partition (tornBehind), but nothing after an empty
+// purge finds what a crash has left in the next partition (tornAfter), but nothing after an empty
 // partition.
 func (a *AtomicWrite) marksFirst() bool {
 	return a.writer.journal.Store.Shared() ||

@@ -58,16 +58,16 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	return end, s.follow(ctx, m, pid, marks, &end)
 }
 
-// farPartitionsBehind is the number of empty partitions that are read after the end if the high
-// mark is damaged.
-const farPartitionsBehind = 16
+// emptyPartitionsIfDamaged is the number of empty partitions that are read after the end if the
+// high mark is damaged.
+const emptyPartitionsIfDamaged = 16
 
 // follow searches after the end for items that no high mark points to.
 func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, end *End) error {
 	for empty := int64(0); ; empty++ {
-		looks := s.partitionsBehind(end.Highest, s.Leads(marks))
+		looks := s.emptyPartitionsAfter(end.Highest, s.Leads(marks))
 		if end.FarMark != 0 {
-			looks = farPartitionsBehind
+			looks = emptyPartitionsIfDamaged
 		}
 		p := end.Highest/layout.PartitionSize + 1 + empty
 		if empty >= looks || p > everywhere.last {
@@ -83,7 +83,7 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 	}
 }
 
-// partitionsBehind returns the number of empty partitions that must follow the partition of the
+// emptyPartitionsAfter returns the number of empty partitions that must follow the partition of the
 // highest known number before the journal is known to end there. high is the block to which the
 // marks lead.
 //
@@ -93,7 +93,7 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 // hole where it rejects an event. If the last number of a partition and the one after it are both
 // holes, neither the number nor the mark leads on. At most two rejected events in a row are
 // handled, and only in a shared journal: every further partition would cost all journals a request.
-func (s *Store) partitionsBehind(highest, high int64) int64 {
+func (s *Store) emptyPartitionsAfter(highest, high int64) int64 {
 	switch {
 	case highest >= layout.MaxSequenceNumber:
 		return 0

@@ -107,15 +107,15 @@ func (in *Import) put(ctx context.Context, events []*layout.Event) error {
 		items, missing = append(items, item), append(missing, e)
 	}
 	first, last := events[0].SequenceNr, events[len(events)-1].SequenceNr
-	return in.writeOrHold(ctx, first, last, missing, func(ctx context.Context) error {
+	return in.writeOrDefer(ctx, first, last, missing, func(ctx context.Context) error {
 		return in.writeAll(ctx, items, missing)
 	})
 }
 
-// writeOrHold calls take, which writes the numbers first to last. If the target may have items
+// writeOrDefer calls take, which writes the numbers first to last. If the target may have items
 // after them, the call is deferred until all of these are compared. missing are the events that
 // take writes.
-func (in *Import) writeOrHold(
+func (in *Import) writeOrDefer(
 	ctx context.Context, first, last int64, missing []*layout.Event, take func(context.Context) error,
 ) error {
 	write := func(ctx context.Context) error {
@@ -129,7 +129,7 @@ func (in *Import) writeOrHold(
 		return nil
 	}
 	if in.mustHold(last) {
-		return in.hold(missing, write)
+		return in.deferWrite(missing, write)
 	}
 	if err := in.finishComparison(ctx); err != nil {
 		return err

@@ -42,9 +42,9 @@ func (in *Import) mustHold(seq int64) bool {
 	return !in.allCompared && seq < in.highest
 }
 
-// hold defers a write until everything was compared. It fails if more events are missing than the
-// members of one atomic write: an interrupted copy does not lack more.
-func (in *Import) hold(missing []*layout.Event, write func(context.Context) error) error {
+// deferWrite defers a write until everything was compared. It fails if more events are missing than
+// the members of one atomic write: an interrupted copy does not lack more.
+func (in *Import) deferWrite(missing []*layout.Event, write func(context.Context) error) error {
 	in.held = append(in.held, write)
 	for _, e := range missing {
 		in.heldEvents++

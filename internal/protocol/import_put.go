@@ -64,7 +64,7 @@ func (in *Import) closeNumbers(ctx context.Context, first, last int64) error {
 	if err != nil {
 		return err
 	}
-	return in.writeOrHold(ctx, first, last, nil, func(ctx context.Context) error {
+	return in.writeOrDefer(ctx, first, last, nil, func(ctx context.Context) error {
 		for _, s := range missing {
 			if err := in.sealSpan(ctx, s); err != nil {
 				return err
@@ -144,20 +144,20 @@ func (in *Import) keepDeleted(ctx context.Context, first, last int64) error {
 		return in.invalid(first, "deleted numbers must lie below the low mark")
 	}
 	if in.allCompared {
-		return in.keepTaken(ctx, first, last)
+		return in.putMissingTombstones(ctx, first, last)
 	}
 	// Below this number the pending low mark removes nothing, so no event may be stored there.
 	if _, err := in.notTaken(ctx, first, min(last, in.low.Removed-1)); err != nil {
 		return err
 	}
-	return in.hold(nil, func(ctx context.Context) error { return in.keepTaken(ctx, first, last) })
+	return in.deferWrite(nil, func(ctx context.Context) error { return in.putMissingTombstones(ctx, first, last) })
 }
 
-// keepTaken puts tombstones where nothing is stored, each under that condition: an event that was
-// not removed does not belong to this history. In a shared journal it does not put any into the
-// block of the highest deleted number: a late tombstone could be the last item that a JVM finds
-// there.
-func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
+// putMissingTombstones puts tombstones where nothing is stored, each under that condition: an event
+// that was not removed does not belong to this history. In a shared journal it does not put any
+// into the block of the highest deleted number: a late tombstone could be the last item that a JVM
+// finds there.
+func (in *Import) putMissingTombstones(ctx context.Context, first, last int64) error {
 	if in.journal.Store.Shared() {
 		last = min(last, layout.HighestBlock(in.low.Seq-1)-1)
 	}

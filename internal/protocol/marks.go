@@ -19,7 +19,7 @@ func (s *Store) KeptMarks(ctx context.Context, m *dynamo.Meter, pid string) (lay
 		if err != nil || !marks.Expiring {
 			return marks, err
 		}
-		if err := s.keepLowMark(ctx, m, pid, marks.Low); err != nil {
+		if err := s.removeLowMarkExpiry(ctx, m, pid, marks.Low); err != nil {
 			return marks, fmt.Errorf("remove the expiry of a low mark: %w", err)
 		}
 	}
@@ -202,9 +202,9 @@ func ignoreMoved(err error) error {
 	return err
 }
 
-// keepLowMark removes the expiry of a low mark that an earlier version has put. If the mark has
-// vanished or moved meanwhile, nothing changes.
-func (s *Store) keepLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
+// removeLowMarkExpiry removes the expiry of a low mark that an earlier version has put. If the mark
+// has vanished or moved meanwhile, nothing changes.
+func (s *Store) removeLowMarkExpiry(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
 	still := LowMarkReplaces(low)
 	still.expression += " AND " + expiring
 	return ignoreMoved(s.PutMark(ctx, m, s.encodeLowMark(pid, low), still, s.Before))

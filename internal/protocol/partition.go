@@ -231,7 +231,7 @@ func (p *partitions) next() (page, bool) {
 // leadsOn reports whether items may follow that no high mark points to.
 func (p *partitions) leadsOn() bool {
 	return p.top > 0 && p.current < everywhere.last &&
-		p.current-p.top/layout.PartitionSize < p.store.partitionsBehind(p.top, p.high)
+		p.current-p.top/layout.PartitionSize < p.store.emptyPartitionsAfter(p.top, p.high)
 }
 
 // skipTo continues with a later partition.

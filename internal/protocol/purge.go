@@ -32,7 +32,7 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
-	torn, err := w.tornBehind(ctx, m)
+	torn, err := w.tornAfter(ctx, m)
 	if err != nil {
 		return 0, err
 	}
@@ -49,12 +49,12 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	return w.retire(ctx, m, began, last)
 }
 
-// tornBehind returns the highest number stored after the partition of the writer's last number, or
+// tornAfter returns the highest number stored after the partition of the writer's last number, or
 // 0. A process that died in an atomic write across the end of a partition, before its high mark was
 // stored, can have left members there, to which no mark leads. Such a write spans at most two
 // partitions (marksFirst), so two empty partitions in a row end the search. In a shared journal the
 // mark is stored first, and a JVM that starts during the purge writes in the next block.
-func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, err error) {
+func (w *Writer) tornAfter(ctx context.Context, m *dynamo.Meter) (torn int64, err error) {
 	const enough = 2
 	store := w.journal.Store
 	if store.Shared() {

@@ -81,7 +81,7 @@ func (w *Writer) reachSnapshot(ctx context.Context, req *Request, found *Result)
 		if err := w.refresh(ctx, &w.recovery); err != nil {
 			return err
 		}
-		return w.goOnAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks)
+		return w.continueAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks)
 	}
 	sealed := snapshot == found.Highest && found.Last == "" && found.Marks.Low.Seq <= snapshot
 	if req.Snapshot && sealed && w.journal.Store.Shared() {
@@ -117,12 +117,12 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
 }
 
-// goOnAfterSnapshot lets the writer continue after a snapshot that is newer than the journal. First
-// it closes writes that may be in flight (see closeLastWrite), and fences the number after the
-// journal's highest: a writer that does not know of the snapshot can't write below the low mark,
-// and a writer that recovers now raises the low mark itself. Then it raises the low mark, so that
-// the next recovery starts where this writer continues.
-func (w *Writer) goOnAfterSnapshot(
+// continueAfterSnapshot lets the writer continue after a snapshot that is newer than the journal.
+// First it closes writes that may be in flight (see closeLastWrite), and fences the number after
+// the journal's highest: a writer that does not know of the snapshot can't write below the low
+// mark, and a writer that recovers now raises the low mark itself. Then it raises the low mark, so
+// that the next recovery starts where this writer continues.
+func (w *Writer) continueAfterSnapshot(
 	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
 ) error {
 	if err := w.closeLastWrite(ctx, m); err != nil {

@@ -14,19 +14,19 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 	// The time of the first read after a sleep can be a service time from before the sleep, and so
 	// be too old at once. Its responses bring a newer time.
 	for w.journal.checkAge(w.active) != nil {
-		if err := w.look(ctx, m); err != nil {
+		if err := w.rereadLowMark(ctx, m); err != nil {
 			return fmt.Errorf("read %q again after a pause: %w", w.pid, InTable(w.journal.Store.Table, err))
 		}
 	}
 	return nil
 }
 
-// look reads the low mark and the last event again, and ends the writer with a *ConflictError if
-// they are not as the writer knows them. A low mark beyond the next number shows that another
-// writer has written: it has left an item at the next number, which only a deletion or a purge
-// removes, after it has raised the low mark. A lower low mark, a low mark of another life, or a
-// missing event shows that the persistence id was erased, or that the table is an older copy.
-func (w *Writer) look(ctx context.Context, m *dynamo.Meter) error {
+// rereadLowMark reads the low mark and the last event again, and ends the writer with a
+// *ConflictError if they are not as the writer knows them. A low mark beyond the next number shows
+// that another writer has written: it has left an item at the next number, which only a deletion or
+// a purge removes, after it has raised the low mark. A lower low mark, a low mark of another life,
+// or a missing event shows that the persistence id was erased, or that the table is an older copy.
+func (w *Writer) rereadLowMark(ctx context.Context, m *dynamo.Meter) error {
 	j, began := w.journal, w.journal.Clock.Now()
 	if j.Store.Shared() {
 		_, err := w.reread(ctx, m)

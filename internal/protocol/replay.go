@@ -383,6 +383,6 @@ func (r *replay) handOut(e *layout.Event) error {
 	}
 	r.handed++
 	r.progress.decided, r.progress.missing, r.progress.part = e.SequenceNr, r.progress.missing[:0], 0
-	r.tellSkipped()
+	r.reportSkipped()
 	return r.emit(e)
 }

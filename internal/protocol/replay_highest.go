@@ -26,7 +26,7 @@ func (r *replay) skipEmpty(ctx context.Context) error {
 		r.ended, r.high, r.farMark = true, end.Highest, end.FarMark
 		p.needed = r.needed()
 	}
-	if p.empty < farPartitionsBehind || p.needed-p.current <= r.store.reach() {
+	if p.empty < emptyPartitionsIfDamaged || p.needed-p.current <= r.store.reach() {
 		return nil
 	}
 	if r.search == nil {

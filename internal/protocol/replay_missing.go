@@ -13,8 +13,8 @@ func (r *replay) skip(seq int64) {
 	r.progress.skipped = append(r.progress.skipped, Span{seq, seq})
 }
 
-// tellSkipped reports the missing numbers before an event to Request.Missing.
-func (r *replay) tellSkipped() {
+// reportSkipped reports the missing numbers before an event to Request.Missing.
+func (r *replay) reportSkipped() {
 	for _, span := range r.progress.skipped {
 		r.req.Missing(span)
 	}

@@ -67,14 +67,14 @@ func (s *Store) searchEnd(
 		}
 	}
 	if best > first {
-		top, err := s.topDown(ctx, m, pid, best, max(first, best-farPartitionsBehind))
+		top, err := s.topDown(ctx, m, pid, best, max(first, best-emptyPartitionsIfDamaged))
 		if err != nil {
 			return 0, err
 		}
 		best = max(first, top/layout.PartitionSize)
 	}
 	for {
-		found, err := s.sampleBehind(ctx, m, pid, best, last)
+		found, err := s.sampleAfter(ctx, m, pid, best, last)
 		if err != nil {
 			return 0, err
 		}
@@ -85,9 +85,9 @@ func (s *Store) searchEnd(
 	}
 }
 
-// sampleBehind returns the last partition after p, up to last, in which sampling finds an item, or
+// sampleAfter returns the last partition after p, up to last, in which sampling finds an item, or
 // p.
-func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p, last int64) (int64, error) {
+func (s *Store) sampleAfter(ctx context.Context, m *dynamo.Meter, pid string, p, last int64) (int64, error) {
 	var wanted []int64
 	for distance := int64(1); distance <= last-p; distance *= 2 {
 		wanted = append(wanted, p+distance)

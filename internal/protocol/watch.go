@@ -30,8 +30,8 @@ type Watch struct {
 	pid   string
 	to    int64 // the last number wanted, or the last number of its atomic write
 	marks layout.Marks
-	// behind is the span of the next write. missing are the spans at which nothing is stored.
-	behind  Span
+	// next is the span of the next write. missing are the spans at which nothing is stored.
+	next    Span
 	missing []Span
 	// marksPerPoll is the number of marks that a poll reads.
 	marksPerPoll int
@@ -48,10 +48,10 @@ const pollsPerMarks = 10
 func (s *Store) Watch(req *Request, read *Result, marksPerPoll int) *Watch {
 	w := &Watch{store: s, pid: req.PersistenceID, to: req.To, marks: read.Marks, marksPerPoll: marksPerPoll}
 	w.marks.High = max(w.marks.High, read.FarMark)
-	w.behind = Span{read.Behind, partitionEnd(read.Behind)}
+	w.next = Span{read.Behind, partitionEnd(read.Behind)}
 	if first := read.Awaited.First; first > 0 {
-		w.behind = Span{first, min(read.Awaited.Last, partitionEnd(first))}
-		w.to = max(w.to, w.behind.Last)
+		w.next = Span{first, min(read.Awaited.Last, partitionEnd(first))}
+		w.to = max(w.to, w.next.Last)
 	} else {
 		w.addMissing(req, read)
 		if read.over {
@@ -73,13 +73,13 @@ func (w *Watch) addMissing(req *Request, read *Result) {
 		add(Span{max(span.First, req.From), span.Last}, max(req.To, read.part))
 	}
 	// The mark is put in parallel with the events that it leads to, which may come later.
-	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark {
+	if mark := read.Marks.High; mark > w.next.Last && mark != read.FarMark {
 		add(Span{mark, partitionEnd(mark)}, req.To)
 	}
 	// A replay also reads there.
-	for i := int64(0); read.top > 0 && i < w.store.partitionsBehind(read.top, w.store.Leads(read.Marks)); i++ {
+	for i := int64(0); read.top > 0 && i < w.store.emptyPartitionsAfter(read.top, w.store.Leads(read.Marks)); i++ {
 		p := read.top/layout.PartitionSize + 1 + i
-		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
+		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.next.Last {
 			add(Span{first, partitionEnd(first)}, req.To)
 		}
 	}
@@ -89,9 +89,9 @@ func (w *Watch) addMissing(req *Request, read *Result) {
 // hole at the end of this one.
 func (w *Watch) addMarks() {
 	s := w.store
-	next := s.Keys.HighMark(w.pid, w.behind.Last)
-	if w.behind.Last < layout.MaxSequenceNumber {
-		next = s.Keys.HighMark(w.pid, w.behind.Last+1)
+	next := s.Keys.HighMark(w.pid, w.next.Last)
+	if w.next.Last < layout.MaxSequenceNumber {
+		next = s.Keys.HighMark(w.pid, w.next.Last+1)
 	}
 	if next.Fits() {
 		w.keys = append(w.keys, next)
@@ -117,7 +117,7 @@ func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 
 // span returns the span that the next poll reads. It reports false if nothing wanted can come.
 func (w *Watch) span() (Span, bool) {
-	behind := Span{w.behind.First, min(w.behind.Last, w.to)}
+	behind := Span{w.next.First, min(w.next.Last, w.to)}
 	some := behind.First <= behind.Last
 	if n := len(w.missing); n > 0 && (w.queries%2 == 1 || !some) {
 		return w.missing[w.queries/2%n], true

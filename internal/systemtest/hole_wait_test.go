@@ -291,7 +291,7 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 			if text := numbersText(got); text != "1,3" {
 				t.Errorf("a current query gave %q", text)
 			}
-			if text := told(records(t, j, "a", 0)); text != "1, closed 2-2, 3" {
+			if text := recordsText(records(t, j, "a", 0)); text != "1, closed 2-2, 3" {
 				t.Errorf("the records are %q", text)
 			}
 			if j.Native() {

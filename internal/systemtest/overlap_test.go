@@ -124,7 +124,7 @@ func TestPutRecords_FillsGapsAfterComparison(t *testing.T) {
 	if result := putRecords(t, to.Journal, "a", all); result.Written != 2 {
 		t.Errorf("%+v, want 2 written", result)
 	}
-	if got, want := told(records(t, to.Journal, "a", 0)), told(all); got != want {
+	if got, want := recordsText(records(t, to.Journal, "a", 0)), recordsText(all); got != want {
 		t.Errorf("the copy is %s, want %s", got, want)
 	}
 }
@@ -143,7 +143,7 @@ func TestPutRecords_FollowsDeletionOfEqualEvents(t *testing.T) {
 			d.deleteTo(deleted)
 			all := records(t, d.Journal, "a", 0)
 			putRecords(t, to.Journal, "a", all)
-			if got, want := told(records(t, to.Journal, "a", 0)), told(all); got != want {
+			if got, want := recordsText(records(t, to.Journal, "a", 0)), recordsText(all); got != want {
 				t.Errorf("the copy is %s, want %s", got, want)
 			}
 			for f, err := range to.Verify(t.Context(), "a", dynajournal.VerifyOptions{}) {
@@ -181,18 +181,18 @@ func TestPutRecords_LowMarkMovesMeanwhile(t *testing.T) {
 	d.deleteTo(4)
 	d.write(3, false)
 	moved := slices.Concat(all[:3], records(t, d.Journal, "a", 0))
-	want := told(records(t, d.Journal, "a", 0))
+	want := recordsText(records(t, d.Journal, "a", 0))
 
 	fresh := openDamaged(t, dynajournal.TableOptions{}, false)
 	putRecords(t, fresh.Journal, "a", moved)
-	if got := told(records(t, fresh.Journal, "a", 0)); got != want {
+	if got := recordsText(records(t, fresh.Journal, "a", 0)); got != want {
 		t.Errorf("the copy is %s, want %s", got, want)
 	}
 
 	compared := openDamaged(t, dynajournal.TableOptions{}, false)
 	putRecords(t, compared.Journal, "a", all)
 	putRecords(t, compared.Journal, "a", moved)
-	if got := told(records(t, compared.Journal, "a", 0)); got != want {
+	if got := recordsText(records(t, compared.Journal, "a", 0)); got != want {
 		t.Errorf("the compared copy is %s, want %s", got, want)
 	}
 
@@ -215,7 +215,7 @@ func TestPutRecords_LowMarkMovesMeanwhile(t *testing.T) {
 		}
 	}, dynajournal.PutRecordsOptions{})
 	wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
-	if got := told(records(t, disturbed.Journal, "a", 0)); got != "1, 2, 3, 4" {
+	if got := recordsText(records(t, disturbed.Journal, "a", 0)); got != "1, 2, 3, 4" {
 		t.Errorf("the target is %s, want the copied and the written events", got)
 	}
 }
@@ -295,7 +295,7 @@ func TestPutRecords_StartsAfterEqualLowMark(t *testing.T) {
 	if result := putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 9)); result.Written != 2 || result.Events != 3 {
 		t.Errorf("%+v, want 2 written of 3", result)
 	}
-	if got, want := told(records(t, to.Journal, "a", 0)), told(records(t, d.Journal, "a", 0)); got != want {
+	if got, want := recordsText(records(t, to.Journal, "a", 0)), recordsText(records(t, d.Journal, "a", 0)); got != want {
 		t.Errorf("the copy is %s, want %s", got, want)
 	}
 	wantUntouched(t, to, records(t, d.Journal, "a", 0)[:4], 7)
@@ -355,7 +355,7 @@ func (p *copies) check(r *rapid.T) {
 		p.live(r, to, nil)
 	}
 	all := records(p.t, p.journal, from, 0)
-	want, events := told(all), p.visible(from)
+	want, events := recordsText(all), p.visible(from)
 	if len(all) > 0 && rapid.IntRange(0, 4).Draw(r, "a low mark that moves") == 0 {
 		n := rapid.IntRange(1, len(all)).Draw(r, "records before it")
 		if last := all[n-1]; last.BatchLast <= last.SequenceNumber { // not within an atomic write
@@ -365,7 +365,7 @@ func (p *copies) check(r *rapid.T) {
 				next--
 			}
 			all = slices.Concat(all[:n], records(p.t, p.journal, from, next))
-			want, events = told(records(p.t, p.journal, from, 0)), p.visible(from)
+			want, events = recordsText(records(p.t, p.journal, from, 0)), p.visible(from)
 		}
 	}
 	if low := all; len(low) > 0 && low[0].Kind == dynajournal.RecordLowMark && low[0].SequenceNumber > 1 && rapid.Bool().Draw(r, "tombstones") {
@@ -385,7 +385,7 @@ func (p *copies) check(r *rapid.T) {
 		if err == nil { // a caller that retries reads the source again
 			p.keeps(r, visible, p.visible(to), written)
 			all, before = records(p.t, p.journal, from, 0), p.items(to)
-			want, events = told(all), p.visible(from)
+			want, events = recordsText(all), p.visible(from)
 		}
 	}
 	_, err := p.journal.PutRecords(p.t.Context(), to, each(all), dynajournal.PutRecordsOptions{})
@@ -400,7 +400,7 @@ func (p *copies) check(r *rapid.T) {
 		r.Fatalf("PutRecords: %v", err)
 	default:
 		p.copied++
-		if got := told(records(p.t, p.journal, to, 0)); got != want {
+		if got := recordsText(records(p.t, p.journal, to, 0)); got != want {
 			r.Fatalf("the copy is %s, want %s", got, want)
 		}
 		p.keeps(r, visible, after, written)
@@ -591,7 +591,7 @@ func TestPutRecords_TargetReplacedAtStart(t *testing.T) {
 			if calls <= at {
 				t.Fatalf("Pace was called %d times", calls)
 			}
-			if got := told(records(t, to.Journal, "a", 0)); !strings.HasSuffix(got, "4, 5, 6, 7, 8") {
+			if got := recordsText(records(t, to.Journal, "a", 0)); !strings.HasSuffix(got, "4, 5, 6, 7, 8") {
 				t.Errorf("the target is %s, want the events written meanwhile", got)
 			}
 		})

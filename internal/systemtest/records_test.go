@@ -34,8 +34,8 @@ func records(tb testing.TB, j *dynajournal.Journal, pid string, from int64) []dy
 	return all
 }
 
-// told formats records briefly, without the payloads of events.
-func told(all []dynajournal.Record) string {
+// recordsText formats records briefly, without the payloads of events.
+func recordsText(all []dynajournal.Record) string {
 	var parts []string
 	for _, r := range all {
 		switch {
@@ -142,7 +142,7 @@ func TestRecordsAreTheCommittedHistory(t *testing.T) {
 	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
 	damage(t, d)
 	all := records(t, d.Journal, "a", 0)
-	text := told(all)
+	text := recordsText(all)
 	for _, want := range []string{"1, 2, 3, 4, 5, 6, closed 7-7, 8, ", "95, 96 of 96-104, ", "104 of 96-104, closed 105-107, 108, 109, 110, closed 111-111"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the history is %s, want %q in it", text, want)
@@ -151,7 +151,7 @@ func TestRecordsAreTheCommittedHistory(t *testing.T) {
 	if !strings.HasSuffix(text, "closed 111-111") {
 		t.Errorf("the history ends with %s, want it to end with the seal: the atomic write after it may become complete", text[len(text)-40:])
 	}
-	if got := told(records(t, d.Journal, "a", 100)); !strings.HasPrefix(got, "100 of 96-104, ") {
+	if got := recordsText(records(t, d.Journal, "a", 100)); !strings.HasPrefix(got, "100 of 96-104, ") {
 		t.Errorf("from 100 on it is %s", got)
 	}
 	if got := records(t, d.Journal, "never", 0); len(got) != 0 {
@@ -176,7 +176,7 @@ func TestPutRecords_SameHistory(t *testing.T) {
 				t.Errorf("result %+v, want 106 events, 106 written, highest 111", result)
 			}
 			if got := records(t, to.Journal, "a", 0); !reflect.DeepEqual(got, want) {
-				t.Errorf("the copy is %s, want %s", told(got), told(want))
+				t.Errorf("the copy is %s, want %s", recordsText(got), recordsText(want))
 			}
 			before := items(t, to.table)
 			again := putRecords(t, to.Journal, "a", want)
@@ -217,12 +217,12 @@ func TestPutRecords_DeletedPrefixes(t *testing.T) {
 			}
 			to := openDamaged(t, dynajournal.TableOptions{}, false)
 			all := records(t, d.Journal, "a", 0)
-			if got, want := told(all), "low 6 cuts 4-8, 6 of 4-8, 7 of 4-8, 8 of 4-8, 9, 10"; got != want {
+			if got, want := recordsText(all), "low 6 cuts 4-8, 6 of 4-8, 7 of 4-8, 8 of 4-8, 9, 10"; got != want {
 				t.Fatalf("the history is %s, want %s", got, want)
 			}
 			putRecords(t, to.Journal, "a", all)
-			if got := told(records(t, to.Journal, "a", 0)); got != told(all) {
-				t.Errorf("the copy is %s, want %s", got, told(all))
+			if got := recordsText(records(t, to.Journal, "a", 0)); got != recordsText(all) {
+				t.Errorf("the copy is %s, want %s", got, recordsText(all))
 			}
 			if bounds, err := to.Bounds(t.Context(), "a"); err != nil || bounds != (dynajournal.Bounds{Lowest: 6, Highest: 10}) {
 				t.Errorf("bounds %+v, %v", bounds, err)
@@ -230,7 +230,7 @@ func TestPutRecords_DeletedPrefixes(t *testing.T) {
 			d.deleteTo(10) // the whole atomic write, after the first copy
 			to.deleteTo(10)
 			all = records(t, d.Journal, "a", 0)
-			if got := told(all); got != "low 11" {
+			if got := recordsText(all); got != "low 11" {
 				t.Fatalf("the history is %s", got)
 			}
 			putRecords(t, to.Journal, "a", all)
@@ -255,7 +255,7 @@ func TestPutRecords_ContinuesWithNewEvents(t *testing.T) {
 	if result.Written != 3 || result.Events != 4 {
 		t.Errorf("%+v, want 3 written of 4", result)
 	}
-	if got, want := told(records(t, to.Journal, "a", 0)), told(records(t, d.Journal, "a", 0)); got != want {
+	if got, want := recordsText(records(t, to.Journal, "a", 0)), recordsText(records(t, d.Journal, "a", 0)); got != want {
 		t.Errorf("the copy is %s, want %s", got, want)
 	}
 }
@@ -546,10 +546,10 @@ func TestRecords_LiveHistoryEndsBeforeNumbersInFlight(t *testing.T) {
 		}
 		live = append(live, r)
 	}
-	if got := told(live); !strings.HasPrefix(got, "1, 2, 3, 4, closed 5-5, 6, ") || !strings.HasSuffix(got, ", 898, 899") {
+	if got := recordsText(live); !strings.HasPrefix(got, "1, 2, 3, 4, closed 5-5, 6, ") || !strings.HasSuffix(got, ", 898, 899") {
 		t.Errorf("it is %.60s … %s, want it with 5 closed, to 899", got, got[len(got)-20:])
 	}
-	if got := told(records(t, d.Journal, "a", 0)); !strings.HasSuffix(got, ", 1009, 1010") {
+	if got := recordsText(records(t, d.Journal, "a", 0)); !strings.HasSuffix(got, ", 1009, 1010") {
 		t.Errorf("of a journal at rest it ends with %s", got[len(got)-20:])
 	}
 }

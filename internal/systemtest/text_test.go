@@ -106,6 +106,6 @@ func TestManifestsThatAreNotUTF8AreRejected(t *testing.T) {
 	_, err = j.SaveSnapshot(t.Context(), dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 1}, manifest)
 	wantError(t, "SaveSnapshot", err, dynajournal.ErrRejected)
 	if got := records(t, j, "a", 0); len(got) != 0 {
-		t.Errorf("it has written %s", told(got))
+		t.Errorf("it has written %s", recordsText(got))
 	}
 }

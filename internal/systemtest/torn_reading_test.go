@@ -50,7 +50,7 @@ func TestReadingIsConsistentAfterAnInterruptedDeletion(t *testing.T) {
 		},
 		"Records": func(t *testing.T, j *dynajournal.Journal) string {
 			t.Helper()
-			all := told(records(t, j, "a", 0))
+			all := recordsText(records(t, j, "a", 0))
 			low, events, _ := strings.Cut(all, ", ")
 			if low != "low 251" {
 				t.Errorf("the records begin with %q", low)

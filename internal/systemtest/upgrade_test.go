@@ -69,7 +69,7 @@ func TestEventsOfAkkaAreUpgradedInPlace(t *testing.T) {
 	}
 	d.remove("journal-P-a-1", 6)
 	if got := records(t, d.Journal, "a", 0); !reflect.DeepEqual(got, was) {
-		t.Errorf("the history is %s, was %s", told(got), told(was))
+		t.Errorf("the history is %s, was %s", recordsText(got), recordsText(was))
 	}
 	again, err := d.UpgradeEvents(t.Context(), "a", dynajournal.UpgradeOptions{})
 	if err != nil || again.Upgraded != 0 || again.Left != 1 || again.Cost.WriteUnits != 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// below is an item that is stored below the low mark that a JVM reads, in the block of the highest
-// number.
-type below struct {
+// itemBelow is an item that is stored below the low mark that a JVM reads, in the block of the
+// highest number.
+type itemBelow struct {
 	seq   int64
 	event bool
 	item  layout.Attributes
@@ -20,7 +20,7 @@ type below struct {
 func (k *check) belowJVM(s layout.Slot, item layout.Attributes) {
 	if k.Store.Shared() && k.legible && s.SequenceNr < k.marks.JVMLow &&
 		s.SequenceNr >= layout.HighestBlock(k.highest) {
-		k.left = append(k.left, below{s.SequenceNr, s.Event != nil, item})
+		k.left = append(k.left, itemBelow{s.SequenceNr, s.Event != nil, item})
 	}
 }
 
@@ -51,7 +51,7 @@ func (k *check) leftBelowJVM() error {
 
 // removeBelowJVM removes items, the highest last: until the highest is gone a JVM finds the same
 // highest number as before, and afterwards its low mark. It stops at an item that has changed.
-func (k *check) removeBelowJVM(ctx context.Context, m *Mender, left []below) (bool, error) {
+func (k *check) removeBelowJVM(ctx context.Context, m *Mender, left []itemBelow) (bool, error) {
 	changed := false
 	for _, b := range left {
 		if err := m.archive(Removed{k.pid, BelowJVMLowMark, b.seq, b.item}); err != nil {

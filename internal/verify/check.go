@@ -110,7 +110,7 @@ type check struct {
 	batches batches
 	// cut is the last tombstone above the low mark that names the atomic write that was cut.
 	cut  layout.Slot
-	left []below // items that a JVM no longer removes
+	left []itemBelow // items that a JVM no longer removes
 }
 
 // found reports a finding. If the marks can't be trusted, the finding can't be repaired.

@@ -16,13 +16,13 @@ func (r *run) copy(ctx context.Context, pid string) error {
 	records := r.source.Records(ctx, pid, opts)
 	if r.opts.CatchUp {
 		var err error
-		if records, err = r.new(ctx, pid, opts); err != nil {
+		if records, err = r.newRecords(ctx, pid, opts); err != nil {
 			return err
 		}
 	}
 	purged := int64(0)
-	records = r.covered(ctx, pid, purgedIn(records, &purged))
-	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
+	records = r.requireSnapshots(ctx, pid, purgedIn(records, &purged))
+	copied, err := r.target.PutRecords(ctx, pid, r.withProgress(records), dynajournal.PutRecordsOptions{Pace: r.pace})
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func ofEarlierLife(s dynajournal.Snapshot, purged int64) bool {
 	return purged > 0 && s.SequenceNumber <= purged
 }
 
-// covered passes records on. It stops with a *dynajournal.SnapshotMissingError before a low mark
-// that relies on a snapshot which neither the source nor the target has.
-func (r *run) covered(
+// requireSnapshots passes records on. It stops with a *dynajournal.SnapshotMissingError before a
+// low mark that relies on a snapshot which neither the source nor the target has.
+func (r *run) requireSnapshots(
 	ctx context.Context, pid string, records iter.Seq2[dynajournal.Record, error],
 ) iter.Seq2[dynajournal.Record, error] {
 	return func(yield func(dynajournal.Record, error) bool) {
@@ -98,8 +98,8 @@ func (r *run) wantSnapshot(ctx context.Context, pid string, behind int64) error 
 	return &dynajournal.SnapshotMissingError{PersistenceID: pid, DeletedTo: behind, Newest: newest}
 }
 
-// counted passes records on, and reports the progress within a long history.
-func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
+// withProgress passes records on, and reports the progress within a long history.
+func (r *run) withProgress(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
 	const step = 100
 	return func(yield func(dynajournal.Record, error) bool) {
 		n := int64(0)
@@ -116,10 +116,10 @@ func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dy
 	}
 }
 
-// new returns the history from the last event that is complete in the target. If the low marks of
-// source and target differ, it starts with the low mark of the source, because that mark may have
-// to name an atomic write that it cuts.
-func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
+// newRecords returns the history from the last event that is complete in the target. If the low
+// marks of source and target differ, it starts with the low mark of the source, because that mark
+// may have to name an atomic write that it cuts.
+func (r *run) newRecords(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
 	bounds, err := r.target.Bounds(ctx, pid)
 	if err != nil {
 		return nil, err
@@ -151,10 +151,10 @@ func begun(
 ) (first dynajournal.Record, next func() (dynajournal.Record, error, bool), stop func()) {
 	pull, stop := iter.Pull2(records)
 	first, err, ok := pull()
-	told := false
+	returnedFirst := false
 	return first, func() (dynajournal.Record, error, bool) {
-		if !told {
-			told = true
+		if !returnedFirst {
+			returnedFirst = true
 			return first, err, ok
 		}
 		return pull()

@@ -19,7 +19,7 @@ func limiter(units float64) *rate.Limiter {
 
 // pace waits until the used capacity is within the limits.
 func (r *run) pace(ctx context.Context, used dynajournal.Cost) error {
-	return errors.Join(pay(ctx, r.read, used.ReadUnits), pay(ctx, r.write, used.WriteUnits))
+	return errors.Join(waitForUnits(ctx, r.read, used.ReadUnits), waitForUnits(ctx, r.write, used.WriteUnits))
 }
 
 // Pace returns a function that waits so that the used capacity stays below the limits, in capacity
@@ -29,7 +29,7 @@ func Pace(readUnits, writeUnits float64) func(ctx context.Context, used dynajour
 	return r.pace
 }
 
-func pay(ctx context.Context, l *rate.Limiter, units float64) error {
+func waitForUnits(ctx context.Context, l *rate.Limiter, units float64) error {
 	if l == nil || units == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ func TestPay_WaitsForUnits(t *testing.T) {
 		began := time.Now()
 		l := limiter(10)
 		for range 21 {
-			if err := pay(t.Context(), l, 5); err != nil {
+			if err := waitForUnits(t.Context(), l, 5); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -20,10 +20,10 @@ func TestPay_WaitsForUnits(t *testing.T) {
 		if took := time.Since(began).Round(time.Millisecond); took != 9500*time.Millisecond {
 			t.Errorf("105 units at 10 a second took %v, want 9.5 s", took)
 		}
-		if err := pay(t.Context(), l, 1000); err != nil { // more than the burst
+		if err := waitForUnits(t.Context(), l, 1000); err != nil { // more than the burst
 			t.Error(err)
 		}
-		if err := pay(t.Context(), nil, 1e9); err != nil {
+		if err := waitForUnits(t.Context(), nil, 1e9); err != nil {
 			t.Error(err)
 		}
 	})

@@ -10,9 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// tried runs do for a persistence id, and retries it after throttling and outages. It records an
-// error that concerns only this id as a failure, and returns an error that concerns all ids.
-func (r *run) tried(ctx context.Context, pid string, do func(context.Context, string) error) error {
+// runWithRetries runs do for a persistence id, and retries it after throttling and outages. It
+// records an error that concerns only this id as a failure, and returns an error that concerns all
+// ids.
+func (r *run) runWithRetries(ctx context.Context, pid string, do func(context.Context, string) error) error {
 	for try := 0; ; try++ {
 		err := do(ctx, pid)
 		switch {

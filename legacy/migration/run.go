@@ -30,7 +30,7 @@ func Run(ctx context.Context, source Source, target *dynajournal.Journal, opts O
 			r.count(func(s *Summary) { s.Skipped++ })
 			return nil
 		}
-		return r.tried(ctx, pid, r.copy)
+		return r.runWithRetries(ctx, pid, r.copy)
 	})
 	return r.summary, errors.Join(err, r.incomplete())
 }

@@ -62,7 +62,7 @@ func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opt
 		return Comparison{}, err
 	}
 	v := &verification{run: r, seen: map[idHash]bool{}}
-	compare := func(ctx context.Context, pid string) error { return r.tried(ctx, pid, v.compare) }
+	compare := func(ctx context.Context, pid string) error { return r.runWithRetries(ctx, pid, v.compare) }
 	err = r.each(ctx, v.listed, compare)
 	if err == nil && len(r.opts.PersistenceIDs) == 0 && !r.opts.SourceLive {
 		err = r.each(ctx, v.others, compare)

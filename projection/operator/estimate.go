@@ -100,12 +100,12 @@ type estimator struct {
 	used   dynamo.Meter
 
 	mu sync.Mutex
-	// looks are the results for the persistence ids of the sample.
-	looks []look
+	// estimates are the results for the persistence ids of the sample.
+	estimates []idEstimate
 }
 
-// look is the estimated work and cost of a sweep for one persistence id.
-type look struct {
+// idEstimate is the estimated work and cost of a sweep for one persistence id.
+type idEstimate struct {
 	events int64
 	cost   dynamo.Cost
 }
@@ -171,7 +171,7 @@ func (e *estimator) read(ctx context.Context, sample []string) error {
 			}
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			e.looks = append(e.looks, found)
+			e.estimates = append(e.estimates, found)
 			return nil
 		})
 	}

@@ -60,7 +60,7 @@ func (o *Operator) Remove(ctx context.Context, opts RemoveOptions) (int64, error
 // remove removes the projection while it is marked as being reset, which keeps processes from
 // starting.
 func (o *operated) remove(ctx context.Context, opts RemoveOptions) (int64, error) {
-	if err := o.beginReset(ctx, false); err != nil {
+	if err := o.startReset(ctx, false); err != nil {
 		return 0, err
 	}
 	items, err := o.deleteAll(ctx, opts)
@@ -100,7 +100,7 @@ func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 		if !mine {
 			of := engine.Decoder{Table: o.Table.Name, Item: item}
 			mine = par == d.group && o.among(of.Text(engine.AttrFor))
-			sets.see(strings.TrimPrefix(par, d.group), key, o.among(of.Text(engine.AttrFor)))
+			sets.add(strings.TrimPrefix(par, d.group), key, o.among(of.Text(engine.AttrFor)))
 		}
 		if !mine {
 			continue
@@ -143,9 +143,9 @@ type setItems struct {
 	leases map[string][]dynamo.Attributes
 }
 
-// see records the item of a set, or one of its leases. name is its key without the prefix of the
+// add records the item of a set, or one of its leases. name is its key without the prefix of the
 // group.
-func (s *setItems) see(name string, key dynamo.Attributes, mine bool) {
+func (s *setItems) add(name string, key dynamo.Attributes, mine bool) {
 	set, _, lease := strings.Cut(name, "\x00")
 	switch {
 	case lease:

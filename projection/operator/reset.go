@@ -60,7 +60,7 @@ func (o *Operator) Reset(ctx context.Context, opts ResetOptions) (int64, error) 
 }
 
 func (o *operated) reset(ctx context.Context, opts ResetOptions) (int64, error) {
-	if err := o.beginReset(ctx, opts.Running); err != nil {
+	if err := o.startReset(ctx, opts.Running); err != nil {
 		return 0, err
 	}
 	rows, sets, err := o.deleteRows(ctx, opts)
@@ -71,14 +71,14 @@ func (o *operated) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 	if err != nil {
 		return rows, err
 	}
-	return rows, o.endReset(ctx, "")
+	return rows, o.finishReset(ctx, "")
 }
 
-// beginReset stores that a reset is under way, and then checks that no process runs the projection.
-// A process that starts does the same in the opposite order: see engine.Group.enter. beginReset
+// startReset stores that a reset is under way, and then checks that no process runs the projection.
+// A process that starts does the same in the opposite order: see engine.Group.enter. startReset
 // also checks before storing, so that a process that is about to start does not find a reset that
 // is refused.
-func (o *operated) beginReset(ctx context.Context, running bool) error {
+func (o *operated) startReset(ctx context.Context, running bool) error {
 	if !running {
 		if err := o.notInUse(ctx); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (o *operated) beginReset(ctx context.Context, running bool) error {
 		return err
 	}
 	if err := o.notInUse(ctx); err != nil {
-		return errors.Join(err, o.endReset(ctx, id)) // an interrupted reset has another id
+		return errors.Join(err, o.finishReset(ctx, id)) // an interrupted reset has another id
 	}
 	return nil
 }
@@ -112,8 +112,8 @@ func (o *operated) notInUse(ctx context.Context) error {
 	return err
 }
 
-// endReset stores that a reset is done: the reset with an id, or any if id is empty.
-func (o *operated) endReset(ctx context.Context, id string) error {
+// finishReset stores that a reset is done: the reset with an id, or any if id is empty.
+func (o *operated) finishReset(ctx context.Context, id string) error {
 	only := engine.Condition{Expression: "attribute_exists(" + engine.AttrReset + ")", Values: nil}
 	if id != "" {
 		only = engine.Condition{Expression: engine.AttrReset + " = :id", Values: dynamo.Attributes{":id": engine.Text(id)}}

@@ -62,14 +62,14 @@ const (
 	offsetsKey = ` WHERE journal = ? AND projection = ? AND persistence_id = ?`
 
 	readOffset = `SELECT seq, writer FROM dynajournal_offsets` + offsetsKey
-	// firstOffset and holdOffset lock the row of an offset. holdOffset is used with unmoved: it
+	// firstOffset and lockOffset lock the row of an offset. lockOffset is used with unmoved: it
 	// locks the row only if the offset has not changed since it was read.
 	firstOffset = `INSERT INTO dynajournal_offsets (journal, projection, persistence_id, seq, writer, run)` +
 		` VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	holdOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey
+	lockOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey
 	unmoved    = ` AND seq = ? AND writer = ?`
-	// keepOffset changes nothing. It finds the row only if the transaction has locked it.
-	keepOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey + ` AND run = ?`
+	// checkOffset changes nothing. It finds the row only if the transaction has locked it.
+	checkOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey + ` AND run = ?`
 	// moveOffset stores the offset in the transaction that has locked the row.
 	moveOffset = `UPDATE dynajournal_offsets SET seq = ?, writer = ?` + offsetsKey + ` AND run = ?`
 	// removeOffsets deletes up to 1,000 offsets of a projection.
@@ -99,44 +99,45 @@ func stateOf(err error) string {
 	return ""
 }
 
-// begins reports whether a SQLSTATE begins with one of some codes or classes.
-func begins(code string, with ...string) bool {
+// hasCode reports whether a SQLSTATE begins with one of some codes or classes.
+func hasCode(code string, with ...string) bool {
 	return slices.ContainsFunc(with, func(prefix string) bool { return strings.HasPrefix(code, prefix) })
 }
 
-// says reports whether the text of an SQLite error contains one of some texts. SQLite itself makes
-// these texts, so they are the same in all drivers. Drivers differ in how they return codes.
-func (d Dialect) says(err error, texts ...string) bool {
+// messageContains reports whether the text of an SQLite error contains one of some texts. SQLite
+// itself makes these texts, so they are the same in all drivers. Drivers differ in how they return
+// codes.
+func (d Dialect) messageContains(err error, texts ...string) bool {
 	return d == SQLite && err != nil &&
 		slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
-// met reports whether a transaction has failed because of a conflict with another one, and may
-// succeed at once.
-func met(err error) bool { return begins(stateOf(err), "40001", "40P01") }
+// isConflict reports whether a transaction has failed because of a conflict with another one, and
+// may succeed at once.
+func isConflict(err error) bool { return hasCode(stateOf(err), "40001", "40P01") }
 
-// passes reports whether an error is temporary: a conflict with other transactions, or a server
-// that can't be reached, is overloaded, or is read-only while another server takes over.
-func (d Dialect) passes(err error) bool {
-	return d.says(err, "database is locked", "database table is locked") ||
+// isTemporary reports whether an error is temporary: a conflict with other transactions, or a
+// server that can't be reached, is overloaded, or is read-only while another server takes over.
+func (d Dialect) isTemporary(err error) bool {
+	return d.messageContains(err, "database is locked", "database table is locked") ||
 		errors.Is(err, driver.ErrBadConn) ||
-		begins(stateOf(err), "40001", "40003", "40P01", "08", "53", "57P", "55P03", "25006")
+		hasCode(stateOf(err), "40001", "40003", "40P01", "08", "53", "57P", "55P03", "25006")
 }
 
 // refuses reports whether an error of a statement means that the table of the offsets can't be
 // used: it has other columns, or a permission is missing.
 func (d Dialect) refuses(err error) bool {
-	return begins(stateOf(err), "28", "3D", "3F", "42") || d.missing(err) ||
-		d.says(err, "no such column", "has no column named", "readonly database", "not a database")
+	return hasCode(stateOf(err), "28", "3D", "3F", "42") || d.missing(err) ||
+		d.messageContains(err, "no such column", "has no column named", "readonly database", "not a database")
 }
 
 // missing reports whether an error means that a table does not exist.
 func (d Dialect) missing(err error) bool {
-	return begins(stateOf(err), "42P01") || d.says(err, "no such table")
+	return hasCode(stateOf(err), "42P01") || d.messageContains(err, "no such table")
 }
 
 // violates reports whether an error of a commit means that a constraint is violated, which is
 // checked at the end. Nothing is stored then.
 func (d Dialect) violates(err error) bool {
-	return begins(stateOf(err), "23") || d.says(err, "constraint failed")
+	return hasCode(stateOf(err), "23") || d.messageContains(err, "constraint failed")
 }

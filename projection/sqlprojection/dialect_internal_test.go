@@ -54,10 +54,10 @@ func TestDialect_ClassifiesErrors(t *testing.T) {
 		{dialect: SQLite, err: errors.New("the account is locked")},
 	} {
 		d := c.dialect
-		if met(c.err) != c.met || d.passes(c.err) != c.passes || d.refuses(c.err) != c.refuses ||
+		if isConflict(c.err) != c.met || d.isTemporary(c.err) != c.passes || d.refuses(c.err) != c.refuses ||
 			d.violates(c.err) != c.violates || d.missing(c.err) != c.missing {
 			t.Errorf("%v, %v: met %t, passes %t, refuses %t, violates %t, missing %t", d, c.err,
-				met(c.err), d.passes(c.err), d.refuses(c.err), d.violates(c.err), d.missing(c.err))
+				isConflict(c.err), d.isTemporary(c.err), d.refuses(c.err), d.violates(c.err), d.missing(c.err))
 		}
 	}
 }

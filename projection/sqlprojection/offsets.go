@@ -118,7 +118,7 @@ func (o *sqlOffsets) Locate(ctx context.Context, r *engine.Run, state *engine.Ro
 	}
 	state.InSQL = true
 	now, err := o.read(ctx, r.Pid)
-	if damaged := new(engine.DamagedOffsetError); errors.As(err, &damaged) || begins(stateOf(err), "22") {
+	if damaged := new(engine.DamagedOffsetError); errors.As(err, &damaged) || hasCode(stateOf(err), "22") {
 		return r.Unreadable(ctx, state, err)
 	}
 	if state.Begun = now.begun; now.begun {

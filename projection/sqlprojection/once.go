@@ -141,7 +141,7 @@ func (o *sqlOffsets) commit(ctx context.Context, r *engine.Run, at stored, steps
 
 // again returns engine.ErrAgain if a transaction has failed because of a conflict with another one.
 func again(err error) error {
-	if met(err) {
+	if isConflict(err) {
 		return fmt.Errorf("%w: %w", engine.ErrAgain, err)
 	}
 	return err
@@ -164,12 +164,12 @@ func (t *transaction) blame(ctx context.Context, r *engine.Run, good int, err er
 	late := errors.Is(err, context.DeadlineExceeded)
 	delayed := errors.As(err, new(*engine.DelayedError))
 	switch lost := t.broken(ctx); {
-	case ctx.Err() != nil, met(err):
+	case ctx.Err() != nil, isConflict(err):
 		return why(ctx, r, again(err))
 	case delayed:
 		return why(ctx, r, err)
 	case late:
-	case t.dialect.passes(err):
+	case t.dialect.isTemporary(err):
 		return why(ctx, r, err)
 	case lost != nil:
 		return why(ctx, r, fmt.Errorf("the connection is lost: %w: %w", lost, err))

@@ -41,7 +41,7 @@ func RemoveOffsets(
 	if err != nil {
 		return 0, fmt.Errorf("remove the offsets of projection %s: %w", name, err)
 	}
-	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.JournalName, name: name, limit: sqlLook}
+	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.JournalName, name: name, limit: statementTimeout}
 	var removed int64
 	for {
 		some, err := o.removeSome(ctx)

@@ -71,13 +71,13 @@ func (t *transaction) open(ctx, within context.Context, at stored) error {
 	if t.tx, err = t.conn.BeginTx(ctx, nil); err != nil {
 		return t.failed(err)
 	}
-	text, values := holdOffset+unmoved, []any{t.run, t.journal, t.name, t.pid, at.Seq, at.Writer}
+	text, values := lockOffset+unmoved, []any{t.run, t.journal, t.name, t.pid, at.Seq, at.Writer}
 	if !at.begun {
 		text, values = firstOffset, []any{t.journal, t.name, t.pid, at.Seq, at.Writer, t.run}
 	}
 	locked, err := t.execute(within, text, values...)
 	switch {
-	case met(err):
+	case isConflict(err):
 		return fmt.Errorf("%w: %w", engine.ErrAgain, err)
 	case err != nil:
 		return t.failed(err)
@@ -114,7 +114,7 @@ func (t *transaction) whole(ctx context.Context) error {
 	if t.dialect != SQLite {
 		return nil
 	}
-	kept, err := t.execute(ctx, keepOffset, t.run, t.journal, t.name, t.pid, t.run)
+	kept, err := t.execute(ctx, checkOffset, t.run, t.journal, t.name, t.pid, t.run)
 	return notEnded(kept, err)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// sqlLook limits the time of a statement of WaitFor.
-const sqlLook = 20 * time.Second
+// statementTimeout limits the time of a statement of WaitFor.
+const statementTimeout = 20 * time.Second
 
 // WaitFor is [projection.WaitFor] for a projection of [New]: it waits until the effects of the
 // events up to a sequence number are in the database. It polls the offset there. Each poll also
@@ -34,10 +34,10 @@ func WaitFor(
 	}
 	t := engine.OpenTable(journal)
 	key := engine.RowKey(t.JournalName, name, persistenceID)
-	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.JournalName, name: name, limit: sqlLook}
+	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.JournalName, name: name, limit: statementTimeout}
 	look := func() (engine.Row, error) {
 		now, err := o.read(ctx, persistenceID)
-		if err != nil && !dialect.passes(err) && !dialect.missing(err) {
+		if err != nil && !dialect.isTemporary(err) && !dialect.missing(err) {
 			return engine.Row{}, err
 		}
 		if now.Seq >= sequenceNumber {
@@ -47,7 +47,7 @@ func WaitFor(
 		if err == nil && state.Stuck() {
 			// Events may have been handled after the offset was read, and before the persistence id
 			// became stuck.
-			if now, err = o.read(ctx, persistenceID); err != nil && (dialect.passes(err) || dialect.missing(err)) {
+			if now, err = o.read(ctx, persistenceID); err != nil && (dialect.isTemporary(err) || dialect.missing(err)) {
 				return engine.Row{}, nil // the next poll reads the offset again
 			}
 		}

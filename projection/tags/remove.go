@@ -93,7 +93,7 @@ func (x *Index) removeGone(
 			if _, exists := stored[e.tagRef]; exists {
 				continue
 			}
-			if err := x.empty(ctx, e.par, e.tagEntry); err != nil {
+			if err := x.clearEntry(ctx, e.par, e.tagEntry); err != nil {
 				return removed, err
 			}
 			removed++
@@ -102,9 +102,9 @@ func (x *Index) removeGone(
 	return removed, nil
 }
 
-// empty removes the event from an entry. The entry keeps its number, because a reader waits for a
-// missing one.
-func (x *Index) empty(ctx context.Context, par string, e tagEntry) error {
+// clearEntry removes the event from an entry. The entry keeps its number, because a reader waits
+// for a missing one.
+func (x *Index) clearEntry(ctx context.Context, par string, e tagEntry) error {
 	err := x.operate(ctx, func(ctx context.Context, client *dynamo.Client) error {
 		_, err := client.Update(ctx, &dynamo.Meter{}, dynamo.Update{
 			Table: x.table, Key: tagKey(par, e.num),

@@ -13,8 +13,8 @@ import (
 // that is a list or a map, its members are on the second level.
 const MaxDepth = 32
 
-// maxName is an exclusive limit: the name of an attribute must be shorter, in bytes.
-const maxName = 1 << 16
+// nameLimit is an exclusive limit: the name of an attribute must be shorter, in bytes.
+const nameLimit = 1 << 16
 
 const (
 	emptyValue  = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
@@ -191,7 +191,7 @@ func (r *jsonReader) item(depth int) (Item, error) {
 		if !more {
 			return item, nil
 		}
-		if name == "" || len(name) >= maxName {
+		if name == "" || len(name) >= nameLimit {
 			r.misnamed(name, depth)
 		}
 		clean := r.invalid == nil
@@ -206,7 +206,7 @@ func (r *jsonReader) item(depth int) (Item, error) {
 
 // CheckName refuses a name that is too long for an attribute.
 func CheckName(name string) error {
-	if len(name) >= maxName {
+	if len(name) >= nameLimit {
 		return Invalid(longName)
 	}
 	return nil

@@ -41,8 +41,8 @@ const (
 	// times the capacity of the previous one, so that a lookup has to ask few filters.
 	firstFilterKeys = 1 << 13
 	filterGrowth    = 4
-	// mistakes is the rate of false positives of a full filter. It takes 10 bits per key.
-	mistakes = 0.01
+	// falsePositiveRate is the rate of false positives of a full filter. It takes 10 bits per key.
+	falsePositiveRate = 0.01
 )
 
 func newWrittenKeys(prefix int) *writtenKeys {
@@ -53,7 +53,7 @@ func newWrittenKeys(prefix int) *writtenKeys {
 
 func newKeyFilter(keys int64) *keyFilter {
 	f := &keyFilter{
-		SyncFilter: blobloom.NewSyncOptimized(blobloom.Config{Capacity: uint64(keys), FPRate: mistakes}),
+		SyncFilter: blobloom.NewSyncOptimized(blobloom.Config{Capacity: uint64(keys), FPRate: falsePositiveRate}),
 	}
 	f.room.Store(keys)
 	return f

@@ -31,8 +31,8 @@ const (
 // bodies is the pool of bodies of shared requests.
 var bodies = sync.Pool{New: func() any { return new(requestBody) }}
 
-// maxKeptBody is the capacity of the largest body that is reused.
-const maxKeptBody = 256 << 10
+// maxPooledBody is the capacity of the largest body that is reused.
+const maxPooledBody = 256 << 10
 
 // bodyFor returns reusable memory for the body of a shared request. It returns nil for other
 // requests, whose bodies are small, and if the client is not net/http's or ctx already has a trace.
@@ -60,14 +60,14 @@ func (b *requestBody) within(ctx context.Context) context.Context {
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) {
 		if info.Err == nil {
-			b.happened(written)
+			b.record(written)
 		}
 	}})
 }
 
-// happened records an event, and returns the memory to the pool after the last event.
-func (b *requestBody) happened(what int32) {
-	if b != nil && b.last(what) && cap(b.json) <= maxKeptBody {
+// record records an event, and returns the memory to the pool after the last event.
+func (b *requestBody) record(what int32) {
+	if b != nil && b.last(what) && cap(b.json) <= maxPooledBody {
 		bodies.Put(b)
 	}
 }

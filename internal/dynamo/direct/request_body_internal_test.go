@@ -95,17 +95,17 @@ func TestRequestBody_ReusedWhenWrittenAndReturned(t *testing.T) {
 	}{
 		"it is written, and returns": {func(b *requestBody, ctx context.Context) {
 			report(ctx, nil)
-			b.happened(returned)
+			b.record(returned)
 		}, true},
 		"it returns, and is written": {func(b *requestBody, ctx context.Context) {
-			b.happened(returned)
+			b.record(returned)
 			report(ctx, nil)
 		}, true},
-		"it only returns":    {func(b *requestBody, _ context.Context) { b.happened(returned) }, false},
+		"it only returns":    {func(b *requestBody, _ context.Context) { b.record(returned) }, false},
 		"it is only written": {func(_ *requestBody, ctx context.Context) { report(ctx, nil) }, false},
 		"its writing fails": {func(b *requestBody, ctx context.Context) {
 			report(ctx, errors.New("closed"))
-			b.happened(returned)
+			b.record(returned)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

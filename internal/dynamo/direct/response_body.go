@@ -20,9 +20,9 @@ const (
 	maxBody = 64 << 20
 	// maxPrealloc bounds the memory that is allocated for a Content-Length before the body arrives.
 	maxPrealloc = 64 << 10
-	// maxKept is the capacity of the largest buffer that is reused. A page of 1 MB in base64 fits
+	// maxPooled is the capacity of the largest buffer that is reused. A page of 1 MB in base64 fits
 	// in it, with the names around the values.
-	maxKept = 2 << 20
+	maxPooled = 2 << 20
 )
 
 var (
@@ -66,7 +66,7 @@ func readAll(buffer *bytes.Buffer, body io.Reader, length int64) error {
 	if err != nil || n < maxPrealloc {
 		return err
 	}
-	buffer.Grow(max(int(min(length, maxKept))-buffer.Len(), 0) + bytes.MinRead)
+	buffer.Grow(max(int(min(length, maxPooled))-buffer.Len(), 0) + bytes.MinRead)
 	if _, err := buffer.ReadFrom(io.LimitReader(body, maxBody+1-n)); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func newCheckedBody(buffer *bytes.Buffer) *checkedBody {
 
 // Close returns the buffer to the pool. After that the body is empty.
 func (b *checkedBody) Close() error {
-	if b.buffer != nil && b.buffer.Cap() <= maxKept {
+	if b.buffer != nil && b.buffer.Cap() <= maxPooled {
 		b.buffer.Reset()
 		buffers.Put(b.buffer)
 	}

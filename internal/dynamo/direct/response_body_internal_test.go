@@ -22,7 +22,7 @@ func stating(length int64, body []byte) *http.Response {
 // The lengths are close to the lengths at which the buffer grows.
 func TestResponsesOfManyLengthsAreReadWhole(t *testing.T) {
 	t.Parallel()
-	for _, edge := range []int{0, maxPrealloc, maxPrealloc + bytes.MinRead, maxKept, 3 * maxKept} {
+	for _, edge := range []int{0, maxPrealloc, maxPrealloc + bytes.MinRead, maxPooled, 3 * maxPooled} {
 		for _, length := range []int{max(edge-1, 0), edge, edge + 1} {
 			body := bytes.Repeat([]byte("x"), length)
 			for _, stated := range []int64{int64(length), -1, 0, int64(length) / 2, maxBody} {

@@ -113,7 +113,7 @@ func (s *Sender) send(ctx context.Context, op Operation, in, out any, items *wir
 		return nil, false
 	}
 	response, err := s.client.Do(r)
-	memory.happened(returned)
+	memory.record(returned)
 	switch {
 	case err != nil || response.StatusCode != http.StatusOK:
 		s.templates.Delete(op)

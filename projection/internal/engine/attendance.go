@@ -20,9 +20,9 @@ type attendance struct {
 	worker string
 
 	mu sync.Mutex
-	// said is when the process last registered, by the wall clock: other clocks stop while a
-	// process is frozen.
-	said time.Time
+	// registeredAt is when the process last registered, by the wall clock: other clocks stop while
+	// a process is frozen.
+	registeredAt time.Time
 	// owed is when this process last owed a sweep because of old records.
 	owed time.Time
 	rows *rowCache
@@ -173,7 +173,7 @@ func (g *Group) appear(ctx context.Context, anew bool) error {
 	}
 	defer func() { <-g.lambda.turn }()
 	g.lambda.mu.Lock()
-	said := g.lambda.said
+	said := g.lambda.registeredAt
 	g.lambda.mu.Unlock()
 	now := wall()
 	if since := now.Sub(said); !anew && since >= 0 && since < g.presence() {
@@ -198,7 +198,7 @@ func (g *Group) appear(ctx context.Context, anew bool) error {
 	if since := now.Sub(said); g.lambda.rows == nil || anew || since < 0 || since >= presences*g.presence() {
 		g.lambda.rows = newRowCache()
 	}
-	g.lambda.said = now
+	g.lambda.registeredAt = now
 	return nil
 }
 
@@ -212,7 +212,7 @@ func (g *Group) stay(ctx context.Context) {
 		err := g.present(ctx, g.lambda.worker)
 		if err == nil {
 			g.lambda.mu.Lock()
-			g.lambda.said = now
+			g.lambda.registeredAt = now
 			g.lambda.mu.Unlock()
 			continue
 		}

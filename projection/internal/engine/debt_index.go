@@ -80,12 +80,12 @@ func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
 	switch {
 	case err == nil:
 		g.indexed.Store(true)
-		g.toldOfIndex.Store(false)
+		g.loggedNoIndex.Store(false)
 	case ctx.Err() != nil:
 		return nil, err
 	case IsNoIndex(err):
 		g.indexed.Store(false)
-		if g.toldOfIndex.CompareAndSwap(false, true) {
+		if g.loggedNoIndex.CompareAndSwap(false, true) {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the index of debts can't be read: "+
 				"an outage of one projection delays the whole group; run `dynajournal tables update`",
 				slog.String("group", g.Config.Name), slog.Any("error", err))

@@ -29,8 +29,8 @@ type Group struct {
 	StreamDelay StreamDelay
 
 	// indexed reports whether the index of debts can be read. Until then no debt is stored.
-	// toldOfIndex reports whether it was logged that the index can't be read.
-	indexed, toldOfIndex atomic.Bool
+	// loggedNoIndex reports whether it was logged that the index can't be read.
+	indexed, loggedNoIndex atomic.Bool
 	// worked reports whether a run has handled something since the group was started.
 	worked atomic.Bool
 

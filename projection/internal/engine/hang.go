@@ -10,10 +10,10 @@ import (
 // errOverdue is the reason of a debt for a persistence id whose handler does not return.
 var errOverdue = errors.New("the handler has not returned")
 
-// leave removes a task whose handler does not return, and stores a debt for it, so that its
+// abandon removes a task whose handler does not return, and stores a debt for it, so that its
 // triggers, and later ones, are done. replaced reports whether another worker has replaced the
 // worker of the task.
-func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
+func (s *Schedule) abandon(ctx context.Context, t *task, r *Run, replaced bool) {
 	s.mu.Lock()
 	if t.covered == nil || t.overdue {
 		s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
 		return
 	}
 	delete(s.tasks, t.key())
-	s.left[t] = true
+	s.abandoned[t] = true
 	triggers := append(t.covered, t.waiting...)
 	s.mu.Unlock()
 	for n := 0; r.owe(ctx, errOverdue, 0) != nil; n++ {
@@ -56,7 +56,7 @@ func (s *Schedule) leave(ctx context.Context, t *task, r *Run, replaced bool) {
 // hangs reports whether the handler of a persistence id has not returned in this process. The
 // caller holds the lock.
 func (s *Schedule) hangs(of *Member, pid string) bool {
-	for t := range s.left {
+	for t := range s.abandoned {
 		if t.of == of && t.pid == pid {
 			return true
 		}

@@ -39,9 +39,9 @@ func (r *Run) stillMissing(ctx context.Context) error {
 	return &undecidedError{left}
 }
 
-// hold stores the holes that a run waits for, and ends the run as undecided. It also releases a
-// claim that the run may take over.
-func (r *Run) hold(ctx context.Context, state *Row, open []hole) error {
+// waitForHoles stores the holes that a run waits for, and ends the run as undecided. It also
+// releases a claim that the run may take over.
+func (r *Run) waitForHoles(ctx context.Context, state *Row, open []hole) error {
 	wait := r.Group.Config.HoleWait
 	left := max(wait/storedParts, 1)
 	for i := range open {

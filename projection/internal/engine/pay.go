@@ -81,7 +81,7 @@ func (s *Schedule) payOne(of *Member, owed OwedRun, probes bool, ended chan<- bo
 	}
 	t.waiting = []Trigger{{Done: func() {
 		s.mu.Lock()
-		gotOn := t.gotOn
+		gotOn := t.progressed
 		s.mu.Unlock()
 		ended <- gotOn
 	}}}

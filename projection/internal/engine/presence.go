@@ -33,9 +33,9 @@ const (
 	longestPresence = time.Minute
 	// presences is the number of intervals for which a registration counts without a renewal.
 	presences = 3
-	// leastSilence is the minimum time for which a process counts after a missed renewal: processes
+	// renewalGrace is the minimum time for which a process counts after a missed renewal: processes
 	// know the time to a second.
-	leastSilence = 2 * time.Second
+	renewalGrace = 2 * time.Second
 	// maxProcesses is the number of processes above which further ones store no attribute: the item
 	// must not become large, because each write costs its size.
 	maxProcesses = 100
@@ -54,7 +54,7 @@ func (g *Group) presence() time.Duration { return min(g.Config.ClaimTimeout, lon
 
 // counts returns how long a registration counts.
 func (g *Group) counts() time.Duration {
-	return max(presences*g.presence(), g.presence()+leastSilence)
+	return max(presences*g.presence(), g.presence()+renewalGrace)
 }
 
 // present registers this process for each projection.

@@ -64,8 +64,9 @@ type Run struct {
 	// failingSince is when the handler first failed, as stored in the row. It is zero if the
 	// handler does not fail.
 	failingSince time.Time
-	// puts is the reason why the run stores a debt and handles nothing. It is nil for other runs.
-	puts error
+	// debtReason is the reason why the run stores a debt and handles nothing. It is nil for other
+	// runs.
+	debtReason error
 	// looks reports whether the run stores a debt only if it finds something to handle.
 	looks bool
 	// stops reports whether an outage makes the run store a debt. probes reports whether the run
@@ -176,7 +177,7 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 	steps := f.steps
 	switch {
 	case len(steps) == 0 && len(f.open) > 0:
-		return false, r.hold(ctx, &state, f.open)
+		return false, r.waitForHoles(ctx, &state, f.open)
 	case len(steps) == 0 && state.Claim == "":
 		if r.own {
 			r.Keep(state)
@@ -241,16 +242,16 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 // stopped reports whether the run stores a debt instead of handling its steps. The run asks only
 // once whether an outage stops it.
 func (r *Run) stopped() bool {
-	if r.puts == nil && r.stops {
-		r.puts = r.Of.unreachable.stops(r.Group.Config.payEvery())
+	if r.debtReason == nil && r.stops {
+		r.debtReason = r.Of.unreachable.stops(r.Group.Config.payEvery())
 		r.stops = false
 	}
-	return r.puts != nil
+	return r.debtReason != nil
 }
 
 // put stores a debt instead of handling steps.
 func (r *Run) put(ctx context.Context) error {
-	if err := r.owe(ctx, r.puts, 0); err != nil {
+	if err := r.owe(ctx, r.debtReason, 0); err != nil {
 		return err
 	}
 	return errOwed
@@ -277,7 +278,7 @@ type found struct {
 func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	most := r.Group.Config.BatchSize
 	// A payment also handles the events of triggers other than its own.
-	if steps, ok := r.shown(state, most); ok && !r.paying {
+	if steps, ok := r.stepsFromRecords(state, most); ok && !r.paying {
 		r.state, r.passed = state, nil
 		return found{planned{steps: steps}, len(steps) == most}, nil
 	}

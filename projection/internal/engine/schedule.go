@@ -29,8 +29,8 @@ type Schedule struct {
 	// resumed has a token after a projection was continued.
 	resumed chan struct{}
 
-	// left has the tasks that were removed while their runs are under way.
-	left map[*task]bool
+	// abandoned has the tasks that were removed while their runs are under way.
+	abandoned map[*task]bool
 	// leaving counts the calls of leave.
 	leaving sync.WaitGroup
 
@@ -45,7 +45,7 @@ func newSchedule(g *Group) *Schedule {
 		turns: newTurns(g.Members, g.Config.Concurrency),
 		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
 		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
-		rows: newRowCache(), left: map[*task]bool{},
+		rows: newRowCache(), abandoned: map[*task]bool{},
 	}
 }
 
@@ -207,7 +207,7 @@ func (s *Schedule) work(ctx context.Context, begin func()) error {
 		}
 		r := s.runOf(t)
 		r.worker = w
-		r.overdue = func(replaced bool) { s.leaving.Go(func() { s.leave(ctx, t, r, replaced) }) }
+		r.overdue = func(replaced bool) { s.leaving.Go(func() { s.abandon(ctx, t, r, replaced) }) }
 		o := r.execute(r.Count.within(ctx))
 		if ctx.Err() != nil {
 			return nil // the group is stopping
@@ -243,7 +243,7 @@ func (s *Schedule) runOf(t *task) *Run {
 		r.looks = r.records == nil // a sweep triggers all persistence ids
 	}
 	if s.hangs(t.of, t.pid) {
-		r.puts, r.looks = errOverdue, false
+		r.debtReason, r.looks = errOverdue, false
 	}
 	r.takeOver, r.earlier = t.dead(s.group.Config.ClaimTimeout), t.failures
 	return r
@@ -269,7 +269,7 @@ func (s *Schedule) notePause(t *task, r *Run, o *outcome) {
 		}
 		o.pause = s.pause(t)
 	case endUnreachable:
-		if !errors.Is(o.err, ErrAgain) && r.puts == nil {
+		if !errors.Is(o.err, ErrAgain) && r.debtReason == nil {
 			t.of.unreachable.failed(t.pid, o.err)
 		}
 		o.pause = s.pause(t)
@@ -322,13 +322,13 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 		s.freed(t.of)
 	}
 	t.overdue = false
-	if s.left[t] {
-		delete(s.left, t)
+	if s.abandoned[t] {
+		delete(s.abandoned, t)
 		s.mu.Unlock()
 		return
 	}
 	if t.pays { // the row has when the next payment is due
-		t.gotOn = r.applied || o.ending == endDone
+		t.progressed = r.applied || o.ending == endDone
 		delete(s.tasks, t.key())
 		s.mu.Unlock()
 		allDone(covered)

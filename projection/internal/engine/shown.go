@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// shown returns the steps after a row that the records of the run show, at most most steps. It
-// reports false if the journal must be read.
+// stepsFromRecords returns the steps after a row that the records of the run show, at most most
+// steps. It reports false if the journal must be read.
 //
 // A writer writes in only one life of a persistence id. So a record by the writer of the event at
 // the offset is of the life of the row. If its number is not after the offset, it is done. If it is
@@ -22,7 +22,7 @@ import (
 //
 // An event that is deleted meanwhile is handled, as if it was read just before the deletion. A row
 // with an empty writer, as after a gap, does not show its life, so the journal is read.
-func (r *Run) shown(state *Row, most int) ([]Step, bool) {
+func (r *Run) stepsFromRecords(state *Row, most int) ([]Step, bool) {
 	var steps []Step
 	at := state.Offset
 	for i := range r.records {

@@ -151,7 +151,7 @@ func (s *Sweep) Once(
 		if err := position.follow(ctx, &under); err != nil {
 			return err
 		}
-		count.goesOn(ctx, &under)
+		count.reportIfDue(ctx, &under)
 	}
 	for range maxSwept { // an id that is done releases its slot
 		select {
@@ -162,7 +162,7 @@ func (s *Sweep) Once(
 		if err := position.follow(ctx, &under); err != nil {
 			return err
 		}
-		count.goesOn(ctx, &under)
+		count.reportIfDue(ctx, &under)
 	}
 	if position.after == "" {
 		return nil

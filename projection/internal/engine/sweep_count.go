@@ -40,13 +40,13 @@ type sweepCounter struct {
 	events atomic.Int64
 
 	mu sync.Mutex
-	// told is when the count was last logged.
-	told time.Time
+	// reportedAt is when the count was last logged.
+	reportedAt time.Time
 }
 
 func newSweepCounter(g *Group, members []*Member) *sweepCounter {
 	now := time.Now()
-	return &sweepCounter{group: g, names: slices.Sorted(slices.Values(names(members))), began: now, told: now}
+	return &sweepCounter{group: g, names: slices.Sorted(slices.Values(names(members))), began: now, reportedAt: now}
 }
 
 // counted returns the counter of the sweep that has sent one of the triggers, or nil.
@@ -85,16 +85,16 @@ func (c *sweepCounter) handled(steps []Step) {
 	}
 }
 
-// goesOn logs the count if ReportedEvery has passed since it was last logged.
-func (c *sweepCounter) goesOn(ctx context.Context, under *swept) {
+// reportIfDue logs the count if ReportedEvery has passed since it was last logged.
+func (c *sweepCounter) reportIfDue(ctx context.Context, under *swept) {
 	c.mu.Lock()
-	due := time.Since(c.told) >= ReportedEvery
+	due := time.Since(c.reportedAt) >= ReportedEvery
 	if due {
-		c.told = time.Now()
+		c.reportedAt = time.Now()
 	}
 	c.mu.Unlock()
 	if due {
-		c.tell(ctx, "a sweep of projections continues", slog.LevelInfo, c.now(under))
+		c.report(ctx, "a sweep of projections continues", slog.LevelInfo, c.now(under))
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *sweepCounter) ended(ctx context.Context, under *swept, err error) {
 	if err != nil {
 		text = "a sweep of projections has stopped before its end"
 	}
-	c.tell(ctx, text, level, count)
+	c.report(ctx, text, level, count)
 }
 
 func (c *sweepCounter) now(under *swept) SweepCount {
@@ -121,7 +121,7 @@ func (c *sweepCounter) now(under *swept) SweepCount {
 	}
 }
 
-func (c *sweepCounter) tell(ctx context.Context, text string, level slog.Level, count SweepCount) {
+func (c *sweepCounter) report(ctx context.Context, text string, level slog.Level, count SweepCount) {
 	c.group.Config.Logger.LogAttrs(ctx, level, text,
 		slog.String("group", c.group.Config.Name), slog.Any("projections", count.Projections),
 		slog.String("after", count.After), slog.String("last", count.Last),

@@ -57,8 +57,8 @@ type task struct {
 	overdue bool
 	// hangs reports whether the call of the handler by a payment is overdue.
 	hangs bool
-	// gotOn reports whether the last run has handled anything, or has found nothing to handle.
-	gotOn bool
+	// progressed reports whether the last run has handled anything, or has found nothing to handle.
+	progressed bool
 	// waits is when the task first had to wait. It is zero if its last run did not make it wait.
 	waits time.Time
 	// last is the ending of the last run.

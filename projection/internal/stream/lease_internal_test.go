@@ -87,7 +87,7 @@ func consuming(t *testing.T, options ...embedded.Option) (*Consumer, *embedded.E
 			Journal: journal, Table: engine.OpenTable(journal),
 		},
 		Arn: arn, set: "set", worker: "me", ended: make(chan struct{}, 1),
-		settled: map[string]settlement{}, held: map[string]bool{sweepLease: true}, seen: map[string]sighting{},
+		settled: map[string]leaseState{}, held: map[string]bool{sweepLease: true}, seen: map[string]sighting{},
 		slots: semaphore.NewWeighted(10),
 	}, served, sent
 }

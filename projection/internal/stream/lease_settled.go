@@ -11,12 +11,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// settlement is the state of the lease of a shard, as far as a process knows.
-type settlement int
+// leaseState is the state of the lease of a shard, as far as a process knows.
+type leaseState int
 
 const (
 	// shardUnsettled is a shard whose lease may change.
-	shardUnsettled settlement = iota
+	shardUnsettled leaseState = iota
 	// shardEnded is a shard that was read to its end. While the shard is listed, its lease is not
 	// read again.
 	shardEnded

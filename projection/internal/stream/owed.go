@@ -83,7 +83,7 @@ func (r *reader) sweepOwed(ctx context.Context) {
 			}
 		}
 		if err == nil {
-			err = r.settleContinued(ctx)
+			err = r.sweepContinued(ctx)
 		}
 		if ctx.Err() != nil {
 			return
@@ -97,9 +97,9 @@ func (r *reader) sweepOwed(ctx context.Context) {
 	}
 }
 
-// settleContinued sweeps for the projections that were continued, one after the other. It then
+// sweepContinued sweeps for the projections that were continued, one after the other. It then
 // stores that the sweeps that were owed when it started were made.
-func (r *reader) settleContinued(ctx context.Context) error {
+func (r *reader) sweepContinued(ctx context.Context) error {
 	for _, of := range r.Group.Members {
 		if of.Owed.Load() == 0 || of.Paused.Load() {
 			continue

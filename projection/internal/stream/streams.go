@@ -88,7 +88,7 @@ type Consumer struct {
 
 	// settled has the shards that this process knows, with the state of their leases. Only passes
 	// use it, one after the other.
-	settled map[string]settlement
+	settled map[string]leaseState
 	// undeletable is set after a policy has denied the deletion of a lease.
 	undeletable bool
 
@@ -139,7 +139,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 		set:    g.Table.JournalName + "\x00" + g.Config.Name + "\x00" + g.SetID(),
 		worker: uuid.NewString(), ended: make(chan struct{}, 1),
 		slots:   semaphore.NewWeighted(int64(g.Config.MaxWaiting)),
-		settled: map[string]settlement{}, held: map[string]bool{}, seen: map[string]sighting{},
+		settled: map[string]leaseState{}, held: map[string]bool{}, seen: map[string]sighting{},
 	}
 	defer c.readers.Wait()
 	defer fail(nil) // before the readers are waited for

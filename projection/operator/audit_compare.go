@@ -42,7 +42,7 @@ func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
 // the journal was read.
 func (a *auditor) confirm(ctx context.Context, of engine.Info, pid string, state auditedRow) (*Finding, error) {
 	for again := 0; ; again++ {
-		f, err := a.look(ctx, of, pid, state)
+		f, err := a.compare(ctx, of, pid, state)
 		if err != nil || f == nil {
 			return nil, err
 		}
@@ -93,8 +93,8 @@ func (a *auditor) rows(ctx context.Context, pid string, infos []engine.Info) ([]
 	return states, nil
 }
 
-// look compares a row with the journal, and returns a finding, or nil if they agree.
-func (a *auditor) look(ctx context.Context, of engine.Info, pid string, state auditedRow) (*Finding, error) {
+// compare compares a row with the journal, and returns a finding, or nil if they agree.
+func (a *auditor) compare(ctx context.Context, of engine.Info, pid string, state auditedRow) (*Finding, error) {
 	f := &Finding{Projection: of.Projection, PersistenceID: pid, Offset: state.Seq}
 	if state.err != nil {
 		f.Kind, f.Detail = FindingUnreadable, state.err.Error()

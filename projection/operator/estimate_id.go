@@ -16,7 +16,7 @@ import (
 const mostEstimated = 20
 
 // look reads a persistence id as a sweep does that finds no rows.
-func (e *estimator) look(ctx context.Context, pid string) (look, error) {
+func (e *estimator) look(ctx context.Context, pid string) (idEstimate, error) {
 	var members []*engine.Member
 	for _, of := range e.Members {
 		if of.Only.Takes(pid) {
@@ -24,7 +24,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 		}
 	}
 	var at engine.Offset
-	var found look
+	var found idEstimate
 	for pages := 0; ; pages++ {
 		if pages == mostEstimated {
 			return e.extrapolate(ctx, pid, at, found)
@@ -39,7 +39,7 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 			return found, nil // the sweep makes the persistence id stuck
 		}
 		if err != nil {
-			return look{}, err
+			return idEstimate{}, err
 		}
 		steps := engine.Plan(at, at.Seq > 0, page)
 		for _, of := range members {
@@ -56,11 +56,11 @@ func (e *estimator) look(ctx context.Context, pid string) (look, error) {
 const rowBytes = 200
 
 // page returns the work and cost of a run for a page of events.
-func (e *estimator) page(of *engine.Member, pid string, reading dynamo.Cost, steps []engine.Step) look {
+func (e *estimator) page(of *engine.Member, pid string, reading dynamo.Cost, steps []engine.Step) idEstimate {
 	const kb, read = 1 << 10, 4 << 10
 	size := len(e.Table.JournalName) + len(of.Name) + len(pid) + rowBytes
 	row := math.Ceil(float64(size) / kb)
-	found := look{cost: reading.Add(dynamo.Cost{Requests: 1, ReadUnits: math.Ceil(float64(size) / read)})}
+	found := idEstimate{cost: reading.Add(dynamo.Cost{Requests: 1, ReadUnits: math.Ceil(float64(size) / read)})}
 	if len(steps) == 0 {
 		return found
 	}
@@ -79,11 +79,13 @@ func (e *estimator) page(of *engine.Member, pid string, reading dynamo.Cost, ste
 	return found
 }
 
-func (l look) add(other look) look { return look{l.events + other.events, l.cost.Add(other.cost)} }
+func (l idEstimate) add(other idEstimate) idEstimate {
+	return idEstimate{l.events + other.events, l.cost.Add(other.cost)}
+}
 
 // times returns l multiplied by a factor.
-func (l look) times(factor float64) look {
-	return look{int64(float64(l.events) * factor), dynamo.Cost{
+func (l idEstimate) times(factor float64) idEstimate {
+	return idEstimate{int64(float64(l.events) * factor), dynamo.Cost{
 		Requests:  int(float64(l.cost.Requests) * factor),
 		ReadUnits: l.cost.ReadUnits * factor, WriteUnits: l.cost.WriteUnits * factor,
 	}}
@@ -91,10 +93,10 @@ func (l look) times(factor float64) look {
 
 // extrapolate returns the estimate for a persistence id from the part that was read, up to an
 // offset.
-func (e *estimator) extrapolate(ctx context.Context, pid string, at engine.Offset, found look) (look, error) {
+func (e *estimator) extrapolate(ctx context.Context, pid string, at engine.Offset, found idEstimate) (idEstimate, error) {
 	bounds, err := e.Journal.Bounds(ctx, pid)
 	if err != nil {
-		return look{}, fmt.Errorf("estimate %q: %w", pid, err)
+		return idEstimate{}, fmt.Errorf("estimate %q: %w", pid, err)
 	}
 	return found.times(max(float64(bounds.Highest)/float64(at.Seq), 1)), nil
 }
@@ -102,14 +104,14 @@ func (e *estimator) extrapolate(ctx context.Context, pid string, at engine.Offse
 // sum sets the result from the looks and the cost of the listing.
 func (e *estimator) sum(listing dynamo.Cost) {
 	r := &e.result
-	r.Sampled = len(e.looks)
-	quantity := func(of func(look) float64) (total, margin float64) {
-		return extend(e.looks, r.IDs, of)
+	r.Sampled = len(e.estimates)
+	quantity := func(of func(idEstimate) float64) (total, margin float64) {
+		return extend(e.estimates, r.IDs, of)
 	}
-	events, eventsMargin := quantity(func(l look) float64 { return float64(l.events) })
-	requests, requestsMargin := quantity(func(l look) float64 { return float64(l.cost.Requests) })
-	reads, readsMargin := quantity(func(l look) float64 { return l.cost.ReadUnits })
-	writes, writesMargin := quantity(func(l look) float64 { return l.cost.WriteUnits })
+	events, eventsMargin := quantity(func(l idEstimate) float64 { return float64(l.events) })
+	requests, requestsMargin := quantity(func(l idEstimate) float64 { return float64(l.cost.Requests) })
+	reads, readsMargin := quantity(func(l idEstimate) float64 { return l.cost.ReadUnits })
+	writes, writesMargin := quantity(func(l idEstimate) float64 { return l.cost.WriteUnits })
 	r.Events, r.EventsMargin = int64(math.Round(events)), int64(math.Ceil(eventsMargin))
 	own := listing.Add(e.positions())
 	r.Cost = dynajournal.Cost{
@@ -135,7 +137,7 @@ func (e *estimator) positions() dynamo.Cost {
 
 // extend returns the total of a quantity of all persistence ids, estimated from the looks, and two
 // standard errors of it.
-func extend(looks []look, all int, of func(look) float64) (_, margin float64) {
+func extend(looks []idEstimate, all int, of func(idEstimate) float64) (_, margin float64) {
 	n := float64(len(looks))
 	if n == 0 {
 		return 0, 0
