@@ -124,7 +124,7 @@ func (c *Config) onStart() func(context.Context, dynamo.Start) context.Context {
 	}
 	return func(ctx context.Context, s dynamo.Start) context.Context {
 		for _, start := range hooks {
-			ctx = start(ctx, requestStart(s))
+			ctx = start(ctx, requestStart(s)) //nolint:fatcontext // there are few hooks
 		}
 		return ctx
 	}

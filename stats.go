@@ -35,13 +35,13 @@ type Stats struct {
 type GroupCommitState int
 
 const (
-	// GroupCommitSharing: writers share requests when many write at the same time.
+	// GroupCommitSharing means that writers share requests when many write at the same time.
 	GroupCommitSharing GroupCommitState = iota
-	// GroupCommitPaused: access to dynamodb:PartiQLInsert was denied. Each event is sent singly. A
-	// shared request is tried again after a pause of up to 1 hour.
+	// GroupCommitPaused means that access to dynamodb:PartiQLInsert was denied. Each event is sent
+	// singly. A shared request is tried again after a pause of up to 1 hour.
 	GroupCommitPaused
-	// GroupCommitDisabled: each event is sent singly, because of [GroupCommitOff] or because the
-	// service has no PartiQL.
+	// GroupCommitDisabled means that each event is sent singly, because of [GroupCommitOff] or
+	// because the service has no PartiQL.
 	GroupCommitDisabled
 )
 

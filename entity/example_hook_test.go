@@ -13,8 +13,12 @@ func ExampleHook() {
 	journal, end := exampleJournal(ctx)
 	defer end()
 	hook := entity.Hook{
-		OnRecovery: func(r entity.Recovery) { fmt.Println("loaded", r.PersistenceID, "version", r.Version) },
-		OnWrite:    func(w entity.Write) { fmt.Println("wrote", w.Events, "events, write units", w.Cost.WriteUnits) },
+		OnRecovery: func(_ context.Context, r entity.Recovery) {
+			fmt.Println("loaded", r.PersistenceID, "version", r.Version)
+		},
+		OnWrite: func(_ context.Context, w entity.Write) {
+			fmt.Println("wrote", w.Events, "events, write units", w.Cost.WriteUnits)
+		},
 		OnCommand: func(_ context.Context, c entity.Command) {
 			fmt.Println("command, attempts", c.Attempts, "error", c.Err)
 		},

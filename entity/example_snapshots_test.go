@@ -28,7 +28,9 @@ func ExampleSnapshots() {
 		fmt.Printf("saved at %d: %s\n", snapshot.SequenceNumber, snapshot.Bytes)
 	}
 
-	print := func(r entity.Recovery) { fmt.Println("loaded from", r.Snapshot, "and", r.Events, "events") }
+	print := func(_ context.Context, r entity.Recovery) {
+		fmt.Println("loaded from", r.Snapshot, "and", r.Events, "events")
+	}
 	accounts, err = entity.Open(journal, kind, entity.Options{Hooks: []entity.Hook{{OnRecovery: print}}})
 	check(err)
 	balance, err := entity.Do(ctx, accounts, "anna", deposit(1))

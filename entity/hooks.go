@@ -10,32 +10,93 @@ import (
 // Hook has functions that are called when something happens to entities. Each may be nil. They are
 // called from many goroutines at once. They must not block or panic, and must not use the entities
 // that call them.
+//
+// A function that starts something returns the context with which it continues: the context that it
+// was given, or one that is derived from it, for example with a span. The requests to DynamoDB that
+// serve a command have the values of this context: see [dynajournal.Hook].
 type Hook struct {
-	// OnCommand is called when a command has ended. ctx is the context of the command.
+	// StartCommand is called before a command waits for its turn. ctx is the context of the caller.
+	// The command continues with the returned context.
+	StartCommand func(ctx context.Context, command CommandStart) context.Context
+
+	// OnCommand is called when a command has ended, with the context of StartCommand.
 	OnCommand func(ctx context.Context, command Command)
 
-	// OnConflict is called when another writer was faster than a write.
-	OnConflict func(conflict Conflict)
+	// StartWrite is called before each attempt of a write. If one command has recorded the events, ctx
+	// has the values of the context of the command. Otherwise it has none: see WriteStart.Commands.
+	// The write, its requests and OnWrite get the returned context.
+	StartWrite func(ctx context.Context, write WriteStart) context.Context
 
-	// OnDrop is called when an entity was dropped from memory.
-	OnDrop func(persistenceID string)
+	// OnWrite is called after each attempt of a write, with the context of StartWrite.
+	OnWrite func(ctx context.Context, write Write)
 
-	// OnRecovery is called when an entity was loaded, or has caught up with other writers.
-	OnRecovery func(recovery Recovery)
+	// OnConflict is called when another writer was faster than a write. ctx is the context of the
+	// write.
+	OnConflict func(ctx context.Context, conflict Conflict)
 
-	// OnSnapshot is called when a snapshot was saved, or could not be.
-	OnSnapshot func(snapshot Snapshot)
+	// StartRecovery is called before an entity is loaded, or catches up with other writers. ctx has
+	// the values of the context of the first command that waits for it, or none if a view waits for
+	// it. The recovery, its requests and OnRecovery get the returned context.
+	StartRecovery func(ctx context.Context, recovery RecoveryStart) context.Context
 
-	// OnWrite is called when a write has ended.
-	OnWrite func(write Write)
+	// OnRecovery is called when an entity was loaded, or has caught up with other writers, with the
+	// context of StartRecovery.
+	OnRecovery func(ctx context.Context, recovery Recovery)
+
+	// OnSnapshot is called when a snapshot was saved, or could not be. ctx has no values of a
+	// command.
+	OnSnapshot func(ctx context.Context, snapshot Snapshot)
+
+	// OnDrop is called when an entity was dropped from memory. ctx has no values of a command.
+	OnDrop func(ctx context.Context, drop Drop)
+}
+
+// CommandStart describes a command before it waits for its turn.
+type CommandStart struct {
+	// Type is Type.Name.
+	Type          string
+	PersistenceID string
+	// CommandID is the id of the command, or empty.
+	CommandID string
+}
+
+// WriteStart describes a write before an attempt.
+type WriteStart struct {
+	// Type is Type.Name.
+	Type          string
+	PersistenceID string
+	// Commands are the contexts of the commands that have recorded the events, for links to their
+	// spans.
+	Commands []context.Context
+	// Events is the number of events.
+	Events int
+}
+
+// RecoveryStart describes a recovery before it waits for Options.MaxRecoveries.
+type RecoveryStart struct {
+	// Type is Type.Name.
+	Type          string
+	PersistenceID string
+}
+
+// Drop is an entity that was dropped from memory.
+type Drop struct {
+	// Type is Type.Name.
+	Type          string
+	PersistenceID string
 }
 
 // Command is a command that has ended.
 type Command struct {
+	// Type is Type.Name.
+	Type          string
 	PersistenceID string
 	Receipt       Receipt
 	// Attempts is how often the command was decided.
 	Attempts int
+	// Queued is the time until the command was decided for the first time. It includes the loading of
+	// the entity. It is 0 if the command was not decided.
+	Queued time.Duration
 	// Duration is the time since the call.
 	Duration time.Duration
 	// Err is the error of the command, nil if it has none.
@@ -44,6 +105,8 @@ type Command struct {
 
 // Conflict is a write whose number another writer has taken.
 type Conflict struct {
+	// Type is Type.Name.
+	Type          string
 	PersistenceID string
 	// Commands is the number of commands that are decided again because of the conflict.
 	Commands int
@@ -52,6 +115,8 @@ type Conflict struct {
 
 // Recovery describes how an entity was loaded, or has caught up with other writers.
 type Recovery struct {
+	// Type is Type.Name.
+	Type          string
 	PersistenceID string
 	// Snapshot is the number of the snapshot that the recovery started from, or 0.
 	// Events is the number of events that were replayed after the snapshot.
@@ -66,6 +131,8 @@ type Recovery struct {
 
 // Snapshot is a snapshot that was saved, or could not be.
 type Snapshot struct {
+	// Type is Type.Name.
+	Type          string
 	PersistenceID string
 	Version       int64
 	// DeletedSnapshots is the number of older snapshots that were deleted after it.
@@ -78,6 +145,8 @@ type Snapshot struct {
 
 // Write is a write that has ended.
 type Write struct {
+	// Type is Type.Name.
+	Type          string
 	PersistenceID string
 	// Commands is the number of commands that have recorded its events.
 	// Events is the number of events.

@@ -19,14 +19,14 @@ type seen struct {
 	sync.Mutex
 	commands   []entity.Command
 	conflicts  []entity.Conflict
-	dropped    []string
+	dropped    []entity.Drop
 	recoveries []entity.Recovery
 	writes     []entity.Write
 }
 
-// note returns a function that appends its argument to list.
-func note[T any](s *seen, list *[]T) func(T) {
-	return func(v T) {
+// note returns a hook that appends its argument to list.
+func note[T any](s *seen, list *[]T) func(context.Context, T) {
+	return func(_ context.Context, v T) {
 		s.Lock()
 		defer s.Unlock()
 		*list = append(*list, v)
@@ -34,9 +34,8 @@ func note[T any](s *seen, list *[]T) func(T) {
 }
 
 func (s *seen) hook() entity.Hook {
-	commands := note(s, &s.commands)
 	return entity.Hook{
-		OnCommand:  func(_ context.Context, c entity.Command) { commands(c) },
+		OnCommand:  note(s, &s.commands),
 		OnConflict: note(s, &s.conflicts), OnDrop: note(s, &s.dropped),
 		OnRecovery: note(s, &s.recoveries), OnWrite: note(s, &s.writes),
 	}
@@ -100,7 +99,7 @@ func TestHooksSeeWhatHappensToAnEntity(t *testing.T) {
 		if r := s.recoveries[1]; r.Err != nil || r.Version != 2 || r.Events != 1 {
 			t.Errorf("the second recovery is %+v, want the event of the other writer", r)
 		}
-		if !slices.Equal(s.dropped, []string{"account|anna"}) {
+		if !slices.Equal(s.dropped, []entity.Drop{{Type: "account", PersistenceID: "account|anna"}}) {
 			t.Errorf("%v were dropped", s.dropped)
 		}
 	})

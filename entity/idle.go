@@ -70,7 +70,7 @@ func (h *Entities[S, E]) remove(e *entity[S, E]) {
 	h.counts.dropped.Add(1)
 	for _, hook := range h.options.Hooks {
 		if hook.OnDrop != nil {
-			hook.OnDrop(e.pid)
+			hook.OnDrop(h.life, Drop{h.kind.Name, e.pid})
 		}
 	}
 }

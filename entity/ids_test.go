@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -66,7 +67,7 @@ func TestSnapshotsKeepCommandIDs(t *testing.T) {
 	kind := accountType()
 	kind.Snapshots = entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true}
 	saved := make(chan entity.Snapshot, 10)
-	a := b.open(b.Journal(), kind, entity.Options{Hooks: []entity.Hook{{OnSnapshot: func(s entity.Snapshot) { saved <- s }}}})
+	a := b.open(b.Journal(), kind, entity.Options{Hooks: []entity.Hook{{OnSnapshot: func(_ context.Context, s entity.Snapshot) { saved <- s }}}})
 	for i := range 4 {
 		do(t, a, "anna", deposit(1), entity.CommandID(fmt.Sprint("c-", i)))
 		if i%2 == 1 {

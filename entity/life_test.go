@@ -351,7 +351,7 @@ func TestRecoveriesAreLimited(t *testing.T) {
 		most = max(most, now)
 		return Account{}
 	}
-	a := b.open(b.Journal(), kind, entity.Options{MaxRecoveries: 2, Hooks: []entity.Hook{{OnRecovery: func(entity.Recovery) {
+	a := b.open(b.Journal(), kind, entity.Options{MaxRecoveries: 2, Hooks: []entity.Hook{{OnRecovery: func(_ context.Context, _ entity.Recovery) {
 		lock.Lock()
 		defer lock.Unlock()
 		now--

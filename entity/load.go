@@ -59,13 +59,14 @@ var (
 	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")
 )
 
-// load is the job that loads the state from the start.
+// load is the job that loads the state from the start, with the values of the context of the first
+// command that waits.
 func (e *entity[S, E]) load(commands bool) {
 	how := reading
 	if commands {
 		how = recovering
 	}
-	got, err := e.host.storage.load(e, how)
+	got, err := e.host.storage.load(e.contextOfLoad(), e, how)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy = false
@@ -113,15 +114,19 @@ func (e *entity[S, E]) adoptWriter(got *found[S]) {
 // find loads the state from the durable state and the events after it, or from the start if that is
 // not possible. observe, if set, is called with each event after the durable state. The caller runs
 // the job, so the durable state does not change.
-func (e *entity[S, E]) find(how mode, observe func(*layout.Event)) (*found[S], error) {
+func (e *entity[S, E]) find(
+	ctx context.Context, how mode, observe func(*layout.Event),
+) (*found[S], error) {
 	if e.isOld() {
-		return e.fromStart(how, observe)
+		return e.fromStart(ctx, how, observe)
 	}
-	got, err := e.withRecoveryLimits(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
+	got, err := e.withRecoveryLimits(ctx, func(ctx context.Context) (*found[S], error) {
+		return e.fromDurable(ctx, how, observe)
+	})
 	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
 		errors.Is(err, dynajournal.ErrPurged) || errors.Is(err, dynajournal.ErrDeletedMeanwhile)
 	if replaced || err == nil && (got.purged != e.purged || got.deletedTo > max(e.durable.version, e.purged)) || e.isOld() {
-		return e.fromStart(how, observe)
+		return e.fromStart(ctx, how, observe)
 	}
 	return got, err
 }
@@ -137,34 +142,37 @@ func (e *entity[S, E]) isOld() bool {
 
 // withRecoveryLimits calls look within Options.MaxRecoveries and Options.RecoveryTimeout, and
 // reports the recovery to the hooks.
-func (e *entity[S, E]) withRecoveryLimits(look func(context.Context) (*found[S], error)) (*found[S], error) {
+func (e *entity[S, E]) withRecoveryLimits(
+	ctx context.Context, look func(context.Context) (*found[S], error),
+) (*found[S], error) {
 	h, began := e.host, time.Now()
+	ctx = e.startRecovery(ctx)
 	select {
 	case h.recovering <- struct{}{}:
 		defer func() { <-h.recovering }()
 	case <-h.life.Done():
 		return nil, ErrClosed
 	}
-	ctx, cancel := context.WithTimeout(h.life, h.options.RecoveryTimeout)
+	limited, cancel := context.WithTimeout(ctx, h.options.RecoveryTimeout)
 	defer cancel()
 	var got *found[S]
 	err := guard(e.pid, func() error {
 		var err error
-		got, err = look(ctx)
+		got, err = look(limited)
 		return err
 	})
-	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+	if limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		// It is not the deadline of the caller, who could not distinguish the two.
 		err = fmt.Errorf("load %q: %w (%v): %w", e.pid, ErrRecoveryTimeout, h.options.RecoveryTimeout, err)
 	}
-	recovery := Recovery{PersistenceID: e.pid, Duration: time.Since(began), Err: err}
+	recovery := Recovery{Type: h.kind.Name, PersistenceID: e.pid, Duration: time.Since(began), Err: err}
 	if err == nil {
 		h.counts.recoveries.Add(1)
 		recovery.Snapshot, recovery.Events, recovery.Version = got.snapshot, got.events, got.at.version
 	}
 	for _, hook := range h.options.Hooks {
 		if hook.OnRecovery != nil {
-			hook.OnRecovery(recovery)
+			hook.OnRecovery(ctx, recovery)
 		}
 	}
 	return got, err
@@ -214,11 +222,13 @@ const maxLoadAttempts = 5
 
 // fromStart loads the state from the newest snapshot, or from the first event if no snapshot
 // exists.
-func (e *entity[S, E]) fromStart(how mode, observe func(*layout.Event)) (*found[S], error) {
+func (e *entity[S, E]) fromStart(
+	ctx context.Context, how mode, observe func(*layout.Event),
+) (*found[S], error) {
 	snapshots := e.host.kind.snapshots()
 	var before error
 	for tries := 1; ; tries++ {
-		got, err := e.withRecoveryLimits(func(ctx context.Context) (*found[S], error) {
+		got, err := e.withRecoveryLimits(ctx, func(ctx context.Context) (*found[S], error) {
 			return e.fromNewest(ctx, how, snapshots, observe)
 		})
 		doubt := errors.Is(err, dynajournal.ErrSnapshotMissing) || errors.Is(err, dynajournal.ErrSnapshotAhead)

@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestOlderSnapshotIsTakenIfTheNewestCanNotBeRead(t *testing.T) {
 	}
 	unreadable(6)
 	recovered := make(chan entity.Recovery, 1)
-	older := b.open(j, kind, entity.Options{Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) { recovered <- r }}}})
+	older := b.open(j, kind, entity.Options{Hooks: []entity.Hook{{OnRecovery: func(_ context.Context, r entity.Recovery) { recovered <- r }}}})
 	if got, version := view(t, older, "anna"); got != 7 || version != 7 {
 		t.Errorf("the balance is %d at %d, want 7 at 7", got, version)
 	}

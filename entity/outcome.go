@@ -74,7 +74,7 @@ func (e *entity[S, E]) lookFor(own *layout.Event, first, last int64) (*found[S],
 		observe := func(event *layout.Event) {
 			stored = stored || event.SequenceNr == first && layout.SameEvent(layout.Slot{Event: event}, own)
 		}
-		got, err := e.find(recovering, observe)
+		got, err := e.find(e.host.life, recovering, observe)
 		switch {
 		case err != nil:
 			return nil, 0, err

@@ -106,7 +106,7 @@ func TestLostWrite_RepeatedByAnotherProcess(t *testing.T) {
 	do(t, p.hosted, "anna", deposit(50))
 	saved := make(chan entity.Snapshot, 10)
 	other, err := entity.Open(p.journal, kind, entity.Options{Hooks: []entity.Hook{{
-		OnSnapshot: func(s entity.Snapshot) { saved <- s },
+		OnSnapshot: func(_ context.Context, s entity.Snapshot) { saved <- s },
 	}}})
 	if err != nil {
 		t.Fatal(err)

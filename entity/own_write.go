@@ -42,8 +42,8 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	writer, _ := e.writer.(eventWriter) // takeOwn has found one
 	e.mu.Unlock()
 	began := h.moment()
-	w.sent = h.begun()
-	started := writer.Start(h.life, eventsOf(w.events))
+	w.ctx, w.sent = e.startWrite(w), h.begun()
+	started := writer.Start(w.ctx, eventsOf(w.events))
 	if started == nil {
 		e.handOver(c, e.writeAll)
 		return
@@ -55,12 +55,12 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	}
 	if !started.Succeeded() {
 		e.handOver(c, func() {
-			result, err := started.Finish(h.life)
+			result, err := started.Finish(w.ctx)
 			e.finishAndWriteAll(w, writer, began, &result, err)
 		})
 		return
 	}
-	result, err := started.Finish(h.life)
+	result, err := started.Finish(w.ctx)
 	if err != nil {
 		e.handOver(c, func() { e.finishAndWriteAll(w, writer, began, &core.Result{}, err) })
 		return

@@ -37,7 +37,7 @@ func newPipeline(t *testing.T, options dynajournal.TableOptions, kind kind, chan
 	t.Helper()
 	p := &pipeline{T: t, gate: &gate{}, answers: make(chan answer, 100)}
 	b := setup(t, options, single, p.gate.install)
-	opts := entity.Options{Hooks: []entity.Hook{{OnWrite: func(w entity.Write) {
+	opts := entity.Options{Hooks: []entity.Hook{{OnWrite: func(_ context.Context, w entity.Write) {
 		p.writes.Lock()
 		defer p.writes.Unlock()
 		p.writes.all = append(p.writes.all, w)

@@ -40,7 +40,7 @@ func TestRecoveryTimeout_HasItsOwnError(t *testing.T) {
 	recovered := make(chan entity.Recovery, 10)
 	options := entity.Options{
 		RecoveryTimeout: 5 * time.Second, MaxRecoveries: 1,
-		Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) { recovered <- r }}},
+		Hooks: []entity.Hook{{OnRecovery: func(_ context.Context, r entity.Recovery) { recovered <- r }}},
 	}
 	held(t, options, func(t *testing.T, net *explore.Network, a, other *accounts) {
 		do(t, other, "anna", deposit(1))

@@ -127,7 +127,7 @@ func TestHooksSeeWhatASnapshotDeletes(t *testing.T) {
 					continue
 				}
 				got, want := <-saved, c.want[(i+1)/int(c.settings.Every)-1]
-				want.PersistenceID, want.Duration = "account|anna", got.Duration
+				want.Type, want.PersistenceID, want.Duration = "account", "account|anna", got.Duration
 				if got != want {
 					t.Errorf("a hook got %+v, want %+v", got, want)
 				}

@@ -57,7 +57,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 	if err == nil {
 		err = fresh()
 	}
-	done := Snapshot{PersistenceID: e.pid, Version: version}
+	done := Snapshot{Type: h.kind.Name, PersistenceID: e.pid, Version: version}
 	var oldest int64 // the oldest snapshot to retain
 	e.mu.Lock()
 	if err == nil {
@@ -78,7 +78,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 	done.Duration, done.Err = time.Since(began), err
 	for _, hook := range h.options.Hooks {
 		if hook.OnSnapshot != nil {
-			hook.OnSnapshot(done)
+			hook.OnSnapshot(ctx, done)
 		}
 	}
 	e.mu.Lock()

@@ -16,7 +16,7 @@ func saving(
 ) (*accounts, <-chan entity.Snapshot) {
 	b.Helper()
 	saved := make(chan entity.Snapshot, 100)
-	options.Hooks = append(options.Hooks, entity.Hook{OnSnapshot: func(s entity.Snapshot) { saved <- s }})
+	options.Hooks = append(options.Hooks, entity.Hook{OnSnapshot: func(_ context.Context, s entity.Snapshot) { saved <- s }})
 	return b.open(b.Journal(change...), kind, options), saved
 }
 
@@ -50,7 +50,7 @@ func TestSnapshotsAreSavedAndOldOnesDeleted(t *testing.T) {
 	}
 	recovered := make(chan entity.Recovery, 1)
 	other := b.open(b.Journal(), kind, entity.Options{
-		Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) { recovered <- r }}},
+		Hooks: []entity.Hook{{OnRecovery: func(_ context.Context, r entity.Recovery) { recovered <- r }}},
 	})
 	if got := do(t, other, "anna", deposit(1)); got != 13 {
 		t.Errorf("the balance is %d, want 13", got)
@@ -67,7 +67,7 @@ func TestSnapshotHasDurableEventsOnly(t *testing.T) {
 	kind.SnapshotWhen = func(_ Account, event Event, _ int64) bool { return event == Deposited{100} }
 	saved := make(chan entity.Snapshot, 1)
 	p := newPipeline(t, dynajournal.TableOptions{}, kind, func(o *entity.Options) {
-		o.Hooks = append(o.Hooks, entity.Hook{OnSnapshot: func(s entity.Snapshot) { saved <- s }})
+		o.Hooks = append(o.Hooks, entity.Hook{OnSnapshot: func(_ context.Context, s entity.Snapshot) { saved <- s }})
 	})
 	p.hold()
 	p.start("behind", deposit(1))

@@ -60,14 +60,16 @@ func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 	return nil
 }
 
-func (s *stateStorage[S]) load(e *entity[S, S], _ mode) (*found[S], error) {
-	return e.withRecoveryLimits(func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
+func (s *stateStorage[S]) load(ctx context.Context, e *entity[S, S], _ mode) (*found[S], error) {
+	return e.withRecoveryLimits(ctx, func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
 }
 
-func (s *stateStorage[S]) find(e *entity[S, S], how mode) (*found[S], error) { return s.load(e, how) }
+func (s *stateStorage[S]) find(ctx context.Context, e *entity[S, S], how mode) (*found[S], error) {
+	return s.load(ctx, e, how)
+}
 
 func (s *stateStorage[S]) catchUp(e *entity[S, S], _ news) (*found[S], error) {
-	return s.load(e, reading)
+	return s.load(e.host.life, e, reading)
 }
 
 // read reads the state of an entity.
@@ -118,7 +120,7 @@ func (s *stateStorage[S]) lookFor(
 ) (*found[S], int64, error) {
 	lost := by.(*stateWriter[S]) //nolint:forcetypeassert // it is from read
 	for range maxLookups {
-		got, err := s.find(e, recovering)
+		got, err := s.find(e.host.life, e, recovering)
 		if err != nil {
 			return got, 0, err
 		}

@@ -17,12 +17,12 @@ type storage[S, E any] interface {
 
 	// load loads the state from the start. The caller of load, find, catchUp or lookFor runs the
 	// job.
-	load(e *entity[S, E], how mode) (*found[S], error)
+	load(ctx context.Context, e *entity[S, E], how mode) (*found[S], error)
 
 	// find loads the state, from the durable state if possible.
-	find(e *entity[S, E], how mode) (*found[S], error)
+	find(ctx context.Context, e *entity[S, E], how mode) (*found[S], error)
 
-	// catchUp loads the state after look has found news.
+	// catchUp loads the state after checkNews has found news.
 	catchUp(e *entity[S, E], what news) (*found[S], error)
 
 	// lookFor loads the state, and finds out the outcome of a write to the numbers from first to
@@ -40,7 +40,7 @@ type storage[S, E any] interface {
 	purge(ctx context.Context, e *entity[S, E]) error
 }
 
-// news is the result of storage.look.
+// news is the result of storage.checkNews.
 type news int
 
 const (
@@ -91,19 +91,19 @@ func eventsOf(all []encoded) []*layout.Event {
 // eventStorage stores entities as their events.
 type eventStorage[S, E any] struct{}
 
-func (eventStorage[S, E]) load(e *entity[S, E], how mode) (*found[S], error) {
-	return e.fromStart(how, nil)
+func (eventStorage[S, E]) load(ctx context.Context, e *entity[S, E], how mode) (*found[S], error) {
+	return e.fromStart(ctx, how, nil)
 }
 
-func (eventStorage[S, E]) find(e *entity[S, E], how mode) (*found[S], error) {
-	return e.find(how, nil)
+func (eventStorage[S, E]) find(ctx context.Context, e *entity[S, E], how mode) (*found[S], error) {
+	return e.find(ctx, how, nil)
 }
 
 func (eventStorage[S, E]) catchUp(e *entity[S, E], what news) (*found[S], error) {
 	if what == gone {
-		return e.fromStart(reading, nil)
+		return e.fromStart(e.host.life, reading, nil)
 	}
-	got, err := e.find(reading, nil)
+	got, err := e.find(e.host.life, reading, nil)
 	if err == nil {
 		got.next = max(got.next, e.next+1) // an incomplete atomic write has taken it
 	}

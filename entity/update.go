@@ -43,7 +43,7 @@ func (h *Entities[S, E]) Update(
 	if ctx.Err() != nil {
 		return Receipt{}, &notWrittenError{h.kind.PersistenceID(id), context.Cause(ctx)}
 	}
-	begun := h.begun()
+	h.startCommand(c, id)
 	e, err := h.begin(id, 1)
 	if err != nil {
 		return Receipt{}, err
@@ -52,12 +52,12 @@ func (h *Entities[S, E]) Update(
 	h.counts.waiting.Add(1)
 	defer h.counts.waiting.Add(-1)
 	if c.options.Fresh {
-		_, err = h.refresh(ctx, e)
+		_, err = h.refresh(c.ctx, e)
 	}
 	if err == nil {
 		err = h.runOnce(e, c)
 	}
-	h.ended(c, id, begun, err)
+	h.ended(c, id, err)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -195,15 +195,15 @@ func (h *Entities[S, E]) begun() time.Time {
 }
 
 // ended counts a command that has ended, and calls the hooks.
-func (h *Entities[S, E]) ended(c *command[S, E], id string, begun time.Time, err error) {
+func (h *Entities[S, E]) ended(c *command[S, E], id string, err error) {
 	if _, ok := err.(*DuplicateError); ok { //nolint:errorlint // it is the error itself
 		h.counts.duplicates.Add(1)
 	}
 	for _, hook := range h.options.Hooks {
 		if hook.OnCommand != nil {
 			hook.OnCommand(c.ctx, Command{
-				PersistenceID: h.kind.PersistenceID(id), Receipt: c.receipt, Attempts: c.attempts,
-				Duration: time.Since(begun), Err: err,
+				Type: h.kind.Name, PersistenceID: h.kind.PersistenceID(id), Receipt: c.receipt, Attempts: c.attempts,
+				Queued: c.queued, Duration: time.Since(c.begun), Err: err,
 			})
 		}
 	}

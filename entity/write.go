@@ -31,8 +31,9 @@ type write[S, E any] struct {
 	size      int
 	// time is the time of the last event, in microseconds since 1970.
 	time int64
-	// sent is when the last attempt began, if hooks need it. Only the goroutine that writes uses
-	// it.
+	// ctx is the context of the last attempt, and sent is when the attempt began, if hooks need it.
+	// Only the goroutine that writes uses them.
+	ctx  context.Context //nolint:containedctx // it lives as long as the write
 	sent time.Time
 	// base is the state before the write, and end the state after it.
 	base, end point[S]
@@ -107,6 +108,7 @@ func (e *entity[S, E]) writeOne() {
 	if writer != nil && writer.Err() != nil {
 		writer = nil // ended by the deletion after a snapshot
 	}
+	w.ctx = e.startWrite(w)
 	if writer == nil {
 		writer = e.becomeWriter(w)
 	}
@@ -115,7 +117,7 @@ func (e *entity[S, E]) writeOne() {
 	}
 	began := h.moment()
 	w.sent = h.begun()
-	result, err := writer.Append(h.life, w.events)
+	result, err := writer.Append(w.ctx, w.events)
 	e.handleOutcome(w, writer, began, &result, err)
 }
 
@@ -137,7 +139,7 @@ func (e *entity[S, E]) writeNext() bool {
 // becomeWriter recovers the entity before a write, and returns the new writer. It returns nil if
 // the write must not be sent: its commands are decided again, or have failed.
 func (e *entity[S, E]) becomeWriter(w *write[S, E]) writer {
-	found, err := e.host.storage.find(e, recovering)
+	found, err := e.host.storage.find(w.ctx, e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
@@ -262,11 +264,11 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 	e.mu.Unlock()
 	for _, hook := range h.options.Hooks {
 		if hook.OnConflict != nil {
-			hook.OnConflict(Conflict{e.pid, len(w.commands), err})
+			hook.OnConflict(w.ctx, Conflict{h.kind.Name, e.pid, len(w.commands), err})
 		}
 	}
 	_ = backoff.Wait(h.life, pause) // find fails if the entities have ended
-	found, failure := e.host.storage.find(e, recovering)
+	found, failure := e.host.storage.find(w.ctx, e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if failure != nil {
@@ -318,8 +320,8 @@ func (h *Entities[S, E]) wrote(
 	}
 	for _, hook := range h.options.Hooks {
 		if hook.OnWrite != nil {
-			hook.OnWrite(Write{
-				PersistenceID: e.pid, Commands: w.recorders, Events: len(w.events), Version: result.Last,
+			hook.OnWrite(w.ctx, Write{
+				Type: h.kind.Name, PersistenceID: e.pid, Commands: w.recorders, Events: len(w.events), Version: result.Last,
 				Duration: time.Since(w.sent), Cost: dynajournal.Cost(result.Cost), Err: err,
 			})
 		}

@@ -13,7 +13,7 @@ import (
 
 type benchCommand struct {
 	Quick    bool     `help:"Measure for less time and with less data: under a minute. Default: several minutes."`
-	Only     []string `type:"workload" placeholder:"NAME" help:"Measure only this workload, or all workloads whose names begin with NAME. Can be repeated. Workloads: ${workloads}. Default: all."`
+	Only     []string `type:"workload" placeholder:"NAME" help:"Measure only the workloads whose names begin with NAME. Can be repeated. Workloads: ${workloads}. Default: all."`
 	Events   *int     `placeholder:"N" help:"Largest number of stored events of scale-events. Default: 100000, with --quick 10000."`
 	Entities *int     `placeholder:"N" help:"Largest number of entities of scale-entities. Default: 10000, with --quick 1000."`
 

@@ -26,7 +26,7 @@ import (
 // location has the flags that select the journal. A flag that is not set takes its value from the
 // environment, or else from the file of --config.
 type location struct {
-	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or a compatible service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
+	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of a service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
 	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
 	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It starts empty, and its data is lost when the command ends."`
 	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB on AWS, with the credentials and the region that the AWS SDK finds."`
@@ -36,9 +36,9 @@ type location struct {
 	SnapshotTable  string   `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string   `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
 	SequenceShards string   `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, otherwise 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string   `type:"layout" enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. See dynajournal help migrate for the older layouts. Default: current."`
+	Layout         string   `type:"layout" enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}; see dynajournal help migrate. Default: current."`
 	Config         string   `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags override it ($DYNAJOURNAL_CONFIG). Default: none."`
-	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept this key in the file of --config, although only an extension of the plug-ins reads it. Can be repeated. Default: none."`
+	AllowKey       []string `placeholder:"KEY" sep:"none" help:"Accept this key in the file of --config, which only an extension of the plug-ins reads. Can be repeated."`
 
 	profile     string // of the AWS SDK; empty for the default profile
 	allowLegacy bool   // the command works on the legacy layouts

@@ -27,7 +27,7 @@ type migrateCommand struct {
 	ToRegion   string `placeholder:"R" help:"Region of the target. Default: the region of the source."`
 	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, for example of another account. Default: the SDK's default."`
 
-	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip only keeps their numbers taken; tombstones also writes tombstones for the ones at the beginning of a history. Default: skip."`
+	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip keeps their numbers taken; tombstones also marks the first ones. Default: skip."`
 	Live          bool    `help:"A JVM still writes to the source: an event that is missing near the end of a persistence id is left for a later run. Default: no."`
 	CatchUp       bool    `help:"Copy only events after the last event of the target, without comparing the earlier ones. Default: compare all."`
 	State         string  `placeholder:"FILE" help:"Record in this file which persistence ids are copied, and skip them in later runs. Default: every run compares all."`

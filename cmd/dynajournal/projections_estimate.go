@@ -12,7 +12,7 @@ import (
 
 type projectionsEstimateCommand struct {
 	BatchSize     int      `default:"100" placeholder:"N" help:"Config.BatchSize of the group. Default: the default of package projection, ${default}."`
-	PerSecond     float64  `default:"100" placeholder:"N" help:"Persistence ids per second of the sweep, -1 for no limit. The estimate itself has the same limit. Default: ${default}."`
+	PerSecond     float64  `default:"100" placeholder:"N" help:"Persistence ids per second of the sweep, and of the estimate. -1 for no limit. Default: ${default}."`
 	Prefix        []string `placeholder:"TEXT" sep:"none" help:"Only persistence ids that begin with TEXT, as with projection.OnlyIDs. Can be repeated."`
 	Sample        int      `default:"100" placeholder:"N" help:"Read at most N persistence ids. A larger sample has narrower margins. Default: ${default}."`
 	Transactional bool     `help:"The projection is Transactional. Add the write units of its items."`

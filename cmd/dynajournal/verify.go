@@ -111,7 +111,7 @@ func (c *checkFlags) check(
 type verifyCommand struct {
 	checkFlags
 
-	Severity dynajournal.Severity `enum:"left-over,damage,data-loss" default:"damage" help:"Exit with status 1 if a finding has this severity or a worse one: left-over, damage or data-loss. Default: ${default}."`
+	Severity dynajournal.Severity `enum:"left-over,damage,data-loss" default:"damage" help:"Lowest severity of exit status 1: left-over, damage or data-loss. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.

@@ -47,7 +47,7 @@ func main() {
 
 // open opens the carts, and prints how each is loaded.
 func open(journal *dynajournal.Journal) *entity.Entities[Cart, Event] {
-	printRecovery := func(r entity.Recovery) {
+	printRecovery := func(_ context.Context, r entity.Recovery) {
 		fmt.Printf("loaded the snapshot at %d and %d events\n", r.Snapshot, r.Events)
 	}
 	carts, err := entity.Open(journal, cartType, entity.Options{Hooks: []entity.Hook{{OnRecovery: printRecovery}}})

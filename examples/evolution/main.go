@@ -67,7 +67,7 @@ func start[S, E any](
 	return &program[S, E]{journal, customers}
 }
 
-func printRecovery(r entity.Recovery) {
+func printRecovery(_ context.Context, r entity.Recovery) {
 	if r.Snapshot+r.Events > 0 { // neither a new entity nor a catch-up without news
 		fmt.Printf("%s: loaded the snapshot at %d and %d events\n", r.PersistenceID, r.Snapshot, r.Events)
 	}

@@ -62,7 +62,7 @@ func (g *Group) request(parts []*part) *groupRequest {
 
 // start passes the request to the observers. parts are nil if the request continues another one.
 func (r *groupRequest) start(parts []*part) {
-	if !r.group.client.observes() {
+	if !r.group.client.Observes() {
 		return
 	}
 	r.setOperation()
@@ -91,21 +91,23 @@ func (r *groupRequest) setOperation() {
 // of the writer's context.
 func (g *Group) contextOf(parts []*part) context.Context {
 	if len(parts) == 1 {
-		return withValues{g.opts.Context, parts[0].ctx}
+		return WithValues(g.opts.Context, parts[0].ctx)
 	}
 	return g.opts.Context
 }
 
-// withValues is the group's context with the values of a writer's context. It does not end with the
-// writer's context.
+// WithValues returns ctx with the values of another context. It does not end with the other
+// context.
+func WithValues(ctx, values context.Context) context.Context { return withValues{ctx, values} }
+
 type withValues struct {
 	context.Context //nolint:containedctx // it is a context
 
 	values context.Context //nolint:containedctx // as above
 }
 
-// Value returns the group's value of a key, otherwise the writer's. Package context itself uses
-// values to find the parent that cancels a context; these must be the group's, not the writer's.
+// Value returns ctx's value of a key, otherwise the other context's. Package context itself uses
+// values to find the parent that cancels a context; these must be ctx's, not the other context's.
 func (v withValues) Value(key any) any {
 	if value := v.Context.Value(key); value != nil {
 		return value

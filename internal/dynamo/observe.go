@@ -74,14 +74,14 @@ type observed struct {
 	cost         Cost
 }
 
-// observes reports whether any observer is set.
-func (c *Client) observes() bool {
+// Observes reports whether any observer is set.
+func (c *Client) Observes() bool {
 	return c.opts.Start != nil || c.opts.Observe != nil || c.opts.End != nil
 }
 
 // start passes the request to Options.Start, and continues with the context that it returns.
 func (a *attempts) start(writers []context.Context) {
-	if !a.client.observes() {
+	if !a.client.Observes() {
 		return
 	}
 	a.observed.began = time.Now()
@@ -100,7 +100,7 @@ func (a *attempts) described(writers []context.Context) Start {
 
 // waited records the time that an attempt has waited for a slot, if any observer is set.
 func (a *attempts) waited(since time.Time) {
-	if a.client.observes() {
+	if a.client.Observes() {
 		a.observed.last = time.Since(since)
 		a.observed.waited += a.observed.last
 	}
@@ -108,7 +108,7 @@ func (a *attempts) waited(since time.Time) {
 
 // observe passes the attempt to Options.Observe. id is the service's id of the request.
 func (a *attempts) observe(took time.Duration, cost Cost, id string, err error) {
-	if !a.client.observes() {
+	if !a.client.Observes() {
 		return
 	}
 	a.observed.cost = a.observed.cost.Add(cost)

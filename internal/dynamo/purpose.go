@@ -36,7 +36,7 @@ func purposeOf(ctx context.Context) Purpose {
 // For returns a context whose requests serve a purpose. The first purpose of a context stays: the
 // reads of a projection serve the projection. Without observers, For returns ctx.
 func (c *Client) For(ctx context.Context, purpose Purpose) context.Context {
-	if !c.observes() || purposeOf(ctx) != "" {
+	if !c.Observes() || purposeOf(ctx) != "" {
 		return ctx
 	}
 	return context.WithValue(ctx, purposeKey{}, purpose)

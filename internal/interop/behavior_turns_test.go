@@ -77,7 +77,7 @@ func takeLedgerTurns(t *testing.T, s *service, random *rand.Rand, turns int, aga
 	inGo := randomRetention(random)
 	saved, recovered := make(chan entity.Snapshot, turnsOfLedgers), make(chan entity.Recovery, turnsOfLedgers)
 	hosted := openLedgers(t, s, inGo, entity.Hook{
-		OnSnapshot: func(s entity.Snapshot) { saved <- s }, OnRecovery: func(r entity.Recovery) { recovered <- r },
+		OnSnapshot: func(_ context.Context, s entity.Snapshot) { saved <- s }, OnRecovery: func(_ context.Context, r entity.Recovery) { recovered <- r },
 	})
 	watched := openLedgers(t, s, retention{})
 	j := s.open(t)

@@ -24,7 +24,7 @@ func AccountType() entity.Type[step1.Account, step1.Changed] {
 // Options returns options that log which snapshot and how many events are read when an account is
 // loaded.
 func Options() entity.Options {
-	return entity.Options{Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) {
+	return entity.Options{Hooks: []entity.Hook{{OnRecovery: func(_ context.Context, r entity.Recovery) {
 		log.Printf("loaded %s: the snapshot at %d and %d events", r.PersistenceID, r.Snapshot, r.Events)
 	}}}}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// stepsFromRecords returns the steps after a row that the records of the run show, at most most
+// stepsFromRecords returns the steps after a row that the records of the run show, up to most
 // steps. It reports false if the journal must be read.
 //
 // A writer writes in only one life of a persistence id. So a record by the writer of the event at
