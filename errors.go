@@ -73,7 +73,8 @@ var (
 	ErrThrottled = dynamo.ErrThrottled
 
 	// ErrUnavailable: there was no response, or no response from DynamoDB, until the retries were
-	// used up. Check the endpoint.
+	// used up. Check the endpoint. If the endpoint hangs, Config.OperationTimeout is usually over
+	// first: the error is then context.DeadlineExceeded.
 	ErrUnavailable = dynamo.ErrUnavailable
 
 	// ErrDenied: credentials are missing, wrong or expired, or the policy lacks the permission that

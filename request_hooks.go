@@ -46,6 +46,9 @@ type Request struct {
 	// Err is the reason why the attempt failed, or nil. Use errors.Is to compare it with the
 	// request errors, such as ErrThrottled, ErrUnavailable and ErrDenied. The request may still be
 	// retried. Err also wraps the error of the AWS SDK.
+	//
+	// A condition that does not hold is also an error, usually because of a conflict with another
+	// writer. Its Reason is "other", and its Code is ConditionalCheckFailedException.
 	Err error
 	// Code is DynamoDB's error code, such as ProvisionedThroughputExceededException. It is empty if
 	// the attempt succeeded, or had no response with a code.

@@ -264,7 +264,7 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	}
 	if found {
 		if there.Timestamp.UnixMilli() != s.Timestamp.UnixMilli() || !sameState(there, s) {
-			return false, &ContentConflictError{s.PersistenceID, s.SequenceNumber, "a different snapshot is stored here"}
+			return false, &ContentConflictError{s.PersistenceID, s.SequenceNumber, "a different snapshot is stored in the target"}
 		}
 		return false, nil
 	}

@@ -81,10 +81,13 @@ func (j *Journal) Stats() Stats {
 }
 
 // Ping checks that the journal table can be read: it sends one GetItem, which costs at most 1 read
-// unit. It is meant for the readiness check of a service. It waits for a connection as any other
-// request does, so it fails if all connections hang. Ping does not check permissions to write.
+// unit. It is meant for the readiness check of a service. Ping does not check permissions to write,
+// and succeeds while writes are throttled.
 //
-// Errors: [ErrClosed], and request errors.
+// Pass a context with a timeout. Ping waits for a connection as any other request does, and if the
+// endpoint hangs, it returns context.DeadlineExceeded only after Config.OperationTimeout.
+//
+// Errors: [ErrClosed], request errors, and the cause of ctx.
 func (j *Journal) Ping(ctx context.Context) error {
 	if err := j.core.Ping(ctx); err != nil {
 		return fmt.Errorf("ping journal: %w", err)

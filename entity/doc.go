@@ -72,5 +72,5 @@ package entity
 //
 // The caller of a command that is alone performs the write itself (own_write.go), and hands it over
 // to a job if the write does not succeed at once. A write is first in pending, then in writing. Its
-// outcome advances durable, fails its commands or sends them back (handleOutcome in write.go). epoch
-// counts how often commands were sent back. A decision made in an earlier epoch is discarded.
+// outcome advances durable, fails its commands or sends them back (handleOutcome in write.go).
+// epoch counts how often commands were sent back. A decision made in an earlier epoch is discarded.

@@ -22,9 +22,9 @@ type Hook struct {
 	// OnCommand is called when a command has ended, with the context of StartCommand.
 	OnCommand func(ctx context.Context, command Command)
 
-	// StartWrite is called before each attempt of a write. If one command has recorded the events, ctx
-	// has the values of the context of the command. Otherwise it has none: see WriteStart.Commands.
-	// The write, its requests and OnWrite get the returned context.
+	// StartWrite is called before each attempt of a write. If one command has recorded the events,
+	// ctx has the values of the context of the command. Otherwise it has none: see
+	// WriteStart.Commands. The write, its requests and OnWrite get the returned context.
 	StartWrite func(ctx context.Context, write WriteStart) context.Context
 
 	// OnWrite is called after each attempt of a write, with the context of StartWrite.
@@ -94,8 +94,8 @@ type Command struct {
 	Receipt       Receipt
 	// Attempts is how often the command was decided.
 	Attempts int
-	// Queued is the time until the command was decided for the first time. It includes the loading of
-	// the entity. It is 0 if the command was not decided.
+	// Queued is the time until the command was decided for the first time. It includes the loading
+	// of the entity. It is 0 if the command was not decided.
 	Queued time.Duration
 	// Duration is the time since the call.
 	Duration time.Duration

@@ -2,9 +2,12 @@ package entity
 
 import "context"
 
-// Purge removes an entity: its events, snapshots and marks, as Writer.Purge of the journal does. It
-// waits for earlier commands; later commands start from the initial state. In a native journal the
-// version continues to rise as long as traces of the entity are left.
+// Purge removes an entity: its events and snapshots, as Writer.Purge of the journal does, or its
+// durable state. It waits for earlier commands; later commands start from the initial state.
+//
+// In a native journal the low mark stays for good, with the id in its key, so the version continues
+// to rise. The same applies to the item of a durable state. So do not put personal data in an id.
+// Purge has no [dynajournal.PurgeOptions].
 //
 // Errors: [ErrBusy], [ErrClosed], [ErrReentrant], errors of Writer.Purge, and the cause of ctx.
 // After an error the purge may be partly done, and may be repeated.

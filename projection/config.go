@@ -62,6 +62,9 @@ type Config struct {
 	// Must not be negative. Defaults to 1 minute.
 	HoleWait time.Duration
 
+	// Hooks are called when something happens: for metrics and traces.
+	Hooks []Hook
+
 	// Logger receives the log records.
 	//
 	// Defaults to the journal's logger.
@@ -189,7 +192,7 @@ func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
 		AllowReplicas: c.AllowReplicas, Attempts: c.Attempts, BatchSize: c.BatchSize, ClaimTimeout: c.ClaimTimeout,
 		Concurrency: c.Concurrency, HoleWait: c.HoleWait, Logger: c.Logger, MaxWaiting: c.MaxWaiting, Name: c.Name,
 		RetryLongest: c.RetryLongest, RetryShortest: c.RetryShortest, Source: source, StuckAfter: c.StuckAfter,
-		PublicError: public,
+		PublicError: public, Hooks: c.hooks(),
 	}
 	if c.OnSweep != nil {
 		of.OnSweep = func(count engine.SweepCount) { c.OnSweep(SweepCount(count)) }

@@ -55,7 +55,7 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 			return false, nil
 		}
 		s := &steps[i]
-		items, err := k.items(ctx, r, s, state)
+		items, err := k.items(ctx, r, steps[i:i+1], state)
 		if err == nil {
 			err = write(ctx, r, &at, s.To, items)
 			if err == nil {
@@ -106,12 +106,12 @@ func write(ctx context.Context, r *engine.Run, at *engine.Row, to engine.Offset,
 	return r.Group.Table.Transact(ctx, r.Key, items, r.Moved(to), only)
 }
 
-// items returns the handler's items for a step.
-func (k *transactional) items(ctx context.Context, r *engine.Run, s *engine.Step, state *engine.Row) ([]types.TransactWriteItem, error) {
+// items returns the handler's items for one step.
+func (k *transactional) items(ctx context.Context, r *engine.Run, step []engine.Step, state *engine.Row) ([]types.TransactWriteItem, error) {
 	var items []types.TransactWriteItem
-	err := r.Call(ctx, r.Group.Config.CallTime(), func(ctx context.Context) error {
+	err := r.Call(ctx, step, r.Group.Config.CallTime(), func(ctx context.Context) error {
 		var err error
-		items, err = k.produce(ctx, r, s, state)
+		items, err = k.produce(ctx, r, &step[0], state)
 		return err
 	})
 	if err == nil && len(items) > maxItems {

@@ -18,7 +18,7 @@ var examples = map[string][]string{
 	"snapshots":                {"dynajournal snapshots cart-1 --max-seq 100"},
 	"snapshot load":            {"dynajournal snapshot load cart-1"},
 	"snapshot save":            {"dynajournal snapshot save cart-1 --seq 3 --string paid"},
-	"snapshot delete":          {"dynajournal snapshot delete cart-1 --max-seq 100"},
+	"snapshot delete":          {"dynajournal snapshot delete cart-1 --max-seq 100", "dynajournal snapshot delete cart-1 --min-seq 101"},
 	"delete":                   {"dynajournal delete cart-1 --to 100"},
 	"confirm":                  {"dynajournal confirm cart-1 --seq 3 --channel mail --layout hash-key"},
 	"purge":                    {"dynajournal purge cart-1 --yes"},

@@ -13,9 +13,10 @@ type projectionsPauseCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsPauseCommand) Help() string {
-	return "Processes stop handling its events within 10 seconds, and processes that start later do not handle them " +
-		"either. The other projections of the group continue. No event is lost, however long the pause lasts. " +
-		"It costs 1 write unit."
+	return "Processes read the pause within 10 seconds, and processes that start later do not handle its events " +
+		"either. Running calls of the handler return normally. The other projections of the group continue. Events " +
+		"are handled after the pause, however long it lasts. Events that are deleted meanwhile are reported as a " +
+		"gap. A purge is reported only when the persistence id is used again. It costs 1 write unit."
 }
 
 // pausedResult is a projection that was paused or continued.
@@ -47,9 +48,10 @@ type projectionsContinueCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*projectionsContinueCommand) Help() string {
-	return "Processes continue within 10 seconds. They read all persistence ids once for this projection, at 4 read " +
-		"units each, because the stream may have dropped records during the pause. The command does nothing if the " +
-		"projection is not paused. It costs 1 write unit."
+	return "Processes continue within 10 seconds. They read all persistence ids once for this projection, because the " +
+		"triggers of the pause were dropped. That costs 4 read units for each persistence id, or 32 in a journal " +
+		"that is shared with a JVM, and the usual units for new events. The command itself costs 1 write unit. It " +
+		"does nothing if the projection is not paused."
 }
 
 // Run runs the command.

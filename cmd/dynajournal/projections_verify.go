@@ -56,8 +56,8 @@ func (*projectionsVerifyCommand) Help() string {
 	return "It changes nothing. Kinds of findings: behind and no-row (events are not handled), ahead (the " +
 		"offset is beyond the last event), other-life (a purge is not handled, or the event at the " +
 		"offset is missing or has another writer), stuck, unreadable. Exit status 1: something was found. " +
-		"It costs 1 read unit for each persistence id and projection, and 3 for each persistence id " +
-		"and different offset. On a terminal it also lists the persistence ids once, to show the total."
+		"It costs 4 read units for each persistence id and projection, more in a journal that is shared with " +
+		"a JVM. On a terminal it also lists the persistence ids once, to show the total."
 }
 
 // auditResult is a finding of an audit.

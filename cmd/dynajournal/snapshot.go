@@ -112,8 +112,8 @@ type snapshotDeleteCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*snapshotDeleteCommand) Help() string {
-	return "The command shows each snapshot that it deletes. It also deletes " +
-		"snapshots that can't be read, and prints their number on stderr."
+	return "--max-seq deletes older snapshots, and --min-seq newer ones. The command shows each snapshot " +
+		"that it deletes. It also deletes snapshots that can't be read, and prints their number on stderr."
 }
 
 // Run runs the command.

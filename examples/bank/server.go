@@ -53,18 +53,28 @@ func handle(accounts Accounts, command func(tx *entity.Tx[Account, Event], amoun
 	}
 }
 
-// respond writes a body, or the status of an error. After 503 the client sends the request again
-// with the same key, because the outcome may not be known.
+// respond writes a body, or the status of an error.
 func respond(w http.ResponseWriter, body map[string]int64, err error) {
-	switch {
-	case err == nil:
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // the client may have gone
-	case errors.Is(err, errInsufficient):
-		http.Error(w, err.Error(), http.StatusConflict)
-	case errors.Is(err, dynajournal.ErrInvalidArgument):
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	if err != nil {
+		http.Error(w, err.Error(), statusOf(err))
+		return
 	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // the client may have gone
+}
+
+// statusOf returns the status of an error. After 503 the client sends the request again with the
+// same key, because the outcome may not be known. After 500 a retry would fail again.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, dynajournal.ErrOutcomeUnknown):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, errInsufficient):
+		return http.StatusConflict
+	case errors.Is(err, dynajournal.ErrInvalidArgument):
+		return http.StatusBadRequest
+	case errors.Is(err, entity.ErrPanic), errors.Is(err, dynajournal.ErrRejected), errors.Is(err, dynajournal.ErrDenied):
+		return http.StatusInternalServerError
+	}
+	return http.StatusServiceUnavailable
 }

@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/entity/entitytest"
 )
@@ -73,6 +75,25 @@ func TestRequestsOfTheServer(t *testing.T) {
 		}
 	}
 	k.Entity("anna").Then(Deposited{500}, Withdrawn{200})
+}
+
+func TestStatusOfErrors(t *testing.T) {
+	t.Parallel()
+	for status, errs := range map[int][]error{
+		http.StatusBadRequest:          {dynajournal.ErrInvalidArgument},
+		http.StatusConflict:            {errInsufficient},
+		http.StatusInternalServerError: {entity.ErrPanic, dynajournal.ErrRejected, dynajournal.ErrDenied},
+		http.StatusServiceUnavailable: {
+			entity.ErrBusy, dynajournal.ErrThrottled, context.DeadlineExceeded,
+			errors.Join(dynajournal.ErrOutcomeUnknown, dynajournal.ErrDenied),
+		},
+	} {
+		for _, err := range errs {
+			if got := statusOf(err); got != status {
+				t.Errorf("%v: status %d, want %d", err, got, status)
+			}
+		}
+	}
 }
 
 // A client that gets 503 sends the request again. In the end its command is done once.

@@ -98,20 +98,31 @@ func run(ctx context.Context, awsConfig aws.Config, address string) error {
 	return errors.Join(err, server.Shutdown(ending), orders.Close(ending), journal.Close())
 }
 
-// newHandler returns the service: POST /orders/{id}/placed and POST /orders/{id}/shipped.
+// newHandler returns the service: POST /orders/{id}/placed and POST /orders/{id}/shipped. A client
+// that gets 503 or no response sends the request again with the same key.
 func newHandler(orders *entity.Entities[Order, Event]) http.Handler {
 	mux := http.NewServeMux()
 	for _, kind := range []string{"placed", "shipped"} {
 		mux.HandleFunc("POST /orders/{id}/"+kind, func(w http.ResponseWriter, r *http.Request) {
-			_, err := entity.Do(r.Context(), orders, r.PathValue("id"), change(kind))
+			key := r.Header.Get("Idempotency-Key")
+			if key == "" {
+				http.Error(w, "an Idempotency-Key is required", http.StatusBadRequest)
+				return
+			}
+			_, err := entity.Do(r.Context(), orders, r.PathValue("id"), change(kind), entity.CommandID(key))
 			switch {
-			case err == nil:
+			case err == nil, errors.Is(err, entity.ErrDuplicate):
 				w.WriteHeader(http.StatusNoContent) // the event is stored
+			case errors.Is(err, dynajournal.ErrOutcomeUnknown):
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			case errors.Is(err, errRefused):
 				http.Error(w, err.Error(), http.StatusConflict)
 			case errors.Is(err, dynajournal.ErrInvalidArgument):
 				http.Error(w, err.Error(), http.StatusBadRequest)
-			default: // throttled, unavailable, unknown: the client retries
+			case errors.Is(err, entity.ErrPanic), errors.Is(err, dynajournal.ErrRejected), errors.Is(err, dynajournal.ErrDenied):
+				// A retry would fail again.
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			default: // throttled or unavailable
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			}
 		})

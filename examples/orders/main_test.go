@@ -46,21 +46,28 @@ func TestServiceStoresOrdersAndStopsWithoutAnError(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for _, step := range []struct {
-		kind   string
-		status int
+		kind, key string
+		status    int
 	}{
-		{"shipped", http.StatusConflict},
-		{"placed", http.StatusNoContent},
-		{"placed", http.StatusConflict},
-		{"shipped", http.StatusNoContent},
+		{"placed", "", http.StatusBadRequest},
+		{"shipped", "1", http.StatusConflict},
+		{"placed", "2", http.StatusNoContent},
+		{"placed", "2", http.StatusNoContent}, // the client has lost the response
+		{"placed", "3", http.StatusConflict},
+		{"shipped", "4", http.StatusNoContent},
 	} {
-		response, err := client.Post(url+"/orders/7/"+step.kind, "", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/orders/7/"+step.kind, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Idempotency-Key", step.key)
+		response, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		response.Body.Close()
 		if response.StatusCode != step.status {
-			t.Errorf("%s: status %d, want %d", step.kind, response.StatusCode, step.status)
+			t.Errorf("%s with key %q: status %d, want %d", step.kind, step.key, response.StatusCode, step.status)
 		}
 	}
 

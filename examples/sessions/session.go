@@ -33,8 +33,8 @@ type (
 func (LoggedIn) isEvent()  {}
 func (LoggedOut) isEvent() {}
 
-// userType uses account ids as entity ids, never names or mail addresses: the items that a purged
-// entity leaves for a while have the id in their keys.
+// userType uses account ids as entity ids, never names or mail addresses: a purged entity leaves
+// its low mark for good, with the id in the key.
 var userType = entity.Type[User, Event]{
 	Name:   "user",
 	Evolve: evolve,

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -119,7 +120,7 @@ func (j *Journal) EncodeCommand(
 		size += len(tag)
 	}
 	if most := j.MaxItemSize; size > most {
-		err := fmt.Errorf("its payload and metadata have %d bytes", size)
+		err := errors.New("bytes of its payload and metadata")
 		return nil, 0, j.PublicError(&protocol.RejectedError{PersistenceID: pid, Size: size, Limit: most, Err: err})
 	}
 	return e, size, nil

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -152,6 +153,10 @@ func (j *Journal) ReadItem(pid string, partition int64, item dynamo.Attributes) 
 	}
 	return storedEvent(slot.Event), true, nil
 }
+
+// Time returns the time at which the event was written, by the clock of its writer. It is zero if
+// the time is not stored.
+func (e *StoredEvent) Time() time.Time { return layout.TimeOf(e.event.Metadata.Time) }
 
 // storedEvent returns the form of an event for a projection.
 func storedEvent(e *layout.Event) StoredEvent {

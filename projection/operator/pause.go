@@ -16,8 +16,10 @@ import (
 // Config.ClaimTimeout, at most 10 seconds. Running handlers return normally. The other projections
 // of the group continue. [projection.Group.Resume] still works on a paused projection.
 //
-// Nothing is lost, even if the stream drops its records meanwhile: Continue makes the group sweep
-// all persistence ids. Pause costs 1 write unit.
+// No event is missed, even if the stream drops its records meanwhile: Continue makes the group
+// sweep all persistence ids. Events that were deleted during the pause are reported as a gap. A
+// purge during the pause is reported only when the persistence id is used again, or after
+// [projection.Group.Trigger]. Pause costs 1 write unit.
 //
 // Errors: a *dynajournal.ArgumentError, [projection.ErrNoProjection], and errors of requests.
 func (o *Operator) Pause(ctx context.Context) error {

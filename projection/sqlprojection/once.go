@@ -114,7 +114,7 @@ func (o *sqlOffsets) commit(ctx context.Context, r *engine.Run, at stored, steps
 		if done > 0 && time.Since(began) >= o.limit {
 			break
 		}
-		err := r.Call(within, o.limit, func(ctx context.Context) error {
+		err := r.Call(within, steps[i:i+1], o.limit, func(ctx context.Context) error {
 			err := t.handle(ctx, r, &steps[i], at)
 			return errors.Join(err, ctx.Err()) // the connection may be lost for the deadline
 		})

@@ -3,7 +3,10 @@
 // once:
 //
 //	balances := sqlprojection.New("balances", db, sqlprojection.Postgres, handler)
-//	group, err := projection.New(journal, projection.Config{Name: "billing"}, balances)
+//	group, err := projection.New(journal, projection.Config{
+//		Name:   "billing",
+//		Source: projection.Streams(client, projection.StreamsOptions{}),
+//	}, balances)
 //
 // It is a separate package, so that other programs do not compile package database/sql.
 package sqlprojection
@@ -38,7 +41,8 @@ type Handler interface {
 	Handle(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error
 }
 
-// HandlerFunc is a Handler that is a function.
+// HandlerFunc is a Handler that is a function. It gets no purges, so the effects of purged events
+// stay: to erase them, implement [PurgeHandler].
 type HandlerFunc func(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error
 
 // Handle calls the function.

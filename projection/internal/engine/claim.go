@@ -64,7 +64,7 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 			if done >= alone {
 				next = steps[done : done+h.Together(steps[done:])]
 			}
-			err := r.call(ctx, limit, func(ctx context.Context) error { return h.Handle(ctx, r, next, state, reached) })
+			err := r.call(ctx, next, limit, func(ctx context.Context) error { return h.Handle(ctx, r, next, state, reached) })
 			if err != nil {
 				return err
 			}

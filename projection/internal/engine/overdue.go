@@ -31,16 +31,22 @@ type worker struct {
 }
 
 // Call is call in a goroutine of its own, which ends if the function calls runtime.Goexit.
-func (r *Run) Call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
-	return apart(func() error { return r.call(ctx, limit, do) })
+func (r *Run) Call(ctx context.Context, steps []Step, limit time.Duration, do func(context.Context) error) error {
+	return apart(func() error { return r.call(ctx, steps, limit, do) })
 }
 
-// call calls a function of the program with a context that ends after limit. The call is overdue if
+// call calls the handler for steps, with a context that ends after limit. The call is overdue if
 // it has not returned after another limit, which is at the latest when the claim of the run counts
 // as dead. If the function was denied a request of the journal, or could not reach the store of a
 // payload, the error is a *DelayedError.
-func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+func (r *Run) call(
+	ctx context.Context, steps []Step, limit time.Duration, do func(context.Context) error,
+) (err error) {
 	began, returned, late := time.Now(), false, false
+	if h, seen := r.handling(steps); seen {
+		ctx = r.startHandle(ctx, h)
+		defer func() { r.endHandle(ctx, h, began, err) }()
+	}
 	o := &r.Group.overdue
 	timer := time.AfterFunc(limit+limit, func() {
 		o.mu.Lock()
@@ -74,7 +80,7 @@ func (r *Run) call(ctx context.Context, limit time.Duration, do func(context.Con
 			r.logCall(ctx, "a handler has returned long after its context ended", began)
 		}
 	}()
-	err := protect(ctx, limit, do)
+	err = protect(ctx, limit, do)
 	// Both are outages, like failed requests of the group.
 	if denied(err) || errors.Is(err, serialization.ErrPayloadUnreachable) {
 		return Delayed(fmt.Errorf("projection %s of %q: %w", r.Of.Name, r.Pid, err))

@@ -15,6 +15,7 @@ type Settings struct {
 	Logger                                                          *slog.Logger
 	Name                                                            string
 	OnSweep                                                         func(SweepCount)
+	Hooks                                                           Hooks
 	Source                                                          Source
 	// PublicError converts an error to the form that users see.
 	PublicError func(error) error

@@ -49,6 +49,9 @@ func (r *Run) Stick(ctx context.Context, failure *HandlerError, c Change, only C
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
 	}
+	if stuck := r.Group.Config.Hooks.OnStuck; stuck != nil {
+		stuck(ctx, failure)
+	}
 	return &stuckNowError{failure}
 }
 

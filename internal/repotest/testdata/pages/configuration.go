@@ -3,6 +3,7 @@ package page
 
 import (
 	"context"
+	"time"
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Hooks receive what happens in a group. Each may be nil.
+type Hooks struct {
+	StartHandle func(ctx context.Context, call Handling) context.Context
+	OnHandle    func(ctx context.Context, call Handled)
+	OnStuck     func(ctx context.Context, failure *HandlerError)
+}
+
+// Handling is a projection.Handling.
+type Handling struct {
+	Projection, PersistenceID string
+	Events                    int
+	First, Last               int64
+	Gap, Purge                bool
+	Oldest                    time.Time
+}
+
+// Handled is a projection.Handled.
+type Handled struct {
+	Handling
+
+	Age, Duration time.Duration
+	Delayed       bool
+	Err           error
+}
+
+// handling describes a call of the handler for steps. It reports false if the handler is not called
+// for any of them, or if no hook receives the call.
+func (r *Run) handling(steps []Step) (Handling, bool) {
+	hooks, h := &r.Group.Config.Hooks, Handling{Projection: r.Of.Name, PersistenceID: r.Pid}
+	if hooks.StartHandle == nil && hooks.OnHandle == nil {
+		return h, false
+	}
+	for i := range steps {
+		s := &steps[i]
+		first, last := s.First, s.Last
+		switch {
+		case s.LeftOut:
+			continue
+		case s.Purge:
+			h.Purge, first, last = true, s.To.Seq, s.To.Seq
+		case s.Event == nil:
+			h.Gap = true
+		default:
+			first, last = s.Event.SequenceNumber, s.Event.SequenceNumber
+			if h.Events++; h.Oldest.IsZero() {
+				h.Oldest = s.Event.Time()
+			}
+		}
+		if h.First == 0 {
+			h.First = first
+		}
+		h.Last = last
+	}
+	return h, h.Events > 0 || h.Gap || h.Purge
+}
+
+// startHandle passes a call of the handler to the hooks, and returns the context of the call.
+func (r *Run) startHandle(ctx context.Context, h Handling) context.Context {
+	if start := r.Group.Config.Hooks.StartHandle; start != nil {
+		return start(ctx, h)
+	}
+	return ctx
+}
+
+// endHandle passes a call of the handler that has returned to the hooks.
+func (r *Run) endHandle(ctx context.Context, h Handling, began time.Time, err error) {
+	end := r.Group.Config.Hooks.OnHandle
+	if end == nil {
+		return
+	}
+	_, delayed := errors.AsType[*DelayedError](err)
+	handled := Handled{Handling: h, Duration: time.Since(began), Delayed: delayed, Err: err}
+	if !h.Oldest.IsZero() {
+		handled.Age = r.Group.Now().Sub(h.Oldest)
+	}
+	end(ctx, handled)
+}
