@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/errorform"
 )
 
@@ -39,6 +40,7 @@ var reasons = []errorform.Reason{
 	{Err: ErrCollectionFull, Word: "collection_full"},
 	{Err: ErrInvalidRequest, Word: "invalid_request"},
 	{Err: ErrUnavailable, Word: "unavailable"},
+	{Err: dynamo.ErrConditionFailed, Word: "condition_failed"},
 	{Err: ErrInvalidArgument, Word: "invalid_argument"},
 	{Err: ErrClosed, Word: "closed"},
 	{Err: context.Canceled, Word: "canceled"},
@@ -47,8 +49,9 @@ var reasons = []errorform.Reason{
 
 // Reason returns a short, stable word for an error, for the attributes of metrics and logs:
 // throttled for [ErrThrottled], outcome_unknown for [ErrOutcomeUnknown], and so on. If an error
-// wraps several errors, the most specific one determines the word. Reason returns canceled and
-// deadline_exceeded for the errors of contexts, "other" for any other error, and "" for nil.
+// wraps several errors, the most specific one determines the word. Reason returns condition_failed
+// for a request whose condition does not hold, canceled and deadline_exceeded for the errors of
+// contexts, "other" for any other error, and "" for nil.
 //
 // entity.Reason and projection.Reason also know the errors of their packages.
 func Reason(err error) string {

@@ -48,7 +48,7 @@ type Request struct {
 	// retried. Err also wraps the error of the AWS SDK.
 	//
 	// A condition that does not hold is also an error, usually because of a conflict with another
-	// writer. Its Reason is "other", and its Code is ConditionalCheckFailedException.
+	// writer. [Reason] returns condition_failed for it.
 	Err error
 	// Code is DynamoDB's error code, such as ProvisionedThroughputExceededException. It is empty if
 	// the attempt succeeded, or had no response with a code.
