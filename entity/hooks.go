@@ -22,12 +22,12 @@ type Hook struct {
 	// OnCommand is called when a command has ended, with the context of StartCommand.
 	OnCommand func(ctx context.Context, command Command)
 
-	// StartWrite is called before each attempt of a write. If one command has recorded the events,
+	// StartWrite is called before a write is sent. If one command has recorded the events,
 	// ctx has the values of the context of the command. Otherwise it has none: see
 	// WriteStart.Commands. The write, its requests and OnWrite get the returned context.
 	StartWrite func(ctx context.Context, write WriteStart) context.Context
 
-	// OnWrite is called after each attempt of a write, with the context of StartWrite.
+	// OnWrite is called when a write has ended, with the context of StartWrite.
 	OnWrite func(ctx context.Context, write Write)
 
 	// OnConflict is called when another writer was faster than a write. ctx is the context of the
@@ -60,7 +60,7 @@ type CommandStart struct {
 	CommandID string
 }
 
-// WriteStart describes a write before an attempt.
+// WriteStart describes a write before it is sent.
 type WriteStart struct {
 	// Type is Type.Name.
 	Type          string

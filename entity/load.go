@@ -151,6 +151,7 @@ func (e *entity[S, E]) withRecoveryLimits(
 	case h.recovering <- struct{}{}:
 		defer func() { <-h.recovering }()
 	case <-h.life.Done():
+		e.endRecovery(ctx, began, nil, ErrClosed)
 		return nil, ErrClosed
 	}
 	limited, cancel := context.WithTimeout(ctx, h.options.RecoveryTimeout)
@@ -165,6 +166,13 @@ func (e *entity[S, E]) withRecoveryLimits(
 		// It is not the deadline of the caller, who could not distinguish the two.
 		err = fmt.Errorf("load %q: %w (%v): %w", e.pid, ErrRecoveryTimeout, h.options.RecoveryTimeout, err)
 	}
+	e.endRecovery(ctx, began, got, err)
+	return got, err
+}
+
+// endRecovery counts a recovery that has ended, and calls the hooks.
+func (e *entity[S, E]) endRecovery(ctx context.Context, began time.Time, got *found[S], err error) {
+	h := e.host
 	recovery := Recovery{Type: h.kind.Name, PersistenceID: e.pid, Duration: time.Since(began), Err: err}
 	if err == nil {
 		h.counts.recoveries.Add(1)
@@ -175,7 +183,6 @@ func (e *entity[S, E]) withRecoveryLimits(
 			hook.OnRecovery(ctx, recovery)
 		}
 	}
-	return got, err
 }
 
 // fromDurable loads the state from the durable state and the events after it. It also reads the

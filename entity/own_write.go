@@ -42,7 +42,7 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	writer, _ := e.writer.(eventWriter) // takeOwn has found one
 	e.mu.Unlock()
 	began := h.moment()
-	w.ctx, w.sent = e.startWrite(w), h.begun()
+	e.startWrite(w)
 	started := writer.Start(w.ctx, eventsOf(w.events))
 	if started == nil {
 		e.handOver(c, e.writeAll)

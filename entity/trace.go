@@ -21,30 +21,44 @@ func (h *Entities[S, E]) traces() bool {
 	return len(h.options.Hooks) > 0 || h.core.Client.Observes()
 }
 
-// startWrite passes an attempt of a write to the hooks, and returns the context of the attempt.
-func (e *entity[S, E]) startWrite(w *write[S, E]) context.Context {
-	h := e.host
-	if !h.traces() {
-		return h.life
-	}
-	var recorders []context.Context
+// recorders returns the contexts of the commands that have recorded the events of a write.
+func (e *entity[S, E]) recorders(w *write[S, E]) []context.Context {
+	var all []context.Context
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, c := range w.commands {
 		if c.encoded != nil {
-			recorders = append(recorders, c.ctx)
+			all = append(all, c.ctx)
 		}
 	}
-	e.mu.Unlock()
-	ctx := h.life
-	if len(recorders) == 1 {
-		ctx = dynamo.WithValues(ctx, recorders[0])
+	return all
+}
+
+// contextOf returns a context with the values of the only command that has recorded the events of a
+// write. If there are several commands, the context has none of their values.
+func (e *entity[S, E]) contextOf(w *write[S, E]) context.Context {
+	h := e.host
+	if h.traces() {
+		if recorders := e.recorders(w); len(recorders) == 1 {
+			return dynamo.WithValues(h.life, recorders[0])
+		}
 	}
+	return h.life
+}
+
+// startWrite passes a write to the hooks before it is sent, unless a caller has tried to send it
+// before.
+func (e *entity[S, E]) startWrite(w *write[S, E]) {
+	if w.ctx != nil {
+		return
+	}
+	h := e.host
+	w.sent, w.ctx = h.begun(), e.contextOf(w)
 	for _, hook := range h.options.Hooks {
 		if hook.StartWrite != nil {
-			ctx = hook.StartWrite(ctx, WriteStart{h.kind.Name, e.pid, recorders, len(w.events)}) //nolint:fatcontext // as above
+			w.ctx = hook.StartWrite(w.ctx, WriteStart{h.kind.Name, e.pid, e.recorders(w), len(w.events)}) //nolint:fatcontext // there are few hooks
 		}
 	}
-	return ctx
 }
 
 // contextOfLoad returns the context for loading the entity: the first command that waits has caused
@@ -66,7 +80,7 @@ func (e *entity[S, E]) contextOfLoad() context.Context {
 func (e *entity[S, E]) startRecovery(ctx context.Context) context.Context {
 	for _, hook := range e.host.options.Hooks {
 		if hook.StartRecovery != nil {
-			ctx = hook.StartRecovery(ctx, RecoveryStart{e.host.kind.Name, e.pid}) //nolint:fatcontext // as above
+			ctx = hook.StartRecovery(ctx, RecoveryStart{e.host.kind.Name, e.pid}) //nolint:fatcontext // there are few hooks
 		}
 	}
 	return ctx

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -186,5 +187,71 @@ func TestHooks_Conflict(t *testing.T) {
 			"caller/command/write: start recovery of account",
 			"caller/command/write/recovery: recovery of account: <nil>",
 		)
+	})
+}
+
+// Commands of several callers meet conflicts, lost responses, throttling and drops. Each start that
+// a hook gets has an end.
+func TestHooks_EachStartHasAnEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := entitytest.OpenJournal(t, newRegistry(t))
+		var mu sync.Mutex
+		open := map[string]int{}
+		count := func(what string, n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			open[what] += n
+			open["all "+what] += max(n, 0)
+		}
+		a, err := entity.Open(j.Journal, accountType(), entity.Options{MaxEntities: 2, Hooks: []entity.Hook{{
+			StartCommand:  func(ctx context.Context, _ entity.CommandStart) context.Context { count("commands", 1); return ctx },
+			OnCommand:     func(context.Context, entity.Command) { count("commands", -1) },
+			StartWrite:    func(ctx context.Context, _ entity.WriteStart) context.Context { count("writes", 1); return ctx },
+			OnWrite:       func(context.Context, entity.Write) { count("writes", -1) },
+			StartRecovery: func(ctx context.Context, _ entity.RecoveryStart) context.Context { count("recoveries", 1); return ctx },
+			OnRecovery:    func(context.Context, entity.Recovery) { count("recoveries", -1) },
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls sync.WaitGroup
+		for caller := range 8 {
+			calls.Go(func() {
+				for i := range 100 {
+					time.Sleep(time.Duration(caller) * 10 * time.Millisecond)
+					id := fmt.Sprint("id-", (caller+i)%4)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%7)*time.Second)
+					_, _ = a.Update(ctx, id, depositing(1)) // it may fail
+					cancel()
+				}
+			})
+		}
+		for i := range 20 {
+			time.Sleep(time.Millisecond)
+			switch i % 4 {
+			case 0:
+				stop := j.Throttle()
+				time.Sleep(2 * time.Second)
+				stop()
+			case 1:
+				stop := j.LoseResponses()
+				time.Sleep(time.Second)
+				stop()
+			case 2:
+				j.Conflict("account|id-1", Deposited{1})
+			case 3:
+				_ = a.Drop(t.Context(), "id-2") // it may be in use
+			}
+		}
+		calls.Wait()
+		if err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"commands", "writes", "recoveries"} {
+			if open[what] != 0 || open["all "+what] < 10 {
+				t.Errorf("%d of %d %s have no end", open[what], open["all "+what], what)
+			}
+		}
 	})
 }

@@ -43,12 +43,12 @@ func (h *Entities[S, E]) Update(
 	if ctx.Err() != nil {
 		return Receipt{}, &notWrittenError{h.kind.PersistenceID(id), context.Cause(ctx)}
 	}
-	h.startCommand(c, id)
 	e, err := h.begin(id, 1)
 	if err != nil {
 		return Receipt{}, err
 	}
 	defer h.calls.Done()
+	h.startCommand(c, id)
 	h.counts.waiting.Add(1)
 	defer h.counts.waiting.Add(-1)
 	if c.options.Fresh {

@@ -15,6 +15,7 @@ import (
 var (
 	errTooMany  = errors.New("the command has recorded too many events")
 	errTooLarge = errors.New("the events of the command have too many bytes")
+	errUnsent   = errors.New("the write was not sent: its commands are decided again, or have failed")
 )
 
 // write is one atomic write: the events of one command, or of several that were decided one after
@@ -31,7 +32,7 @@ type write[S, E any] struct {
 	size      int
 	// time is the time of the last event, in microseconds since 1970.
 	time int64
-	// ctx is the context of the last attempt, and sent is when the attempt began, if hooks need it.
+	// ctx is the context in which the write is sent, and sent is when it began, if hooks need it.
 	// Only the goroutine that writes uses them.
 	ctx  context.Context //nolint:containedctx // it lives as long as the write
 	sent time.Time
@@ -108,15 +109,17 @@ func (e *entity[S, E]) writeOne() {
 	if writer != nil && writer.Err() != nil {
 		writer = nil // ended by the deletion after a snapshot
 	}
-	w.ctx = e.startWrite(w)
 	if writer == nil {
 		writer = e.becomeWriter(w)
 	}
 	if writer == nil {
+		if w.ctx != nil { // a caller has passed the write to the hooks
+			h.wrote(e, w, &core.Result{}, errUnsent)
+		}
 		return
 	}
 	began := h.moment()
-	w.sent = h.begun()
+	e.startWrite(w)
 	result, err := writer.Append(w.ctx, w.events)
 	e.handleOutcome(w, writer, began, &result, err)
 }
@@ -139,7 +142,7 @@ func (e *entity[S, E]) writeNext() bool {
 // becomeWriter recovers the entity before a write, and returns the new writer. It returns nil if
 // the write must not be sent: its commands are decided again, or have failed.
 func (e *entity[S, E]) becomeWriter(w *write[S, E]) writer {
-	found, err := e.host.storage.find(w.ctx, e, recovering)
+	found, err := e.host.storage.find(e.contextOf(w), e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {

@@ -79,7 +79,7 @@ func (r *Run) endHandle(ctx context.Context, h Handling, began time.Time, err er
 	_, delayed := errors.AsType[*DelayedError](err)
 	handled := Handled{Handling: h, Duration: time.Since(began), Delayed: delayed, Err: err}
 	if !h.Oldest.IsZero() {
-		handled.Age = r.Group.Now().Sub(h.Oldest)
+		handled.Age = max(time.Since(h.Oldest), 1) // 0 is unknown
 	}
 	end(ctx, handled)
 }

@@ -1,0 +1,125 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope is the name of the meter and of the tracer.
+const scope = "github.com/dynajournal/dynajournal/telemetry"
+
+// IDs selects the form of persistence ids in the attributes of spans. Persistence ids can be
+// personal data.
+type IDs int
+
+const (
+	// IDsHashed shows a hash of 64 bits, so that spans of one persistence id can be found. A hash
+	// does not hide a persistence id that can be guessed.
+	IDsHashed IDs = iota
+	// IDsOmitted leaves persistence ids out.
+	IDsOmitted
+	// IDsFull shows persistence ids.
+	IDsFull
+)
+
+// Options configure a Telemetry.
+type Options struct {
+	// MeterProvider receives metrics. Defaults to the global provider.
+	MeterProvider metric.MeterProvider
+	// TracerProvider receives spans. Defaults to the global provider.
+	TracerProvider trace.TracerProvider
+	// Propagator is the form of traces in the metadata of events. Defaults to the W3C trace
+	// context.
+	Propagator propagation.TextMapPropagator
+	// IDs selects the form of persistence ids in spans. Defaults to IDsHashed.
+	IDs IDs
+	// Name is the attribute db.client.connection.pool.name, which tells several journals of a
+	// process apart. Defaults to dynajournal.
+	Name string
+}
+
+// Telemetry passes metrics and spans to OpenTelemetry. It is safe for concurrent use.
+type Telemetry struct {
+	tracer      trace.Tracer
+	meter       metric.Meter
+	propagator  propagation.TextMapPropagator
+	ids         IDs
+	pool        attribute.KeyValue
+	instruments instruments
+}
+
+// New returns a Telemetry. It fails if the meter provider refuses an instrument.
+func New(opts Options) (*Telemetry, error) {
+	if opts.MeterProvider == nil {
+		opts.MeterProvider = otel.GetMeterProvider()
+	}
+	if opts.TracerProvider == nil {
+		opts.TracerProvider = otel.GetTracerProvider()
+	}
+	if opts.Propagator == nil {
+		opts.Propagator = propagation.TraceContext{}
+	}
+	if opts.Name == "" {
+		opts.Name = "dynajournal"
+	}
+	t := &Telemetry{
+		tracer: opts.TracerProvider.Tracer(scope), meter: opts.MeterProvider.Meter(scope),
+		propagator: opts.Propagator, ids: opts.IDs, pool: attribute.String("db.client.connection.pool.name", opts.Name),
+	}
+	if err := t.instruments.create(t.meter); err != nil {
+		return nil, fmt.Errorf("create instruments: %w", err)
+	}
+	return t, nil
+}
+
+// id returns the attributes of a span for a persistence id.
+func (t *Telemetry) id(persistenceID string) []attribute.KeyValue {
+	const key = "dynajournal.persistence_id"
+	switch t.ids {
+	case IDsFull:
+		return []attribute.KeyValue{attribute.String(key, persistenceID)}
+	case IDsHashed:
+		sum := fnv.New64a()
+		_, _ = sum.Write([]byte(persistenceID)) // it never fails
+		return []attribute.KeyValue{attribute.String(key+".hash", strconv.FormatUint(sum.Sum64(), 16))}
+	case IDsOmitted:
+	}
+	return nil
+}
+
+// fail sets the status of a span whose operation has failed.
+func fail(span trace.Span, err error, reason string) {
+	if err == nil {
+		return
+	}
+	span.SetAttributes(attribute.String("error.type", reason))
+	span.SetStatus(codes.Error, err.Error())
+}
+
+// withError adds error.type to the attributes of a metric, if there is a reason.
+func withError(reason string, attributes ...attribute.KeyValue) metric.MeasurementOption {
+	if reason != "" {
+		attributes = append(attributes, attribute.String("error.type", reason))
+	}
+	return metric.WithAttributes(attributes...)
+}
+
+// links returns links to the spans of contexts.
+func links(contexts []context.Context) []trace.Link {
+	var all []trace.Link
+	for _, ctx := range contexts {
+		if of := trace.SpanContextFromContext(ctx); of.IsValid() {
+			all = append(all, trace.Link{SpanContext: of})
+		}
+	}
+	return all
+}
