@@ -97,7 +97,7 @@ var Metrics = []Metric{
 	{connectionsMax, Gauge, "{connection}", "Config.MaxConnections."},
 	{connectionsWaiting, Gauge, "{request}", "Requests that wait for a connection."},
 	{readsWaiting, Gauge, "{operation}", "Recoveries and other reads that wait before their first request."},
-	{groupCommitEnabled, Gauge, "1", "1 if writers share requests, otherwise 0."},
+	{groupCommitEnabled, Gauge, "{flag}", "1 if writers share requests, otherwise 0."},
 	{clockSkew, Gauge, "s", "Time of the service minus time of this machine."},
 	{commandsWaiting, Gauge, "{command}", "Commands that wait for their turn or for their events."},
 	{entitiesLoaded, Gauge, "{entity}", "Entities in memory."},
@@ -105,7 +105,7 @@ var Metrics = []Metric{
 	{streamLag, Gauge, "s", "Longest delay of reading a shard of the stream in this process."},
 	{projectionIDs, Gauge, "{id}", "Persistence ids of a projection, by state."},
 	{debtAge, Gauge, "s", "Age of the oldest debt of a projection."},
-	{projectionPaused, Gauge, "1", "1 if the projection is paused, otherwise 0."},
+	{projectionPaused, Gauge, "{flag}", "1 if the projection is paused, otherwise 0."},
 	{callsOverdue, Gauge, "{call}", "Calls of handlers that have not returned long after their contexts ended."},
 }
 

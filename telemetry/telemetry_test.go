@@ -48,12 +48,12 @@ type service struct {
 	tracer   trace.Tracer
 }
 
-func newService(t *testing.T, opts telemetry.Options) *service {
+func newService(t *testing.T, opts telemetry.Options, meters ...sdkmetric.Option) *service {
 	t.Helper()
 	s := &service{T: t, reader: sdkmetric.NewManualReader(), spans: tracetest.NewSpanRecorder()}
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans))
 	s.tracer = tracers.Tracer("test")
-	opts.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(s.reader))
+	opts.MeterProvider = sdkmetric.NewMeterProvider(append(meters, sdkmetric.WithReader(s.reader))...)
 	opts.TracerProvider = tracers
 	var err error
 	if s.of, err = telemetry.New(opts); err != nil {
