@@ -31,6 +31,7 @@ type Hook struct {
 	OnRequest func(ctx context.Context, request Request)
 
 	// OnRequestEnd is called after the last attempt of a request, with the context of StartRequest.
+	// For an append that can be shortly after the append has returned. Journal.Close waits for it.
 	OnRequestEnd func(ctx context.Context, request RequestEnd)
 }
 

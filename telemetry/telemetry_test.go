@@ -103,6 +103,14 @@ func (s *service) add(id string, by int) trace.SpanContext {
 	return span.SpanContext()
 }
 
+// finish closes the entities and the journal, so that all spans have ended.
+func (s *service) finish() {
+	s.Helper()
+	if err := errors.Join(s.counters.Close(s.Context()), s.journal.Close()); err != nil {
+		s.Fatal(err)
+	}
+}
+
 // ended returns the spans with a name that have ended.
 func (s *service) ended(name string) []sdktrace.ReadOnlySpan {
 	return slices.DeleteFunc(s.spans.Ended(), func(span sdktrace.ReadOnlySpan) bool { return span.Name() != name })
@@ -157,6 +165,7 @@ func (s *service) points() map[string][]attribute.Set {
 func TestSpans_CommandReachesItsRequests(t *testing.T) {
 	s := newService(t, telemetry.Options{})
 	parent := s.add("anna", 5)
+	s.finish()
 	command := s.below(parent, "command counter").SpanContext()
 	load := s.below(command, "load counter").SpanContext()
 	s.below(load, "Query "+dynajournal.DefaultJournalTable)
@@ -199,6 +208,7 @@ func TestSpans_PersistenceIDs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, telemetry.Options{IDs: ids})
 			s.add("anna", 1)
+			s.finish()
 			shown, hashed := false, false
 			for _, span := range s.spans.Ended() {
 				for _, kv := range span.Attributes() {

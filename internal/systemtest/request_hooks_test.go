@@ -60,9 +60,13 @@ func (s *spans) hook() dynajournal.Hook {
 	}
 }
 
-// check compares the beginnings, attempts and ends of all requests.
-func (s *spans) check(t *testing.T) {
+// check closes the journal, which waits for all requests, and compares their starts, attempts and
+// ends. The end of a write can come after the write has returned.
+func (s *spans) check(t *testing.T, j *dynajournal.Journal) {
 	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, started := range s.started {
@@ -125,7 +129,7 @@ func TestHooks_PurposesOfRequests(t *testing.T) {
 	if err := errors.Join(saved, deleted, purged, j.Ping(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	s.check(t)
+	s.check(t, j)
 	for purpose, want := range map[dynajournal.Purpose][]string{
 		dynajournal.PurposeTables:   {"CreateTable", "DescribeTable", "DescribeTimeToLive", "GetItem", "PutItem", "UpdateTimeToLive"},
 		dynajournal.PurposeRecover:  {"BatchGetItem", "Query"},
@@ -162,7 +166,7 @@ func TestHooks_ContextOfTheOperationReachesItsRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.check(t)
+	s.check(t, j)
 	for i, r := range s.started {
 		if r.Purpose != dynajournal.PurposeTables && s.parents[i] != "command" {
 			t.Errorf("%+v has the context %v", r, s.parents[i])
@@ -196,16 +200,6 @@ func TestHooks_RetriesBelongToOneRequest(t *testing.T) {
 		if _, err := w.Append(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
-		s.check(t)
-		retried := slices.IndexFunc(s.started, func(r dynajournal.RequestStart) bool {
-			return r.Purpose == dynajournal.PurposeAppend && r.Operation == "PutItem"
-		})
-		attempts, ended := s.attempts[retried], s.ended[retried]
-		if len(attempts) != 3 || attempts[0].Err == nil || attempts[0].Code != "InternalServerError" || attempts[2].Attempt != 3 ||
-			attempts[2].Err != nil || ended.Err != nil || ended.Attempts != 3 {
-			t.Errorf("the attempts are %+v, and the request has ended with %+v", attempts, ended)
-		}
-
 		remove, err := engine.Inject(embedded.Fault{Operation: "PutItem", Effect: embedded.EffectAccessDenied})
 		if err != nil {
 			t.Fatal(err)
@@ -213,6 +207,15 @@ func TestHooks_RetriesBelongToOneRequest(t *testing.T) {
 		defer remove()
 		if _, err := w.Append(t.Context(), "y"); !errors.Is(err, dynajournal.ErrDenied) {
 			t.Fatalf("Append: %v", err)
+		}
+		s.check(t, j)
+		retried := slices.IndexFunc(s.started, func(r dynajournal.RequestStart) bool {
+			return r.Purpose == dynajournal.PurposeAppend && r.Operation == "PutItem"
+		})
+		attempts, ended := s.attempts[retried], s.ended[retried]
+		if len(attempts) != 3 || attempts[0].Err == nil || attempts[0].Code != "InternalServerError" || attempts[2].Attempt != 3 ||
+			attempts[2].Err != nil || ended.Err != nil || ended.Attempts != 3 {
+			t.Errorf("the attempts are %+v, and the request has ended with %+v", attempts, ended)
 		}
 		if ended := s.ended[len(s.started)-1]; !errors.Is(ended.Err, dynajournal.ErrDenied) {
 			t.Errorf("the denied request has ended with %+v", ended)
@@ -250,7 +253,7 @@ func TestHooks_SharedRequestHasItsWriters(t *testing.T) {
 		if err := all.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		s.check(t)
+		s.check(t, j)
 		shared, seen := 0, map[any]bool{}
 		for i, r := range s.started {
 			switch {
@@ -298,7 +301,7 @@ func TestHooks_WaitForAConnection(t *testing.T) {
 		if err := pings.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		s.check(t)
+		s.check(t, j)
 		var waited []time.Duration
 		for _, r := range s.ended {
 			if r.Purpose == dynajournal.PurposePing {
