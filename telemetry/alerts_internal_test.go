@@ -190,10 +190,10 @@ func prometheusName(t *testing.T, name string) string {
 	return prometheus + suffix
 }
 
-// expression returns the expression of an alert with the names of Prometheus.
-func (a *alert) expression(t *testing.T) string {
+// withPrometheusNames replaces {name} in an expression by the Prometheus name of the metric name.
+func withPrometheusNames(t *testing.T, expr string) string {
 	t.Helper()
-	return regexp.MustCompile(`\{([a-z_]+(?:\.[a-z_]+)+)\}`).ReplaceAllStringFunc(a.expr, func(name string) string {
+	return regexp.MustCompile(`\{([a-z_]+(?:\.[a-z_]+)+)\}`).ReplaceAllStringFunc(expr, func(name string) string {
 		return prometheusName(t, strings.Trim(name, "{}"))
 	})
 }
@@ -204,7 +204,7 @@ func TestAlerts_FileIsTheTable(t *testing.T) {
 		"# go test . -run TestAlerts_FileIsTheTable -update\ngroups:\n  - name: dynajournal\n    rules:\n")
 	for _, a := range alerts {
 		fmt.Fprintf(&b, "      - alert: %s\n        expr: |\n", a.name)
-		for line := range strings.Lines(a.expression(t)) {
+		for line := range strings.Lines(withPrometheusNames(t, a.expr)) {
 			fmt.Fprintf(&b, "          %s\n", strings.TrimRight(line, "\n"))
 		}
 		fmt.Fprintf(&b, "        for: %s\n        labels:\n          severity: %s\n        annotations:\n          summary: %q\n          action: %q\n",
