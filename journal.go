@@ -93,7 +93,7 @@ func (j *Journal) SequenceShards() int { return int(j.core.Header.Shards) }
 
 func (j *Journal) logConfig(ctx context.Context, c *Config) {
 	c.Logger.LogAttrs(ctx, slog.LevelDebug, "journal opened",
-		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable),
+		slog.String("event", "journal.opened"), slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable),
 		slog.String("snapshot_table", c.SnapshotTable), slog.String("kind", j.core.Header.Kind),
 		slog.Int("sequence_shards", j.SequenceShards()), slog.String("endpoint", withoutPassword(c.Endpoint)),
 		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections),

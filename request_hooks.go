@@ -181,7 +181,7 @@ func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 		}
 		if logged {
 			logger.LogAttrs(ctx, slog.LevelDebug, "request",
-				slog.String("operation", t.Operation), slog.String("table", t.Table),
+				slog.String("event", "journal.request"), slog.String("operation", t.Operation), slog.String("table", t.Table),
 				slog.Int("statements", t.Statements), slog.String("purpose", string(t.Purpose)),
 				slog.Int("attempt", t.Number),
 				slog.Duration("waited", t.Waited), slog.Duration("duration", t.Duration),

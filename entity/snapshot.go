@@ -73,7 +73,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 	}
 	if err != nil {
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity has failed",
-			"persistence_id", e.pid, "version", version, "error", err)
+			"event", "entity.snapshot_failed", "persistence_id", e.pid, "version", version, "error", err)
 	}
 	done.Duration, done.Err = time.Since(began), err
 	for _, hook := range h.options.Hooks {
@@ -161,7 +161,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 		}
 		failed = fmt.Errorf("the snapshot at %d: %w", number, failed)
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity can't be decoded and is skipped",
-			"persistence_id", e.pid, "version", number, "error", failed)
+			"event", "entity.snapshot_skipped", "persistence_id", e.pid, "version", number, "error", failed)
 		unread = errors.Join(unread, failed)
 		switch number {
 		case 0:

@@ -122,7 +122,8 @@ func (w *stateWriter[S]) cleanInBackground(next *layout.State) {
 			return store.Clean(ctx, m, replaced, next, sweep)
 		})
 		if err != nil {
-			h.options.Logger.Warn("parts of a replaced state were not deleted", "persistence_id", next.PersistenceID, "error", err)
+			h.options.Logger.Warn("parts of a replaced state were not deleted",
+				"event", "entity.state_parts_left", "persistence_id", next.PersistenceID, "error", err)
 		}
 	})
 }

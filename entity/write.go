@@ -330,6 +330,6 @@ func (h *Entities[S, E]) wrote(
 		}
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		h.options.Logger.Debug("a write of an entity has failed", "persistence_id", e.pid, "error", err)
+		h.options.Logger.Debug("a write of an entity has failed", "event", "entity.write_failed", "persistence_id", e.pid, "error", err)
 	}
 }

@@ -280,7 +280,7 @@ func TestTracingOfTheFileLogsEachRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := invoke(t.Context(), "", "tables", "create", "--memory", "--config", conf)
-		if o.status != statusDone || strings.Contains(o.err, "msg=request operation=CreateTable") != logged {
+		if o.status != statusDone || strings.Contains(o.err, "event=journal.request operation=CreateTable") != logged {
 			t.Errorf("%s: %+v", text, o)
 		}
 	}

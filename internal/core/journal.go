@@ -241,7 +241,7 @@ func (j *Journal) warnOfReplicas(ctx context.Context, r provision.Replication) {
 			"table can't be replicated this way"
 	}
 	j.Logger.LogAttrs(ctx, slog.LevelWarn, "the journal table has replicas in other Regions",
-		slog.String("table", j.Table), slog.String("regions", strings.Join(r.Regions, ", ")),
+		slog.String("event", "journal.replicas"), slog.String("table", j.Table), slog.String("regions", strings.Join(r.Regions, ", ")),
 		slog.String("consistency", r.Consistency), slog.String("lacks", lacks),
 		slog.String("see", "docs/guarantees.md#global-tables"))
 }
@@ -273,12 +273,12 @@ func (j *Journal) connectAhead(ctx context.Context) {
 func (j *Journal) logGroupCommitOff(why error) {
 	j.Logger.LogAttrs(context.Background(), slog.LevelWarn,
 		"group commit is off: the service refuses PartiQL inserts, each event gets its own request",
-		slog.String("journal_table", j.Table), slog.Any("error", why))
+		slog.String("event", "journal.group_commit_off"), slog.String("journal_table", j.Table), slog.Any("error", why))
 }
 
 // logGroupCommitOn logs that the service accepts the requests of group commit again.
 func (j *Journal) logGroupCommitOn() {
 	j.Logger.LogAttrs(context.Background(), slog.LevelInfo,
 		"group commit is on again: the service accepts PartiQL inserts",
-		slog.String("journal_table", j.Table))
+		slog.String("event", "journal.group_commit_on"), slog.String("journal_table", j.Table))
 }

@@ -26,11 +26,11 @@ func (j *Journal) holeWait(pid string) *protocol.Wait {
 	}
 	return &protocol.Wait{Most: j.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
 		j.OnHole(ctx, pid, w)
-		level, text := slog.LevelDebug, "a live query has waited for missing events"
+		level, text, event := slog.LevelDebug, "a live query has waited for missing events", "journal.hole_waited"
 		if w.Passed {
-			level, text = slog.LevelWarn, "a live query continues without missing events"
+			level, text, event = slog.LevelWarn, "a live query continues without missing events", "journal.hole_passed"
 		}
-		j.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
+		j.Logger.LogAttrs(ctx, level, text, slog.String("event", event), slog.String("persistence_id", pid),
 			slog.Int64("first", w.First), slog.Int64("last", w.Last), slog.Duration("waited", w.For))
 	}}
 }

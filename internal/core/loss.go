@@ -11,5 +11,5 @@ func (j *Journal) ReportLoss(ctx context.Context, pid string, lost error) {
 	lost = j.PublicError(lost)
 	j.OnLoss(ctx, pid, lost)
 	j.Logger.LogAttrs(ctx, slog.LevelWarn, "continued past a loss",
-		slog.String("persistence_id", pid), slog.Any("lost", lost))
+		slog.String("event", "journal.loss"), slog.String("persistence_id", pid), slog.Any("lost", lost))
 }

@@ -140,7 +140,7 @@ func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	}
 	if err := puts.Wait(); err != nil {
 		w.journal.Logger.WarnContext(ctx, "could not seal all members of a refused atomic write",
-			"persistence_id", w.pid, "first", a.first(), "last", a.last(), "error", err)
+			"event", "journal.seals_missing", "persistence_id", w.pid, "first", a.first(), "last", a.last(), "error", err)
 	}
 }
 

@@ -113,7 +113,7 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 	if after > 0 {
 		level = slog.LevelWarn
 	}
-	w.journal.Logger.Log(ctx, level, "recovered from a number below the low mark",
+	w.journal.Logger.Log(ctx, level, "recovered from a number below the low mark", "event", "journal.recovered_below_low_mark",
 		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
 }
 

@@ -19,7 +19,7 @@ func TestLogger_AtLevelDebugGetsTheConfigurationAndEachRequest(t *testing.T) {
 		var log bytes.Buffer
 		config.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))
 		openJournal(t, config)
-		for _, record := range []string{`msg="journal opened" journal_name=journal`, "msg=request operation=GetItem"} {
+		for _, record := range []string{"event=journal.opened journal_name=journal", "event=journal.request operation=GetItem"} {
 			if strings.Contains(log.String(), record) != logged {
 				t.Errorf("at %s, the log has %s: %t\n%s", level, record, !logged, log.String())
 			}

@@ -151,7 +151,7 @@ func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
 		return nil
 	}
 	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "records are so old that others may have been trimmed: a sweep is owed",
-		slog.String("group", g.Config.Name), slog.Duration("age", now.Sub(oldest)))
+		slog.String("event", "projection.records_old"), slog.String("group", g.Config.Name), slog.Duration("age", now.Sub(oldest)))
 	for _, of := range g.Members {
 		if err := g.Table.OweTo(ctx, of.Name); err != nil {
 			return err

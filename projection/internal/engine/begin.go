@@ -16,7 +16,7 @@ func (g *Group) Begin(ctx context.Context, request func(context.Context) error) 
 			return err
 		}
 		g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a group of projections could not start: trying again",
-			slog.String("group", g.Config.Name), slog.Any("error", err))
+			slog.String("event", "projection.start_failed"), slog.String("group", g.Config.Name), slog.Any("error", err))
 		if err := backoff.Wait(ctx, g.Config.retries().After(n)); err != nil {
 			return err
 		}

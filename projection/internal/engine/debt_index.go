@@ -88,12 +88,12 @@ func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
 		if g.loggedNoIndex.CompareAndSwap(false, true) {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the index of debts can't be read: "+
 				"an outage of one projection delays the whole group; run `dynajournal tables update`",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
+				slog.String("event", "projection.no_debt_index"), slog.String("group", g.Config.Name), slog.Any("error", err))
 		}
 		return nil, err
 	default:
 		g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the debts of a projection could not be read",
-			slog.String("projection", of.Name), slog.Any("error", err))
+			slog.String("event", "projection.debts_unreadable"), slog.String("projection", of.Name), slog.Any("error", err))
 		return nil, err
 	}
 	seen := owedRuns{runs: len(page)}

@@ -74,7 +74,7 @@ func (r *Run) notePassed(ctx context.Context, open, passed []hole) {
 	for _, h := range r.Group.holes.see(taskKey{name: r.Of.Name, pid: r.Pid}, open, passed) {
 		r.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"a projection passes sequence numbers at which a JVM has stored nothing",
-			slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
+			slog.String("event", "projection.numbers_passed"), slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
 			slog.Int64("first", h.First), slog.Int64("last", h.Last), slog.Duration("missing_for", h.age))
 	}
 }
@@ -140,7 +140,7 @@ func (r *Run) findLate(ctx context.Context, state *Row, low int64) error {
 			found++
 			r.Group.Config.Logger.LogAttrs(ctx, slog.LevelError,
 				"an event was stored too late for a projection, which has passed its number: it is not handled",
-				slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
+				slog.String("event", "projection.event_late"), slog.String("projection", r.Of.Name), slog.String("persistence_id", r.Pid),
 				slog.Int64("sequence_number", seq), slog.Int64("offset", state.Seq))
 		}
 	}

@@ -80,7 +80,7 @@ func (g *Group) prepare(ctx context.Context) error {
 			return err
 		default:
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the offsets of a projection can't be reached",
-				slog.String("projection", of.Name), slog.Any("error", err))
+				slog.String("event", "projection.offsets_unreachable"), slog.String("projection", of.Name), slog.Any("error", err))
 		}
 	}
 	return nil

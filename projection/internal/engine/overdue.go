@@ -56,7 +56,7 @@ func (r *Run) call(
 		}
 		late = true
 		o.calls[r.Of]++
-		r.logCall(ctx, "a handler has not returned after its context has ended", began)
+		r.logCall(ctx, "a handler has not returned after its context has ended", "projection.handler_overdue", began)
 		// At most Config.Concurrency replacements: calls that never return must not accumulate.
 		free := o.replaced < r.Group.Config.Concurrency
 		w := r.worker
@@ -77,7 +77,7 @@ func (r *Run) call(
 		returned = true
 		if late {
 			o.calls[r.Of]--
-			r.logCall(ctx, "a handler has returned long after its context ended", began)
+			r.logCall(ctx, "a handler has returned long after its context ended", "projection.handler_returned_late", began)
 		}
 	}()
 	err = protect(ctx, limit, do)
@@ -111,7 +111,7 @@ func (o *overdue) of(m *Member) int {
 	return o.calls[m]
 }
 
-func (r *Run) logCall(ctx context.Context, text string, began time.Time) {
-	r.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("projection", r.Of.Name),
+func (r *Run) logCall(ctx context.Context, text, event string, began time.Time) {
+	r.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("event", event), slog.String("projection", r.Of.Name),
 		slog.String("persistence_id", r.Pid), slog.Duration("after", time.Since(began)))
 }

@@ -92,7 +92,7 @@ func (g *Group) presentFor(ctx context.Context, of *Member, worker string) error
 // logPresence logs that the process could not renew its registration.
 func (g *Group) logPresence(ctx context.Context, err error) {
 	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not store that it runs projections",
-		slog.String("group", g.Config.Name), slog.Any("error", err))
+		slog.String("event", "projection.registration_failed"), slog.String("group", g.Config.Name), slog.Any("error", err))
 }
 
 // absent removes the registration of this process for each projection.
@@ -106,7 +106,7 @@ func (g *Group) absent(ctx context.Context, worker string) {
 		})
 		if err != nil && !errors.Is(err, ErrAgain) {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a process could not store that it no longer runs projections",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
+				slog.String("event", "projection.deregistration_failed"), slog.String("group", g.Config.Name), slog.Any("error", err))
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 		}
 		if err := a.look(ctx); err != nil && ctx.Err() == nil {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the requests of operators could not be read",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
+				slog.String("event", "projection.requests_unreadable"), slog.String("group", g.Config.Name), slog.Any("error", err))
 		}
 		if time.Since(said) < g.presence() {
 			continue
@@ -172,5 +172,5 @@ func (a *attendant) carryOut(ctx context.Context, request string, of *Member, id
 		return
 	}
 	a.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a dead letter could not be sent again",
-		slog.String("projection", of.Name), slog.String("message", id), slog.Any("error", err))
+		slog.String("event", "projection.dead_letter_not_sent"), slog.String("projection", of.Name), slog.String("message", id), slog.Any("error", err))
 }

@@ -424,10 +424,10 @@ func (s *Schedule) end() {
 
 // log logs an outcome that an operator should know about.
 func (s *Schedule) log(ctx context.Context, t *task, o outcome) {
-	level, text := slog.LevelWarn, "a projection tries again"
+	level, text, event := slog.LevelWarn, "a projection tries again", "projection.retry"
 	switch o.ending {
 	case endStuck:
-		level, text = slog.LevelError, "a persistence id of a projection is stuck"
+		level, text, event = slog.LevelError, "a persistence id of a projection is stuck", "projection.stuck"
 	case endFailed:
 	case endUnreachable:
 		if !t.of.outageDue() {
@@ -436,6 +436,6 @@ func (s *Schedule) log(ctx context.Context, t *task, o outcome) {
 	default:
 		return
 	}
-	s.group.Config.Logger.LogAttrs(ctx, level, text, slog.String("projection", t.of.Name),
-		slog.String("persistence_id", t.pid), slog.Any("error", s.group.Config.PublicError(o.err)))
+	s.group.Config.Logger.LogAttrs(ctx, level, text, slog.String("event", event),
+		slog.String("projection", t.of.Name), slog.String("persistence_id", t.pid), slog.Any("error", s.group.Config.PublicError(o.err)))
 }

@@ -78,7 +78,7 @@ func (s *Sweep) Feed(ctx context.Context, g *Group, to *Schedule) error {
 			return err
 		case err != nil:
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "a sweep of projections was interrupted",
-				slog.String("group", g.Config.Name), slog.Any("error", err))
+				slog.String("event", "projection.sweep_interrupted"), slog.String("group", g.Config.Name), slog.Any("error", err))
 		}
 		select {
 		case <-time.After(s.Every):

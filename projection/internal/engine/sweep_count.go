@@ -94,7 +94,7 @@ func (c *sweepCounter) reportIfDue(ctx context.Context, under *swept) {
 	}
 	c.mu.Unlock()
 	if due {
-		c.report(ctx, "a sweep of projections continues", slog.LevelInfo, c.now(under))
+		c.report(ctx, "a sweep of projections continues", "projection.sweep_continues", slog.LevelInfo, c.now(under))
 	}
 }
 
@@ -106,11 +106,11 @@ func (c *sweepCounter) ended(ctx context.Context, under *swept, err error) {
 	if count.Elapsed < ReportedEvery {
 		level = slog.LevelDebug // an idle group sweeps each minute
 	}
-	text := "a sweep of projections is done"
+	text, event := "a sweep of projections is done", "projection.sweep_done"
 	if err != nil {
-		text = "a sweep of projections has stopped before its end"
+		text, event = "a sweep of projections has stopped before its end", "projection.sweep_stopped"
 	}
-	c.report(ctx, text, level, count)
+	c.report(ctx, text, event, level, count)
 }
 
 func (c *sweepCounter) now(under *swept) SweepCount {
@@ -121,9 +121,9 @@ func (c *sweepCounter) now(under *swept) SweepCount {
 	}
 }
 
-func (c *sweepCounter) report(ctx context.Context, text string, level slog.Level, count SweepCount) {
+func (c *sweepCounter) report(ctx context.Context, text, event string, level slog.Level, count SweepCount) {
 	c.group.Config.Logger.LogAttrs(ctx, level, text,
-		slog.String("group", c.group.Config.Name), slog.Any("projections", count.Projections),
+		slog.String("event", event), slog.String("group", c.group.Config.Name), slog.Any("projections", count.Projections),
 		slog.String("after", count.After), slog.String("last", count.Last),
 		slog.Int("ids", count.IDs), slog.Int64("events", count.Events),
 		slog.Int("requests", count.Cost.Requests), slog.Float64("read_units", count.Cost.ReadUnits),

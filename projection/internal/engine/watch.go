@@ -39,7 +39,7 @@ func (s *Schedule) watch(ctx context.Context) {
 		}
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "whether projections are paused could not be read",
-				slog.String("group", s.group.Config.Name), slog.Any("error", err))
+				slog.String("event", "projection.pauses_unreadable"), slog.String("group", s.group.Config.Name), slog.Any("error", err))
 			s.signalParked()
 		}
 	}

@@ -190,7 +190,7 @@ func (c *Consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 // heal replaces a damaged lease with the lease of an unread shard. Records may have been trimmed,
 // so heal owes a sweep first.
 func (c *Consumer) heal(ctx context.Context, l *lease, damage error) error {
-	c.log(ctx, "the lease of a shard is damaged: the shard is read from its oldest record, and all ids are swept", l.shard, damage)
+	c.log(ctx, "the lease of a shard is damaged: the shard is read from its oldest record, and all ids are swept", "stream.lease_damaged", l.shard, damage)
 	if err := c.owe(ctx); err != nil {
 		return err
 	}

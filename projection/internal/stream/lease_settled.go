@@ -100,7 +100,7 @@ func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
 			continue // the next pass reads it again
 		case errors.Is(err, dynajournal.ErrDenied):
 			if !c.undeletable {
-				c.log(ctx, "the leases of trimmed shards can't be deleted", l.shard, err)
+				c.log(ctx, "the leases of trimmed shards can't be deleted", "stream.leases_not_deleted", l.shard, err)
 			}
 			c.undeletable = true
 		case err != nil:

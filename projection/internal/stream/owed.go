@@ -89,7 +89,7 @@ func (r *reader) sweepOwed(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			r.log(ctx, "an owed sweep was interrupted", r.lease.shard, err)
+			r.log(ctx, "an owed sweep was interrupted", "stream.sweep_interrupted", r.lease.shard, err)
 		}
 		if backoff.Wait(ctx, r.LeaseTimeout/engine.Renewals) != nil {
 			return

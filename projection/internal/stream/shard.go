@@ -93,7 +93,7 @@ func (r *reader) renew(ctx context.Context, worker string) bool {
 	case errors.Is(err, engine.ErrAgain):
 		return r.stillMine(ctx)
 	case err != nil:
-		r.log(ctx, "the lease of a shard could not be renewed", now.shard, err)
+		r.log(ctx, "the lease of a shard could not be renewed", "stream.lease_not_renewed", now.shard, err)
 		return true // another process takes it in time
 	}
 	r.mu.Lock()
@@ -177,7 +177,7 @@ func (r *reader) unread(ctx context.Context) error {
 	if !r.away(known) {
 		return nil
 	}
-	r.log(ctx, "records of a stream may have been trimmed before they were read: all ids are swept", r.lease.shard, errUnread)
+	r.log(ctx, "records of a stream may have been trimmed before they were read: all ids are swept", "stream.maybe_trimmed", r.lease.shard, errUnread)
 	return r.oweCovering(ctx)
 }
 
@@ -227,9 +227,9 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 	case expired:
 		return received
 	case trimmed || gone:
-		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", r.lease.shard, err)
+		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", "stream.trimmed", r.lease.shard, err)
 		if owed := r.oweCovering(ctx); owed != nil {
-			r.log(ctx, "an owed sweep could not be stored", r.lease.shard, owed)
+			r.log(ctx, "an owed sweep could not be stored", "stream.sweep_not_stored", r.lease.shard, owed)
 			break
 		}
 		if gone {
@@ -240,7 +240,7 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 		received = ""
 	case time.Since(r.told) >= engine.ReportedEvery:
 		r.told = time.Now()
-		r.log(ctx, "a stream can't be read", r.lease.shard, err)
+		r.log(ctx, "a stream can't be read", "stream.unreadable", r.lease.shard, err)
 	}
 	_ = backoff.Wait(ctx, r.Poll) // the caller checks ctx
 	return received

@@ -158,7 +158,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 		case err != nil && (g.Fatal(err) || Denied(err) && !read || errors.Is(err, ErrStreamOver)):
 			return err
 		case err != nil:
-			c.log(ctx, "the leases of a stream could not be read", "", err)
+			c.log(ctx, "the leases of a stream could not be read", "stream.leases_unreadable", "", err)
 		}
 		timer := time.NewTimer(s.LeaseTimeout / engine.Renewals)
 		select {
@@ -204,7 +204,7 @@ func awaitStream(ctx context.Context, journal *dynajournal.Journal) (string, err
 const streamPause = time.Second
 
 // log logs that something is tried again.
-func (c *Consumer) log(ctx context.Context, text, shard string, err error) {
-	c.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("group", c.Group.Config.Name),
+func (c *Consumer) log(ctx context.Context, text, event, shard string, err error) {
+	c.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("event", event), slog.String("group", c.Group.Config.Name),
 		slog.String("shard", shard), slog.Any("error", err))
 }
