@@ -31,7 +31,6 @@ func (t *Telemetry) EntityHook() entity.Hook {
 		OnRecovery: t.onRecovery,
 		OnConflict: func(ctx context.Context, c entity.Conflict) {
 			t.instruments.counters[conflicts].Add(ctx, 1, withError("", typeOf(c.Type)))
-			trace.SpanFromContext(ctx).AddEvent("conflict")
 		},
 		OnSnapshot: func(ctx context.Context, s entity.Snapshot) {
 			t.record(ctx, snapshotDuration, s.Duration, entity.Reason(s.Err), typeOf(s.Type))
@@ -61,32 +60,23 @@ func (t *Telemetry) onCommand(ctx context.Context, c entity.Command) {
 	t.record(ctx, commandDuration, c.Duration, reason, kind)
 	t.record(ctx, commandQueue, c.Queued, "", kind)
 	t.instruments.histograms[commandAttempts].Record(ctx, float64(c.Attempts), withError("", kind))
-	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attribute.Int("dynajournal.attempts", c.Attempts),
+	t.end(ctx, c.Err, reason, attribute.Int("dynajournal.attempts", c.Attempts),
 		attribute.Int64("dynajournal.version", c.Receipt.Version), attribute.Int("dynajournal.events", c.Receipt.Events),
 		attribute.Float64("dynajournal.queued_seconds", c.Queued.Seconds()))
-	fail(span, c.Err, reason)
-	span.End()
 }
 
 func (t *Telemetry) onWrite(ctx context.Context, w entity.Write) {
 	reason, kind := entity.Reason(w.Err), typeOf(w.Type)
 	t.record(ctx, writeDuration, w.Duration, reason, kind)
 	t.instruments.histograms[writeCommands].Record(ctx, float64(w.Commands), withError("", kind))
-	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attribute.Int("dynajournal.commands", w.Commands), attribute.Int("dynajournal.events", w.Events),
-		attribute.Float64("dynajournal.write_units", w.Cost.WriteUnits))
-	fail(span, w.Err, reason)
-	span.End()
+	t.end(ctx, w.Err, reason, attribute.Int("dynajournal.commands", w.Commands),
+		attribute.Int("dynajournal.events", w.Events), attribute.Float64("dynajournal.write_units", w.Cost.WriteUnits))
 }
 
 func (t *Telemetry) onRecovery(ctx context.Context, r entity.Recovery) {
 	reason, kind := entity.Reason(r.Err), typeOf(r.Type)
 	t.record(ctx, recoveryDuration, r.Duration, reason, kind)
 	t.instruments.histograms[recoveryEvents].Record(ctx, float64(r.Events), withError("", kind))
-	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attribute.Int64("dynajournal.snapshot", r.Snapshot), attribute.Int64("dynajournal.events", r.Events),
-		attribute.Int64("dynajournal.version", r.Version))
-	fail(span, r.Err, reason)
-	span.End()
+	t.end(ctx, r.Err, reason, attribute.Int64("dynajournal.snapshot", r.Snapshot),
+		attribute.Int64("dynajournal.events", r.Events), attribute.Int64("dynajournal.version", r.Version))
 }

@@ -56,7 +56,7 @@ func (t *Telemetry) onRequest(ctx context.Context, r dynajournal.Request) {
 	i, reason := &t.instruments, dynajournal.Reason(r.Err)
 	purpose := attribute.String("dynajournal.purpose", string(r.Purpose))
 	i.counters[requestAttempts].Add(ctx, 1, withError(reason, append(requestAttributes(r.Operation, r.Table), purpose)...))
-	i.histograms[connectionWait].Record(ctx, r.Waited.Seconds(), withError("", t.pool))
+	t.record(ctx, connectionWait, r.Waited, "", t.pool)
 	for kind, units := range map[string]float64{"read": r.Cost.ReadUnits, "write": r.Cost.WriteUnits} {
 		if units > 0 {
 			i.counters[capacityConsumed].Add(ctx, units, withError("", attribute.String("db.collection.name", r.Table),
@@ -78,19 +78,15 @@ func (t *Telemetry) onRequest(ctx context.Context, r dynajournal.Request) {
 	}
 	if r.Err != nil {
 		span.AddEvent(fmt.Sprintf("attempt %d has failed", r.Attempt), trace.WithAttributes(
-			attribute.String("error.type", reason), attribute.String("exception.message", r.Err.Error())))
+			attribute.String("error.type", reason), attribute.String("exception.message", t.text(r.Err, reason))))
 	}
 }
 
 // onRequestEnd records a request, and ends its span.
 func (t *Telemetry) onRequestEnd(ctx context.Context, r dynajournal.RequestEnd) {
 	reason := dynajournal.Reason(r.Err)
-	t.instruments.histograms[operationDuration].Record(ctx, r.Duration.Seconds(),
-		withError(reason, requestAttributes(r.Operation, r.Table)...))
-	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attribute.Int("dynajournal.attempts", r.Attempts),
+	t.record(ctx, operationDuration, r.Duration, reason, requestAttributes(r.Operation, r.Table)...)
+	t.end(ctx, r.Err, reason, attribute.Int("dynajournal.attempts", r.Attempts),
 		attribute.Float64("dynajournal.read_units", r.Cost.ReadUnits),
 		attribute.Float64("dynajournal.write_units", r.Cost.WriteUnits))
-	fail(span, r.Err, reason)
-	span.End()
 }

@@ -46,8 +46,5 @@ func (t *Telemetry) onHandle(ctx context.Context, h projection.Handled) {
 	if h.Age > 0 && h.Err == nil {
 		t.record(ctx, eventAge, h.Age, "", attributes...)
 	}
-	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attribute.Bool("dynajournal.delayed", h.Delayed))
-	fail(span, h.Err, reason)
-	span.End()
+	t.end(ctx, h.Err, reason, attribute.Bool("dynajournal.delayed", h.Delayed))
 }

@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,33 +11,31 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/entity"
-	"github.com/dynajournal/dynajournal/projection"
 	"github.com/dynajournal/dynajournal/telemetry"
 )
 
-// OpenTelemetry's exporter for Prometheus uses the names in the alert rules.
-func TestPrometheus_NamesOfMetrics(t *testing.T) {
+// newExportedService returns a service whose metrics are in a registry of Prometheus, with a group
+// of projections.
+func newExportedService(t *testing.T) (*service, *prometheus.Registry) {
+	t.Helper()
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newService(t, telemetry.Options{}, sdkmetric.WithReader(reader))
-	handled := make(chan bool, 10)
-	group := s.group(func(context.Context, dynajournal.Event) error {
-		handled <- true
-		return nil
-	})
-	s.add("anna", 1)
-	s.add("anna", 1)
-	<-handled
-	if _, err := s.of.Observe(s.journal, telemetry.Observed{
-		Groups: []*projection.Group{group}, Entities: map[string]func() entity.Stats{"counter": s.counters.Stats},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	missing := func() (names []string) {
+	s.observe(s.group(func(context.Context, dynajournal.Event) error { return nil }))
+	return s, registry
+}
+
+// OpenTelemetry's exporter for Prometheus uses the names in the alert rules.
+func TestPrometheus_NamesOfMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, registry := newExportedService(t)
+		s.add("anna", 1)
+		s.add("anna", 1)
+		time.Sleep(time.Minute) // in the bubble
+		synctest.Wait()
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)
@@ -48,14 +47,8 @@ func TestPrometheus_NamesOfMetrics(t *testing.T) {
 		for _, m := range telemetry.Metrics {
 			name := telemetry.PrometheusName(t, m.Name)
 			if !found[name] && !rare[m.Name] && m.Name != "dynajournal.projection.stuck" && m.Name != "dynajournal.entity.drops" {
-				names = append(names, name)
+				t.Errorf("the exporter has no %s", name)
 			}
 		}
-		return names
-	}
-	for deadline := time.Now().Add(time.Minute); len(missing()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the exporter has no %q", missing())
-		}
-	}
+	})
 }

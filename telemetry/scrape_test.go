@@ -15,14 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	exporter "go.opentelemetry.io/otel/exporters/prometheus"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
-	"github.com/dynajournal/dynajournal/projection"
 	"github.com/dynajournal/dynajournal/telemetry"
 )
 
@@ -32,18 +27,7 @@ func TestDashboard_HasDataInPrometheus(t *testing.T) {
 	if err != nil {
 		t.Skip("prometheus is not installed: it is in Debian's package prometheus")
 	}
-	registry := prometheus.NewRegistry()
-	reader, err := exporter.New(exporter.WithRegisterer(registry))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newService(t, telemetry.Options{}, sdkmetric.WithReader(reader))
-	group := s.group(func(context.Context, dynajournal.Event) error { return nil })
-	if _, err := s.of.Observe(s.journal, telemetry.Observed{
-		Groups: []*projection.Group{group}, Entities: map[string]func() entity.Stats{"counter": s.counters.Stats},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	s, registry := newExportedService(t)
 	page := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	defer page.Close()
 	server := s.prometheus(program, strings.TrimPrefix(page.URL, "http://"))
@@ -55,6 +39,7 @@ func TestDashboard_HasDataInPrometheus(t *testing.T) {
 	}
 	defer func() { _ = other.Close(context.Background()) }()
 	missing := telemetry.PanelQueries(t)
+	// Prometheus is another program, so the test polls it.
 	for deadline := time.Now().Add(2 * time.Minute); len(missing) > 0; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("there is no data of %q", missing)

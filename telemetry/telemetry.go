@@ -23,11 +23,12 @@ type IDs int
 
 const (
 	// IDsHashed shows a hash of 64 bits, so that spans of one persistence id can be found. A hash
-	// does not hide a persistence id that can be guessed.
+	// does not hide a persistence id that can be guessed. Spans have the reasons of errors, and not
+	// their texts, which can contain persistence ids.
 	IDsHashed IDs = iota
-	// IDsOmitted leaves persistence ids out.
+	// IDsOmitted leaves persistence ids and the texts of errors out.
 	IDsOmitted
-	// IDsFull shows persistence ids.
+	// IDsFull shows persistence ids and the texts of errors.
 	IDsFull
 )
 
@@ -96,13 +97,24 @@ func (t *Telemetry) id(persistenceID string) []attribute.KeyValue {
 	return nil
 }
 
-// fail sets the status of a span whose operation has failed.
-func fail(span trace.Span, err error, reason string) {
-	if err == nil {
-		return
+// end ends the span of a context, with the reason of its error if it has failed.
+func (t *Telemetry) end(ctx context.Context, err error, reason string, attributes ...attribute.KeyValue) {
+	span := trace.SpanFromContext(ctx)
+	span.SetAttributes(attributes...)
+	if err != nil {
+		span.SetAttributes(attribute.String("error.type", reason))
+		span.SetStatus(codes.Error, t.text(err, reason))
 	}
-	span.SetAttributes(attribute.String("error.type", reason))
-	span.SetStatus(codes.Error, err.Error())
+	span.End()
+}
+
+// text returns the text of an error for a span. The text of an error can have a persistence id in
+// it, so only IDsFull shows it.
+func (t *Telemetry) text(err error, reason string) string {
+	if t.ids == IDsFull {
+		return err.Error()
+	}
+	return reason
 }
 
 // withError adds error.type to the attributes of a metric, if there is a reason.

@@ -3,13 +3,16 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -59,7 +62,7 @@ func newService(t *testing.T, opts telemetry.Options, meters ...sdkmetric.Option
 	if s.of, err = telemetry.New(opts); err != nil {
 		t.Fatal(err)
 	}
-	if s.engine, err = embedded.OpenMemory(); err != nil {
+	if s.engine, err = embedded.OpenMemory(embedded.WithSweepInterval(0)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.engine.Close() })
@@ -101,6 +104,14 @@ func (s *service) add(id string, by int) trace.SpanContext {
 		s.Fatal(err)
 	}
 	return span.SpanContext()
+}
+
+// denied makes the engine deny an operation.
+func (s *service) denied(operation string) {
+	s.Helper()
+	if _, err := s.engine.Inject(embedded.Fault{Effect: embedded.EffectAccessDenied, Operation: operation}); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // finish closes the entities and the journal, so that all spans have ended.
@@ -208,10 +219,22 @@ func TestSpans_PersistenceIDs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, telemetry.Options{IDs: ids})
 			s.add("anna", 1)
+			s.denied("PutItem")
+			if _, err := s.counters.Update(t.Context(), "anna", func(tx *entity.Tx[int, opened]) error {
+				tx.Record(opened{1})
+				return nil
+			}); !strings.Contains(fmt.Sprint(err), "anna") {
+				t.Fatalf("%v does not have the id", err)
+			}
 			s.finish()
 			shown, hashed := false, false
 			for _, span := range s.spans.Ended() {
-				for _, kv := range span.Attributes() {
+				shown = shown || strings.Contains(span.Status().Description, "anna")
+				attributes := span.Attributes()
+				for _, event := range span.Events() {
+					attributes = append(attributes, event.Attributes...)
+				}
+				for _, kv := range attributes {
 					shown = shown || strings.Contains(kv.Value.String(), "anna")
 					hashed = hashed || kv.Key == "dynajournal.persistence_id.hash"
 				}
@@ -224,22 +247,20 @@ func TestSpans_PersistenceIDs(t *testing.T) {
 }
 
 func TestTraceOfACommandReachesTheHandler(t *testing.T) {
-	s := newService(t, telemetry.Options{})
-	parent := s.add("anna", 5)
-	handled := make(chan trace.SpanContext, 1)
-	group := s.group(func(ctx context.Context, event dynajournal.Event) error {
-		handled <- trace.SpanContextFromContext(s.of.Extract(ctx, event))
-		return nil
-	})
-	group.Trigger("counter|anna")
-	select {
-	case got := <-handled:
-		if got.TraceID() != parent.TraceID() || !got.IsRemote() {
-			t.Errorf("the event is of the trace %v, want %v", got.TraceID(), parent.TraceID())
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, telemetry.Options{})
+		parent := s.add("anna", 5)
+		var handled trace.SpanContext
+		s.group(func(ctx context.Context, event dynajournal.Event) error {
+			handled = trace.SpanContextFromContext(s.of.Extract(ctx, event))
+			return nil
+		})
+		time.Sleep(time.Minute) // in the bubble
+		synctest.Wait()
+		if handled.TraceID() != parent.TraceID() || !handled.IsRemote() {
+			t.Errorf("the event is of the trace %v, want %v", handled.TraceID(), parent.TraceID())
 		}
-	case <-time.After(time.Minute):
-		t.Fatal("the event is not handled")
-	}
+	})
 }
 
 // group runs a group with a projection until the test ends.
@@ -248,7 +269,7 @@ func (s *service) group(handle projection.HandlerFunc) *projection.Group {
 	group, err := projection.New(s.journal, projection.Config{
 		Name: "bank", Hooks: []projection.Hook{s.of.ProjectionHook()}, Attempts: 1, StuckAfter: -1,
 		RetryShortest: time.Millisecond, RetryLongest: time.Millisecond,
-		Source: projection.Sweep(projection.SweepOptions{Every: 10 * time.Millisecond, PerSecond: -1}),
+		Source: projection.Sweep(projection.SweepOptions{Every: 100 * time.Millisecond, PerSecond: -1}),
 	}, projection.AtLeastOnce("balances", handle))
 	if err != nil {
 		s.Fatal(err)
@@ -272,75 +293,59 @@ var rare = map[string]bool{
 }
 
 func TestMetrics_HaveData(t *testing.T) {
-	s := newService(t, telemetry.Options{})
-	for range 4 {
-		s.add("anna", 1)
-	}
-	s.add("bert", 1)
-	handled, stuck := make(chan bool, 1), make(chan bool, 1)
-	group := s.group(func(_ context.Context, event dynajournal.Event) error {
-		if event.PersistenceID == "counter|bert" {
-			select {
-			case stuck <- true:
-			default:
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, telemetry.Options{})
+		for range 4 {
+			s.add("anna", 1)
+		}
+		s.add("bert", 1)
+		registration := s.observe(s.group(func(_ context.Context, event dynajournal.Event) error {
+			if event.PersistenceID == "counter|bert" {
+				return errors.New("refused")
 			}
-			return errors.New("refused")
+			return nil
+		}))
+		if err := s.counters.Drop(t.Context(), "anna"); err != nil {
+			t.Fatal(err)
 		}
-		if event.SequenceNumber == 4 {
-			handled <- true
+		time.Sleep(time.Minute) // in the bubble
+		synctest.Wait()
+		found := s.points()
+		for _, m := range telemetry.Metrics {
+			if len(found[m.Name]) == 0 && !rare[m.Name] {
+				t.Errorf("there is no data of %s", m.Name)
+			}
 		}
-		return nil
+		for name, sets := range found {
+			for _, set := range sets {
+				for _, kv := range set.ToSlice() {
+					if value := kv.Value.String(); strings.Contains(value, "anna") || strings.Contains(value, "bert") {
+						t.Errorf("%s has the attribute %s=%s", name, kv.Key, value)
+					}
+				}
+			}
+		}
+		if err := registration.Unregister(); err != nil {
+			t.Error(err)
+		}
 	})
-	<-handled
-	<-stuck
+}
+
+// observe observes the journal, the entities and a group.
+func (s *service) observe(group *projection.Group) metric.Registration {
+	s.Helper()
 	registration, err := s.of.Observe(s.journal, telemetry.Observed{
 		Groups: []*projection.Group{group}, Entities: map[string]func() entity.Stats{"counter": s.counters.Stats},
 	})
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	if err := s.counters.Drop(t.Context(), "anna"); err != nil {
-		t.Fatal(err)
-	}
-	missing := func() (names []string) {
-		found := s.points()
-		for _, m := range telemetry.Metrics {
-			if len(found[m.Name]) == 0 && !rare[m.Name] {
-				names = append(names, m.Name)
-			}
-		}
-		return names
-	}
-	for deadline := time.Now().Add(time.Minute); len(missing()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("there is no data of %q", missing())
-		}
-	}
-	for name, sets := range s.points() {
-		for _, set := range sets {
-			for _, kv := range set.ToSlice() {
-				if value := kv.Value.String(); strings.Contains(value, "anna") || strings.Contains(value, "bert") {
-					t.Errorf("%s has the attribute %s=%s", name, kv.Key, value)
-				}
-			}
-		}
-	}
-	if err := registration.Unregister(); err != nil {
-		t.Error(err)
-	}
+	return registration
 }
 
 func TestMetrics_ErrorsHaveAReason(t *testing.T) {
 	s := newService(t, telemetry.Options{})
-	fault, err := embedded.ParseFault("access-denied,operation=GetItem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	remove, err := s.engine.Inject(fault)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer remove()
+	s.denied("GetItem")
 	if err := s.journal.Ping(t.Context()); !errors.Is(err, dynajournal.ErrDenied) {
 		t.Fatalf("Ping: %v", err)
 	}
