@@ -55,7 +55,7 @@ func count(tx *entity.Tx[int, []byte]) error {
 // actor would run them. For both, the service is some milliseconds away.
 func hotEntity(ctx context.Context, s *session) (err error) {
 	config := s.tables.config
-	if s.options.Traffic == nil { // behind a network it is already far away
+	if s.options.Traffic == nil { // a network makes it slow already
 		config.AWS.HTTPClient = distant{config.AWS.HTTPClient}
 	}
 	j, err := dynajournal.Open(ctx, config)

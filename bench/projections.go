@@ -53,7 +53,7 @@ type handling struct {
 	// ids is the number of persistence ids. events is the number of new events of each. All of them
 	// are in one response of the stream.
 	ids, events int
-	// once says whether each event's effect is in one transaction with the offset.
+	// once reports whether each event's effect is in one transaction with the offset.
 	once bool
 }
 

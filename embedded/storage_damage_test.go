@@ -24,7 +24,7 @@ import (
 const damageRun = "EMBEDDED_DAMAGE_RUN"
 
 // damageParts is the number of processes that share all bytes. A failed engine leaves memory and
-// goroutines behind, and hundreds of them slow a process down until opening seems to hang.
+// goroutines running, and hundreds of them slow a process down until opening seems to hang.
 const damageParts = 400
 
 // damageSeries selects the bytes of each file that one process changes, counted from its end: about

@@ -37,13 +37,18 @@ func (e *entity[S, E]) recorders(w *write[S, E]) []context.Context {
 // contextOf returns a context with the values of the only command that has recorded the events of a
 // write. If there are several commands, the context has none of their values.
 func (e *entity[S, E]) contextOf(w *write[S, E]) context.Context {
-	h := e.host
-	if h.traces() {
-		if recorders := e.recorders(w); len(recorders) == 1 {
-			return dynamo.WithValues(h.life, recorders[0])
-		}
+	if !e.host.traces() {
+		return e.host.life
 	}
-	return h.life
+	return e.withOnly(e.recorders(w))
+}
+
+// withOnly returns a context with the values of one context, or with no values of several contexts.
+func (e *entity[S, E]) withOnly(contexts []context.Context) context.Context {
+	if len(contexts) != 1 {
+		return e.host.life
+	}
+	return dynamo.WithValues(e.host.life, contexts[0])
 }
 
 // startWrite passes a write to the hooks before it is sent, unless a caller has tried to send it
@@ -53,10 +58,15 @@ func (e *entity[S, E]) startWrite(w *write[S, E]) {
 		return
 	}
 	h := e.host
-	w.sent, w.ctx = h.begun(), e.contextOf(w)
+	w.sent, w.ctx = h.begun(), h.life
+	if !h.traces() {
+		return
+	}
+	start := WriteStart{h.kind.Name, e.pid, e.recorders(w), len(w.events)}
+	w.ctx = e.withOnly(start.Commands)
 	for _, hook := range h.options.Hooks {
 		if hook.StartWrite != nil {
-			w.ctx = hook.StartWrite(w.ctx, WriteStart{h.kind.Name, e.pid, e.recorders(w), len(w.events)}) //nolint:fatcontext // there are few hooks
+			w.ctx = hook.StartWrite(w.ctx, start) //nolint:fatcontext // there are few hooks
 		}
 	}
 }

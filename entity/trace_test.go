@@ -219,7 +219,7 @@ func TestHooks_EachStartHasAnEnd(t *testing.T) {
 		for caller := range 8 {
 			calls.Go(func() {
 				for i := range 100 {
-					time.Sleep(time.Duration(caller) * 10 * time.Millisecond)
+					time.Sleep(time.Duration(caller) * 10 * time.Millisecond) // in the bubble
 					id := fmt.Sprint("id-", (caller+i)%4)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%7)*time.Second)
 					_, _ = a.Update(ctx, id, depositing(1)) // it may fail
@@ -228,7 +228,7 @@ func TestHooks_EachStartHasAnEnd(t *testing.T) {
 			})
 		}
 		for i := range 20 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // in the bubble
 			switch i % 4 {
 			case 0:
 				stop := j.Throttle()

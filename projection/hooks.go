@@ -57,36 +57,36 @@ type Handled struct {
 	Err error
 }
 
-// hooks returns the functions that pass what happens to Config.Hooks.
+// hooks returns the functions that pass what happens to Config.Hooks. They are nil if there is no
+// hook.
 func (c *Config) hooks() engine.Hooks {
-	var all engine.Hooks
-	for _, hook := range c.Hooks {
-		if start, before := hook.StartHandle, all.StartHandle; start != nil {
-			all.StartHandle = func(ctx context.Context, call engine.Handling) context.Context {
-				if before != nil {
-					ctx = before(ctx, call)
-				}
-				return start(ctx, handlingOf(&call))
-			}
-		}
-		if end, before := hook.OnHandle, all.OnHandle; end != nil {
-			all.OnHandle = func(ctx context.Context, call engine.Handled) {
-				if before != nil {
-					before(ctx, call)
-				}
-				end(ctx, Handled{handlingOf(&call.Handling), call.Age, call.Duration, call.Delayed, public(call.Err)})
-			}
-		}
-		if stuck, before := hook.OnStuck, all.OnStuck; stuck != nil {
-			all.OnStuck = func(ctx context.Context, failure *engine.HandlerError) {
-				if before != nil {
-					before(ctx, failure)
-				}
-				stuck(ctx, &HandlerError{failure.Projection, failure.PersistenceID, failure.SequenceNumber, public(failure.Err)})
-			}
-		}
+	if len(c.Hooks) == 0 {
+		return engine.Hooks{}
 	}
-	return all
+	return engine.Hooks{
+		StartHandle: func(ctx context.Context, call engine.Handling) context.Context {
+			for _, hook := range c.Hooks {
+				if hook.StartHandle != nil {
+					ctx = hook.StartHandle(ctx, handlingOf(&call)) //nolint:fatcontext // there are few hooks
+				}
+			}
+			return ctx
+		},
+		OnHandle: func(ctx context.Context, call engine.Handled) {
+			for _, hook := range c.Hooks {
+				if hook.OnHandle != nil {
+					hook.OnHandle(ctx, Handled{handlingOf(&call.Handling), call.Age, call.Duration, call.Delayed, public(call.Err)})
+				}
+			}
+		},
+		OnStuck: func(ctx context.Context, failure *engine.HandlerError) {
+			for _, hook := range c.Hooks {
+				if hook.OnStuck != nil {
+					hook.OnStuck(ctx, handlerError(failure))
+				}
+			}
+		},
+	}
 }
 
 func handlingOf(call *engine.Handling) Handling {

@@ -12,9 +12,14 @@ func public(err error) error { return errorform.Public(err, publicForm) }
 func publicForm(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the chain is walked by errorform
 	case *engine.HandlerError:
-		return &HandlerError{e.Projection, e.PersistenceID, e.SequenceNumber, public(e.Err)}
+		return handlerError(e)
 	case *engine.PanicError:
 		return (*PanicError)(e)
 	}
 	return nil
+}
+
+// handlerError returns the public form of a failure.
+func handlerError(e *engine.HandlerError) *HandlerError {
+	return &HandlerError{e.Projection, e.PersistenceID, e.SequenceNumber, public(e.Err)}
 }

@@ -24,7 +24,7 @@ type request struct {
 	// Entities-1.
 	Prefix   string `json:"prefix,omitempty"`
 	Entities int    `json:"entities,omitempty"`
-	// Seconds is the duration of persisting. Snapshots says whether snapshots are stored and
+	// Seconds is the duration of persisting. Snapshots reports whether snapshots are stored and
 	// loaded. Events is the number of events to store in each entity.
 	Seconds   float64 `json:"seconds,omitempty"`
 	Snapshots bool    `json:"snapshots,omitempty"`

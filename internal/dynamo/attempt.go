@@ -96,6 +96,9 @@ func (a *attempts) exhausted(v verdict) bool {
 
 // acquire waits for a slot. It returns the zero Slot if the request ends first.
 func (a *attempts) acquire() Slot {
+	if a.client.Observes() {
+		defer a.waited(time.Now())
+	}
 	if a.deadline.IsZero() {
 		return a.client.acquire(a.ctx)
 	}
@@ -136,9 +139,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	slot := a.slot
 	a.slot = Slot{}
 	if !slot.Held() {
-		asked := time.Now()
 		slot = a.acquire()
-		a.waited(asked)
 	}
 	if !slot.Held() {
 		return none, errNotSent

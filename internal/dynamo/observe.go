@@ -98,12 +98,10 @@ func (a *attempts) described(writers []context.Context) Start {
 	return Start{a.operation, a.table, a.index, a.statements, a.purpose, writers}
 }
 
-// waited records the time that an attempt has waited for a slot, if any observer is set.
+// waited records the time that an attempt has waited for a slot.
 func (a *attempts) waited(since time.Time) {
-	if a.client.Observes() {
-		a.observed.last = time.Since(since)
-		a.observed.waited += a.observed.last
-	}
+	a.observed.last = time.Since(since)
+	a.observed.waited += a.observed.last
 }
 
 // observe passes the attempt to Options.Observe. id is the service's id of the request.

@@ -92,7 +92,7 @@ func (g *Group) accepted() {
 	}
 }
 
-// Sharing says whether the writers of a group share requests.
+// Sharing reports whether the writers of a group share requests.
 type Sharing int
 
 // States of sharing.

@@ -69,7 +69,8 @@ type sending struct {
 	requestID string
 }
 
-// requestIDHeader is the header with the service's id of a request.
+// requestIDHeader is the header with the service's id of a request. Source:
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html
 const requestIDHeader = "X-Amzn-Requestid"
 
 // maxUnsent bounds the time between the check before an attempt and the moment it is sent.

@@ -43,7 +43,7 @@ func (t totals) after(event any) totals {
 }
 
 // retention is a side's policy for snapshots: a snapshot after Every events, of which the last Keep
-// are retained. DeleteEvents says whether the events before them are deleted.
+// are retained. DeleteEvents reports whether the events before them are deleted.
 type retention struct {
 	Every        int64 `json:"every,omitempty"`
 	Keep         int   `json:"keep,omitempty"`

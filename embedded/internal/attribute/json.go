@@ -748,7 +748,7 @@ func (r *jsonReader) skipStart(open *[]byte) (bool, error) {
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		r.pos++
-		// The code of '}' is that of '{' plus 2, and the same is true of ']' and '['.
+		// The code of '}' is the code of '{' plus 2, and the code of ']' is the code of '[' plus 2.
 		if r.peek() == c+2 {
 			r.pos++
 			return false, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Hooks receive what happens in a group. Each may be nil.
+// Hooks receive what happens in a group. All are nil if there is no hook.
 type Hooks struct {
 	StartHandle func(ctx context.Context, call Handling) context.Context
 	OnHandle    func(ctx context.Context, call Handled)
@@ -34,8 +34,8 @@ type Handled struct {
 // handling describes a call of the handler for steps. It reports false if the handler is not called
 // for any of them, or if no hook receives the call.
 func (r *Run) handling(steps []Step) (Handling, bool) {
-	hooks, h := &r.Group.Config.Hooks, Handling{Projection: r.Of.Name, PersistenceID: r.Pid}
-	if hooks.StartHandle == nil && hooks.OnHandle == nil {
+	h := Handling{Projection: r.Of.Name, PersistenceID: r.Pid}
+	if r.Group.Config.Hooks.StartHandle == nil {
 		return h, false
 	}
 	for i := range steps {
@@ -62,24 +62,12 @@ func (r *Run) handling(steps []Step) (Handling, bool) {
 	return h, h.Events > 0 || h.Gap || h.Purge
 }
 
-// startHandle passes a call of the handler to the hooks, and returns the context of the call.
-func (r *Run) startHandle(ctx context.Context, h Handling) context.Context {
-	if start := r.Group.Config.Hooks.StartHandle; start != nil {
-		return start(ctx, h)
-	}
-	return ctx
-}
-
 // endHandle passes a call of the handler that has returned to the hooks.
 func (r *Run) endHandle(ctx context.Context, h Handling, began time.Time, err error) {
-	end := r.Group.Config.Hooks.OnHandle
-	if end == nil {
-		return
-	}
 	_, delayed := errors.AsType[*DelayedError](err)
 	handled := Handled{Handling: h, Duration: time.Since(began), Delayed: delayed, Err: err}
 	if !h.Oldest.IsZero() {
 		handled.Age = max(time.Since(h.Oldest), 1) // 0 is unknown
 	}
-	end(ctx, handled)
+	r.Group.Config.Hooks.OnHandle(ctx, handled)
 }

@@ -44,7 +44,7 @@ func (r *Run) call(
 ) (err error) {
 	began, returned, late := time.Now(), false, false
 	if h, seen := r.handling(steps); seen {
-		ctx = r.startHandle(ctx, h)
+		ctx = r.Group.Config.Hooks.StartHandle(ctx, h)
 		defer func() { r.endHandle(ctx, h, began, err) }()
 	}
 	o := &r.Group.overdue
