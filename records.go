@@ -174,9 +174,9 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	if opts.From < 0 {
 		return &ArgumentError{"RecordsOptions.From", opts.From, core.MustNotBeNegative}
 	}
-	return j.core.Admit(ctx, dynamo.ForCopy, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+	return j.core.Admit(ctx, dynamo.ForCopy, func(ctx context.Context, op *lifetime.Operation, started func()) error {
 		req := &protocol.ExportRequest{
-			PersistenceID: pid, From: max(opts.From, 1), SkipMissing: opts.SkipMissing, Begun: begun,
+			PersistenceID: pid, From: max(opts.From, 1), SkipMissing: opts.SkipMissing, Started: started,
 			Pace: paceOutside(op, opts.Pace),
 		}
 		if opts.Live {
@@ -267,7 +267,7 @@ func (j *Journal) PutRecords(
 func putRecords(
 	ctx context.Context, op *lifetime.Operation, in *protocol.Import, records iter.Seq2[Record, error],
 ) error {
-	if err := in.Begin(ctx); err != nil {
+	if err := in.Start(ctx); err != nil {
 		return err
 	}
 	if err := eachRecord(op, records, func(r *Record) error { return in.Record(ctx, r.history()) }); err != nil {

@@ -115,7 +115,7 @@ func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool)
 	}
 	req, err := window.request(pid, "RecoverOptions")
 	if err == nil {
-		err = opts.checkBegin()
+		err = opts.checkStart()
 	}
 	if err == nil && opts.Expect != nil && *opts.Expect < 0 {
 		err = &ArgumentError{"RecoverOptions.Expect", *opts.Expect, core.MustNotBeNegative}
@@ -125,8 +125,8 @@ func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool)
 	return &req, err
 }
 
-// checkBegin checks After and Snapshot.
-func (o *RecoverOptions) checkBegin() error {
+// checkStart checks After and Snapshot.
+func (o *RecoverOptions) checkStart() error {
 	reason := fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)
 	switch {
 	case o.After < 0 || o.After > MaxSequenceNumber:

@@ -125,7 +125,7 @@ func (p *persister) run(b *testing.B, calls int) {
 	latencies := make([][]time.Duration, len(p.entities))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, begin := clientCPU(b), time.Now()
+	cpu, start := clientCPU(b), time.Now()
 	var all sync.WaitGroup
 	for i, write := range p.entities {
 		all.Go(func() {
@@ -141,7 +141,7 @@ func (p *persister) run(b *testing.B, calls int) {
 		})
 	}
 	all.Wait()
-	p.spent += time.Since(begin)
+	p.spent += time.Since(start)
 	p.cpu += clientCPU(b) - cpu
 	runtime.ReadMemStats(&after)
 	p.allocs += after.Mallocs - before.Mallocs

@@ -114,20 +114,20 @@ func (o Options) selected() ([]workload, error) {
 	if len(o.Only) == 0 {
 		return slices.DeleteFunc(all, func(w workload) bool {
 			far := strings.HasPrefix(w.name, networkPrefix)
-			return o.Traffic == nil && far || o.Traffic != nil && !behindNetwork(w)
+			return o.Traffic == nil && far || o.Traffic != nil && !overNetwork(w)
 		}), nil
 	}
 	chosen := map[string]bool{}
 	for _, name := range o.Only {
-		begins := func(w workload) bool { return strings.HasPrefix(w.name, name) }
+		hasPrefix := func(w workload) bool { return strings.HasPrefix(w.name, name) }
 		if slices.ContainsFunc(all, func(w workload) bool { return w.name == name }) {
-			begins = func(w workload) bool { return w.name == name }
+			hasPrefix = func(w workload) bool { return w.name == name }
 		}
-		if name == "" || !slices.ContainsFunc(all, begins) {
+		if name == "" || !slices.ContainsFunc(all, hasPrefix) {
 			return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknownWorkload, name, strings.Join(Workloads(), ", "))
 		}
 		for _, w := range all {
-			chosen[w.name] = chosen[w.name] || begins(w)
+			chosen[w.name] = chosen[w.name] || hasPrefix(w)
 		}
 	}
 	return slices.DeleteFunc(all, func(w workload) bool { return !chosen[w.name] }), nil

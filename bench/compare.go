@@ -76,12 +76,12 @@ func (s *session) alternate(ctx context.Context, callers, operations, slices int
 // round runs operations of all callers, at least one for each caller.
 func (c *candidate) round(ctx context.Context, callers, operations int, length time.Duration, counts bool) error {
 	group, ctx := errgroup.WithContext(ctx)
-	var begun, items atomic.Int64
-	cpu, begin := processorTime(), time.Now()
+	var calls, items atomic.Int64
+	cpu, roundStart := processorTime(), time.Now()
 	for caller := range callers {
 		group.Go(func() error {
 			for {
-				if begun.Add(1) > int64(operations) && operations > 0 {
+				if calls.Add(1) > int64(operations) && operations > 0 {
 					return nil
 				}
 				start := time.Now()
@@ -92,7 +92,7 @@ func (c *candidate) round(ctx context.Context, callers, operations int, length t
 				end := time.Now()
 				items.Add(int64(n))
 				c.record(end.Sub(start), counts)
-				if end.Sub(begin) >= length {
+				if end.Sub(roundStart) >= length {
 					return nil
 				}
 			}
@@ -101,7 +101,7 @@ func (c *candidate) round(ctx context.Context, callers, operations int, length t
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	spent, n := time.Since(begin), float64(items.Load())
+	spent, n := time.Since(roundStart), float64(items.Load())
 	if counts {
 		c.rates = append(c.rates, n/spent.Seconds())
 		c.cpu = append(c.cpu, float64((processorTime()-cpu).Microseconds())/n)

@@ -69,7 +69,7 @@ func (c *candidate) run(b *testing.B, callers, n int) {
 	b.Helper()
 	var group sync.WaitGroup
 	var next, failures atomic.Int64
-	begin := time.Now()
+	start := time.Now()
 	for range callers {
 		group.Go(func() {
 			for {
@@ -84,7 +84,7 @@ func (c *candidate) run(b *testing.B, callers, n int) {
 		})
 	}
 	group.Wait()
-	spent := time.Since(begin)
+	spent := time.Since(start)
 	c.spent += spent
 	c.done += int64(n)
 	c.rounds = append(c.rounds, float64(n)*float64(c.items)/spent.Seconds())

@@ -58,13 +58,13 @@ type share struct{ bytes, requests, reads float64 }
 
 // measureEach calls do n times, and returns the retained memory and the cost of one call.
 func (s *session) measureEach(ctx context.Context, n int, do func(ctx context.Context, i int) error) (share, error) {
-	held, cost := heldBytes(), s.measured.cost()
+	heap, cost := heapSize(), s.measured.cost()
 	if err := each(ctx, n, do); err != nil {
 		return share{}, err
 	}
 	cost = s.measured.cost().Sub(cost)
 	return share{
-		bytes: (heldBytes() - held) / float64(n), requests: float64(cost.Requests) / float64(n),
+		bytes: (heapSize() - heap) / float64(n), requests: float64(cost.Requests) / float64(n),
 		reads: cost.ReadUnits / float64(n),
 	}, nil
 }
@@ -79,8 +79,8 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return group.Wait()
 }
 
-// heldBytes returns the size of all live objects on the heap.
-func heldBytes() float64 {
+// heapSize returns the size of all live objects on the heap.
+func heapSize() float64 {
 	const collections = 2 // the second one frees objects that the first one removed from pools
 	for range collections {
 		runtime.GC()

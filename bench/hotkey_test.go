@@ -56,7 +56,7 @@ type hotKeyCaller func(ctx context.Context, j store, caller int) (write func(con
 
 // throttledRate returns the events per second on an engine that allows 1,000 write units per second
 // for a partition key, with the given number of callers and of events of each caller.
-func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCaller) float64 {
+func throttledRate(t *testing.T, l *storage, callers, each int, start hotKeyCaller) float64 {
 	t.Helper()
 	var rate float64
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCall
 		writes := make([]func(context.Context) error, callers)
 		for i := range callers {
 			all.Go(func() (err error) {
-				writes[i], err = begin(t.Context(), j, i)
+				writes[i], err = start(t.Context(), j, i)
 				return err
 			})
 		}
@@ -155,10 +155,10 @@ func hotKeyLayouts() []storage {
 func hotKeyFigures(t *testing.T, entities []int, founders bool) []Figure {
 	t.Helper()
 	var figures []Figure
-	measure := func(name string, layouts []storage, callers, each int, begin hotKeyCaller) {
+	measure := func(name string, layouts []storage, callers, each int, start hotKeyCaller) {
 		base := 0.0
 		for i, l := range layouts {
-			value := throttledRate(t, &l, callers, each, begin)
+			value := throttledRate(t, &l, callers, each, start)
 			if i == 0 {
 				base = value
 			}
@@ -198,13 +198,13 @@ func TestHotKeys(t *testing.T) {
 		t.Skip("skipped: it writes some thousand large events")
 	}
 	testsize.NeedsLong(t, "it fills the capacity of partitions")
-	kept := readFigures(t, hotKeyFile)
+	stored := readFigures(t, hotKeyFile)
 	const apart = 0.15 // the rates to distinguish differ by factors of two
 	near := func(got, want float64) bool { return got > want*(1-apart) && got < want*(1+apart) }
 	const few = 2
 	for _, f := range hotKeyFigures(t, []int{1, few}, false) {
-		i := slices.IndexFunc(kept, func(k Figure) bool { return k.Name == f.Name })
-		if i < 0 || !near(f.Value, kept[i].Value) {
+		i := slices.IndexFunc(stored, func(k Figure) bool { return k.Name == f.Name })
+		if i < 0 || !near(f.Value, stored[i].Value) {
 			t.Errorf("%s is %.1f, which %s does not say", f.Name, f.Value, hotKeyFile)
 		}
 		want := map[string]float64{"native": 100, "shared": 100, "pay": 100, "hash-key": 250,

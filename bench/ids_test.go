@@ -63,11 +63,11 @@ func BenchmarkIDs(b *testing.B) {
 			library.units = 0
 			var took, bareTook time.Duration
 			for b.Loop() {
-				began := time.Now()
+				start := time.Now()
 				listAll(b, j)
 				between := time.Now()
 				readAll(b, client, options, &bare)
-				took, bareTook = took+between.Sub(began), bareTook+time.Since(between)
+				took, bareTook = took+between.Sub(start), bareTook+time.Since(between)
 			}
 			const thousand = 1000
 			listed := float64(b.N) * idsListed

@@ -41,16 +41,16 @@ func BenchmarkManyItemsInAFolder(b *testing.B) {
 			return embedded.Open(filepath.Join(folder, "engine"))
 		})
 		client := dynamodb.NewFromConfig(engine.AWSConfig())
-		begin := time.Now()
+		start := time.Now()
 		load(b, client, items)
-		loaded := time.Since(begin)
-		begin = time.Now()
+		loaded := time.Since(start)
+		start = time.Now()
 		if scanned := scanAll(b, client); scanned != items {
 			b.Fatalf("%d items are loaded, %d are scanned", items, scanned)
 		}
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(float64(items)/loaded.Seconds(), "loaded/s")
-		b.ReportMetric(float64(items)/time.Since(begin).Seconds(), "scanned/s")
+		b.ReportMetric(float64(items)/time.Since(start).Seconds(), "scanned/s")
 	}
 	peak := peakMemory(b)
 	b.ReportMetric(float64(peak)/(1<<20), "MiB-peak")

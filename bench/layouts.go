@@ -163,11 +163,11 @@ func (l *layoutCandidate) close(ctx context.Context) error {
 
 func (l *layoutCandidate) round(ctx context.Context, pid string, counts bool) error {
 	return l.work(ctx, l.store, pid, func(work string, do func() error) error {
-		before, began := l.counted.cost(), time.Now()
+		before, start := l.counted.cost(), time.Now()
 		if err := do(); err != nil {
 			return fmt.Errorf("%s: %w", work, err)
 		}
-		if took := time.Since(began); counts {
+		if took := time.Since(start); counts {
 			l.times[work] = append(l.times[work],
 				float64(took.Microseconds())/float64(time.Millisecond/time.Microsecond))
 		}

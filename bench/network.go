@@ -47,8 +47,8 @@ func networkWorkloads(o Options) []workload {
 		}})
 }
 
-// behindNetwork reports whether a workload is measured by default if Options.Traffic is set.
-func behindNetwork(w workload) bool {
+// overNetwork reports whether a workload is measured by default if Options.Traffic is set.
+func overNetwork(w workload) bool {
 	return slices.ContainsFunc([]string{networkPrefix, "recover-", "replay-10000", "entities-hot", "projections-lag"},
 		func(prefix string) bool { return strings.HasPrefix(w.name, prefix) })
 }

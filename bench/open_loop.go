@@ -63,12 +63,12 @@ func (a arrivals) of(caller int) func() (time.Duration, bool) {
 func (c *candidate) openRound(ctx context.Context, a arrivals, counts bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var items atomic.Int64
-	cpu, begin := processorTime(), time.Now()
+	cpu, start := processorTime(), time.Now()
 	for caller := range a.callers {
 		group.Go(func() error {
 			next := a.of(caller)
 			for at, more := next(); more; at, more = next() {
-				if err := sleep(ctx, at-time.Since(begin)); err != nil {
+				if err := sleep(ctx, at-time.Since(start)); err != nil {
 					return err
 				}
 				n, err := c.do(ctx, caller)
@@ -76,7 +76,7 @@ func (c *candidate) openRound(ctx context.Context, a arrivals, counts bool) erro
 					return err
 				}
 				items.Add(int64(n))
-				c.record(time.Since(begin)-at, counts)
+				c.record(time.Since(start)-at, counts)
 			}
 			return nil
 		})
@@ -85,7 +85,7 @@ func (c *candidate) openRound(ctx context.Context, a arrivals, counts bool) erro
 		return err
 	}
 	if n := float64(items.Load()); counts && n > 0 {
-		c.rates = append(c.rates, n/max(time.Since(begin), a.length).Seconds())
+		c.rates = append(c.rates, n/max(time.Since(start), a.length).Seconds())
 		c.cpu = append(c.cpu, float64((processorTime()-cpu).Microseconds())/n)
 	}
 	return nil

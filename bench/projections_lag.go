@@ -88,7 +88,7 @@ func (s *session) appendNow(ctx context.Context, writers []*dynajournal.Writer) 
 	pause := time.NewTicker(lagPause)
 	defer pause.Stop()
 	sent := int64(0)
-	for began := time.Now(); time.Since(began) < length; sent++ {
+	for start := time.Now(); time.Since(start) < length; sent++ {
 		select {
 		case <-pause.C:
 		case <-ctx.Done():

@@ -37,14 +37,14 @@ func (s *session) takeTurns(ctx context.Context, name string, n int, write, ours
 		}
 		for j := range 2 {
 			which := (i + j) % 2 //nolint:mnd // ours and the base
-			used, began := processorTime(), time.Now()
+			used, start := processorTime(), time.Now()
 			if err := []turn{ours, base}[which](ctx); err != nil {
 				return err
 			}
 			if i < warmUps*turnsOfRound {
 				continue
 			}
-			rates[which] = append(rates[which], float64(n)/time.Since(began).Seconds())
+			rates[which] = append(rates[which], float64(n)/time.Since(start).Seconds())
 			cpu[which] = append(cpu[which], float64((processorTime()-used).Microseconds())/float64(n))
 		}
 		if (i+1)%turnsOfRound == 0 {
@@ -95,7 +95,7 @@ func handlingSpeed(ctx context.Context, s *session) (err error) {
 		if err := errors.Join(appendEach(ctx, writers, 1), f.waitUntilIdle(ctx)); err != nil {
 			return err
 		}
-		if err := loop.begin(ctx, d.config.JournalTable); err != nil {
+		if err := loop.start(ctx, d.config.JournalTable); err != nil {
 			return err
 		}
 		n := size.ids * size.events
@@ -130,8 +130,8 @@ type recordLoop struct {
 	iterators []*string
 }
 
-// begin positions the loop at the current end of a table's stream.
-func (l *recordLoop) begin(ctx context.Context, table string) error {
+// start positions the loop at the current end of a table's stream.
+func (l *recordLoop) start(ctx context.Context, table string) error {
 	streams, err := l.client.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{TableName: &table})
 	if err != nil {
 		return fmt.Errorf("ListStreams: %w", err)

@@ -31,12 +31,12 @@ func sweeps(ctx context.Context, s *session, n int) (err error) {
 	if err := s.loadFirst(ctx, d.config.JournalTable, pids); err != nil {
 		return fmt.Errorf("store %d persistence ids: %w", n, err)
 	}
-	began := time.Now()
+	start := time.Now()
 	base, err := s.queryEach(ctx, d.config.JournalTable, pids)
 	if err != nil {
 		return err
 	}
-	queried := time.Since(began).Seconds()
+	queried := time.Since(start).Seconds()
 	var handled atomic.Int64
 	for _, name := range []string{"new", "again"} {
 		cost, took, err := d.sweep(ctx, &handled, n)
@@ -57,7 +57,7 @@ func sweeps(ctx context.Context, s *session, n int) (err error) {
 func (d *streamed) sweep(
 	ctx context.Context, handled *atomic.Int64, n int,
 ) (cost dynajournal.Cost, took time.Duration, err error) {
-	before, began := d.cost(), time.Now()
+	before, start := d.cost(), time.Now()
 	config := projection.Config{Name: "sweep", Source: projection.Sweep(projection.SweepOptions{Every: longLease, PerSecond: -1})}
 	f, err := d.follow(ctx, config, func(*following) projection.Projection {
 		return projection.AtLeastOnce("nothing", projection.HandlerFunc(func(context.Context, dynajournal.Event) error {
@@ -71,7 +71,7 @@ func (d *streamed) sweep(
 	if err = f.until(ctx, func() bool { return d.cost().Sub(before).Requests >= n }); err == nil {
 		err = f.waitUntilIdle(ctx)
 	}
-	took = time.Unix(0, d.last.Load()).Sub(began)
+	took = time.Unix(0, d.last.Load()).Sub(start)
 	return d.cost().Sub(before), took, errors.Join(err, f.end())
 }
 
@@ -83,10 +83,10 @@ const idsShards = 8
 func (s *session) loadFirst(ctx context.Context, table string, pids []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(preparing)
-	for begin := 0; begin < len(pids); begin += loadBatch {
+	for start := 0; start < len(pids); start += loadBatch {
 		group.Go(func() error {
 			var puts []types.WriteRequest
-			for _, pid := range pids[begin:min(begin+loadBatch, len(pids))] {
+			for _, pid := range pids[start:min(start+loadBatch, len(pids))] {
 				event := layout.Event{PersistenceID: pid, SequenceNr: 1, Bytes: payload,
 					SerializerID: bytesSerializer, WriterUUID: loader}
 				item := s.tables.keys.EncodeEvent(&event)

@@ -61,22 +61,22 @@ type answer struct {
 // record sends a request to the engine through the SDK and records the response.
 func record(b *testing.B, engine *embedded.Engine, ask func(*dynamodb.Client) error) answer {
 	b.Helper()
-	var kept answer
+	var last answer
 	config := engine.AWSConfig()
 	config.HTTPClient = client(func(request *http.Request) (*http.Response, error) {
 		response, err := engine.Transport().RoundTrip(request)
 		if err != nil {
 			return nil, err
 		}
-		kept.header = response.Header
-		kept.body, err = io.ReadAll(response.Body)
-		response.Body = io.NopCloser(bytes.NewReader(kept.body))
+		last.header = response.Header
+		last.body, err = io.ReadAll(response.Body)
+		response.Body = io.NopCloser(bytes.NewReader(last.body))
 		return response, err
 	})
 	if err := ask(dynamodb.NewFromConfig(config)); err != nil {
 		b.Fatal(err)
 	}
-	return kept
+	return last
 }
 
 // client adapts a function to an HTTP client of the SDK.

@@ -27,9 +27,9 @@ const (
 	allSlices             = 1024
 	sliceRefreshSeconds   = 3
 	slicePage             = 100
-	sliceBehindMillis     = 100
+	sliceDelayMillis      = 100
 	backtrackWindowMillis = 120_000
-	backtrackBehindMillis = 10_000
+	backtrackDelayMillis  = 10_000
 )
 
 // sliceIndex is a model of a journal whose events are found by an index of slices and time.

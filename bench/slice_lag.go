@@ -55,7 +55,7 @@ func (x *sliceIndex) sliceLag(ctx context.Context) (events, missed int, err erro
 			}
 		}
 	}
-	if err := follower.poll(ctx, lagEnd+backtrackBehindMillis); err != nil {
+	if err := follower.poll(ctx, lagEnd+backtrackDelayMillis); err != nil {
 		return 0, 0, err
 	}
 	for pid, last := range written {
@@ -78,8 +78,8 @@ type sliceFollower struct {
 func (f *sliceFollower) poll(ctx context.Context, now int64) error {
 	for slice := range lagSlices {
 		for _, of := range []struct{ from, to int64 }{
-			{f.latest[slice], now - sliceBehindMillis},
-			{f.latest[slice] - backtrackWindowMillis, now - backtrackBehindMillis},
+			{f.latest[slice], now - sliceDelayMillis},
+			{f.latest[slice] - backtrackWindowMillis, now - backtrackDelayMillis},
 		} {
 			if of.to < max(of.from, 0) {
 				continue

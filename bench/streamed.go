@@ -42,10 +42,10 @@ func (s *session) openStreamed(ctx context.Context, name string, view types.Stre
 	d.config.SnapshotTable, d.config.SequenceShards = d.config.JournalTable+"-snapshot", nativeShards
 	d.config.JournalName = s.tables.config.JournalName
 	plain := bareConfig(d.config)
-	behind := plain.Copy()
+	delayed := plain.Copy()
 	d.gate = newGate(plain.HTTPClient)
-	behind.HTTPClient = d.gate
-	d.streams = dynamodbstreams.NewFromConfig(behind)
+	delayed.HTTPClient = d.gate
+	d.streams = dynamodbstreams.NewFromConfig(delayed)
 	if err := d.create(ctx, dynamodb.NewFromConfig(plain), view); err != nil {
 		return nil, errors.Join(err, d.close(ctx))
 	}
@@ -191,10 +191,10 @@ const (
 )
 
 // until waits until holds returns true. It returns an error if the group ends first.
-func (f *following) until(ctx context.Context, holds func() bool) error {
+func (f *following) until(ctx context.Context, done func() bool) error {
 	pause := time.NewTicker(briefPause)
 	defer pause.Stop()
-	for !holds() {
+	for !done() {
 		select {
 		case <-pause.C:
 		case <-f.ended:
@@ -217,10 +217,10 @@ func (f *following) waitUntilHandled(ctx context.Context, n int64) error {
 // waitUntilIdle waits until the group has sent no requests for a while. Then it has listed all
 // persistence ids, and is at the end of the stream.
 func (f *following) waitUntilIdle(ctx context.Context) error {
-	began := time.Now()
+	start := time.Now()
 	return f.until(ctx, func() bool {
 		last := time.Unix(0, f.last.Load())
-		return f.idle() && time.Since(began) >= quiet && time.Since(last) >= quiet
+		return f.idle() && time.Since(start) >= quiet && time.Since(last) >= quiet
 	})
 }
 

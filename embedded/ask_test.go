@@ -75,7 +75,7 @@ func run(t *testing.T, engine *embedded.Engine, steps []step) {
 	t.Helper()
 	for i, s := range steps {
 		got := ask(t, engine, s.operation, s.body)
-		if begin, open := strings.CutSuffix(s.want, "…"); open && strings.HasPrefix(got, begin) {
+		if prefix, open := strings.CutSuffix(s.want, "…"); open && strings.HasPrefix(got, prefix) {
 			continue
 		}
 		if got != s.want {

@@ -126,11 +126,11 @@ func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 			tables[tableName(s.bound.Table)] = nil
 		}
 	}
-	var held []*table
+	var locked []*table
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		if t, err := e.shared(name); err == nil {
 			tables[name] = t
-			held = append(held, t)
+			locked = append(locked, t)
 		}
 	}
 	for _, s := range batch {
@@ -141,7 +141,7 @@ func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 		}
 	}
 	return func() {
-		for _, t := range held {
+		for _, t := range locked {
 			t.lock.RUnlock()
 		}
 	}

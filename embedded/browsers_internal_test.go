@@ -97,7 +97,7 @@ func handlerOf(t *testing.T, server Server, address net.Addr) *serving {
 	})
 	server.Engine = engine
 	p := newPipes()
-	run, err := server.begin(addressListener{p, address})
+	run, err := server.start(addressListener{p, address})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,9 +160,9 @@ func (e *Engine) sharedAll(names []string) (map[string]*table, func(), error) {
 	for _, name := range names {
 		byName[tableName(name)] = nil
 	}
-	held := make([]*table, 0, len(byName))
+	locked := make([]*table, 0, len(byName))
 	release := func() {
-		for _, t := range held {
+		for _, t := range locked {
 			t.lock.RUnlock()
 		}
 	}
@@ -172,7 +172,7 @@ func (e *Engine) sharedAll(names []string) (map[string]*table, func(), error) {
 			release()
 			return nil, nil, err
 		}
-		held = append(held, t)
+		locked = append(locked, t)
 		byName[name] = t
 	}
 	tables := make(map[string]*table, len(names))

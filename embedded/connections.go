@@ -133,9 +133,9 @@ func (c *connections) follow(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// begin marks the connection as answering, and reports whether the request may start. It is called
+// start marks the connection as answering, and reports whether the request may start. It is called
 // when the request has arrived, and returns false once serving ends.
-func (c *connection) begin() bool {
+func (c *connection) start() bool {
 	c.of.lock.Lock()
 	defer c.of.lock.Unlock()
 	c.answering = !c.of.draining

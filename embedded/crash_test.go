@@ -146,15 +146,15 @@ func TestCrash_AcknowledgedWritesSurvivePowerFailure(t *testing.T) {
 		writers.Wait()
 		closeEngine(t, engine)
 	}()
-	begin := func() {
+	start := func() {
 		for range round {
 			turns <- struct{}{}
 		}
 	}
-	begin()
+	start()
 	random := rand.New(rand.NewPCG(1, 2))
 	for crash := range crashes {
-		begin()
+		start()
 		for want := (crash + 1) * round; len(acked.copy()) < want && !t.Failed(); {
 			must(client.ListTables(t.Context(), &dynamodb.ListTablesInput{}))(t)
 		}

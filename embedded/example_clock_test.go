@@ -19,8 +19,8 @@ import (
 func ExampleWithClock() {
 	ctx := context.Background()
 	var passed atomic.Int64
-	began := time.Now()
-	clock := func() time.Time { return began.Add(time.Duration(passed.Load())) }
+	start := time.Now()
+	clock := func() time.Time { return start.Add(time.Duration(passed.Load())) }
 	engine, err := embedded.OpenMemory(embedded.WithClock(clock), embedded.WithSweepInterval(0))
 	if err != nil {
 		log.Fatal(err)

@@ -59,7 +59,7 @@ func (e *Engine) getRecords(c *call) error {
 	if position.expired(e.now()) || c.faulty(EffectExpiredIterator) {
 		return expiredIterator()
 	}
-	if !s.beginReading(position.shard) {
+	if !s.startReading(position.shard) {
 		return tooManyReaders()
 	}
 	defer s.endReading(position.shard)
@@ -129,8 +129,8 @@ func tooManyReaders() error {
 	return dynamoError("LimitExceededException", "Subscriber limit exceeded: more than two requests read the shard")
 }
 
-// beginReading counts a request that reads a shard, and reports whether it may read.
-func (s *stream) beginReading(shard uint32) bool {
+// startReading counts a request that reads a shard, and reports whether it may read.
+func (s *stream) startReading(shard uint32) bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.readers[shard] >= maxReaders {

@@ -203,13 +203,13 @@ func TestResponsesHaveARequestIDAndAChecksum(t *testing.T) {
 func TestCompressedBodiesAreRead(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
-	const begin, end = `{"TableName":`, `"none"}`
+	const head, tail = `{"TableName":`, `"none"}`
 	for name, raw := range map[string]rawRequest{
-		"gzip":          {body: gzipped(t, begin+end), encoding: "gzip"},
-		"two parts":     {body: gzipped(t, begin) + gzipped(t, end), encoding: "gzip"},
-		"another case":  {body: gzipped(t, begin+end), encoding: " GZip "},
-		"deflate":       {body: deflated(t, begin+end), encoding: "deflate"},
-		"an empty part": {body: gzipped(t, "") + gzipped(t, begin+end), encoding: "gzip"},
+		"gzip":          {body: gzipped(t, head+tail), encoding: "gzip"},
+		"two parts":     {body: gzipped(t, head) + gzipped(t, tail), encoding: "gzip"},
+		"another case":  {body: gzipped(t, head+tail), encoding: " GZip "},
+		"deflate":       {body: deflated(t, head+tail), encoding: "deflate"},
+		"an empty part": {body: gzipped(t, "") + gzipped(t, head+tail), encoding: "gzip"},
 	} {
 		raw.target = prefix + "DescribeTable"
 		if response := send(t, server, raw); !strings.Contains(response.body, "Table: none not found") {
@@ -217,9 +217,9 @@ func TestCompressedBodiesAreRead(t *testing.T) {
 		}
 	}
 	for name, raw := range map[string]rawRequest{
-		"gzip without its end":    {body: cutLast(gzipped(t, begin+end)), encoding: "gzip"},
-		"deflate without its end": {body: cutLast(deflated(t, begin+end)), encoding: "deflate"},
-		"gzip with more behind":   {body: gzipped(t, begin+end) + "junk", encoding: "gzip"},
+		"gzip without its end":    {body: cutLast(gzipped(t, head+tail)), encoding: "gzip"},
+		"deflate without its end": {body: cutLast(deflated(t, head+tail)), encoding: "deflate"},
+		"gzip with more behind":   {body: gzipped(t, head+tail) + "junk", encoding: "gzip"},
 	} {
 		raw.target = prefix + "DescribeTable"
 		if response := send(t, server, raw); response.status != http.StatusInternalServerError {

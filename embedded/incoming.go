@@ -81,12 +81,12 @@ func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, 
 	}
 	capacity = min(capacity, maxBody+1)
 	if capacity > smallBody {
-		held := cap(body)
-		if held <= smallBody {
-			held = 0
+		occupied := cap(body)
+		if occupied <= smallBody {
+			occupied = 0
 		}
 		waiting := time.Now()
-		if err := in.bodyMemory.take(ctx, int64(capacity-held)); err != nil {
+		if err := in.bodyMemory.take(ctx, int64(capacity-occupied)); err != nil {
 			return body, err
 		}
 		in.started = in.started.Add(time.Since(waiting)) // the client was not slow
@@ -139,7 +139,7 @@ func (in *incoming) arrived() error {
 	}
 	// The deadline of the body no longer applies: net/http removes it when it continues reading to
 	// notice that the client goes away.
-	if !in.connection.begin() {
+	if !in.connection.start() {
 		return errEnding
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestFault_SlowRequestReleasesMemoryAfterClientIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := (&Server{Engine: engine}).begin(addressListener{newPipes(), loopbackAddress})
+	run, err := (&Server{Engine: engine}).start(addressListener{newPipes(), loopbackAddress})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type requestMemory struct {
 // reservation is the memory of one request. It is used by one goroutine.
 type reservation struct {
 	memory *requestMemory
-	held   int64
+	inUse  int64
 }
 
 func newRequestMemory(limit int64, wait time.Duration) *requestMemory {
@@ -81,7 +81,7 @@ func (m *requestMemory) try(r *reservation, n int64) (freed <-chan struct{}) {
 		m.exempt = r
 	}
 	m.used += n
-	r.held += n
+	r.inUse += n
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (r *reservation) add(n int64) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.used += n
-	r.held += n
+	r.inUse += n
 	if n < 0 {
 		m.wake()
 	}
@@ -102,11 +102,11 @@ func (r *reservation) release() {
 	m := r.memory
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if r.held == 0 && m.exempt != r {
+	if r.inUse == 0 && m.exempt != r {
 		return
 	}
-	m.used -= r.held
-	r.held = 0
+	m.used -= r.inUse
+	r.inUse = 0
 	if m.exempt == r {
 		m.exempt = nil
 	}

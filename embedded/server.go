@@ -92,7 +92,7 @@ type serving struct {
 // 10 seconds for other requests in flight, and returns nil. Serve also stops when the engine's
 // storage fails, and returns an error that matches [ErrStorageFailed].
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	run, err := s.begin(listener)
+	run, err := s.start(listener)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -132,8 +132,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return fmt.Errorf("embedded: serving: %w", err)
 }
 
-// begin returns the state for serving on a listener.
-func (s *Server) begin(listener net.Listener) (*serving, error) {
+// start returns the state for serving on a listener.
+func (s *Server) start(listener net.Listener) (*serving, error) {
 	if s.Engine == nil {
 		return nil, errors.New("embedded: the server has no engine")
 	}

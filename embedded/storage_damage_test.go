@@ -90,7 +90,7 @@ func foldersToDamage() ([]damagedFolder, error) {
 	fs := vfs.NewMem()
 	load := &storageLoad{stored: map[string]string{}, maybe: map[string][]string{}, light: true}
 	var folders []damagedFolder
-	keep := func(name string) error {
+	save := func(name string) error {
 		files, err := folderFiles(fs)
 		answered := &storageLoad{stored: maps.Clone(load.stored), made: true, index: true}
 		folders = append(folders, damagedFolder{name, files, answered})
@@ -108,11 +108,11 @@ func foldersToDamage() ([]damagedFolder, error) {
 		for i := range 9 {
 			err = errors.Join(err, load.put(fmt.Sprintf("%s %d", name, i), "1"))
 		}
-		if err = errors.Join(err, keep(name), engine.Close()); err != nil {
+		if err = errors.Join(err, save(name), engine.Close()); err != nil {
 			return nil, err
 		}
 	}
-	return folders, keep("closed")
+	return folders, save("closed")
 }
 
 // openDamaged opens a folder and reads it. It returns "refused", "failed" or "harmless", or a

@@ -15,30 +15,30 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// heldFS blocks the syncs of logs while hold is set.
-type heldFS struct {
+// blockingFS blocks the syncs of logs while blocking is set.
+type blockingFS struct {
 	vfs.FS
 
-	hold    *atomic.Bool
-	release chan struct{}
+	blocking *atomic.Bool
+	release  chan struct{}
 }
 
-func (f heldFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f blockingFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, category)
 	if err == nil && strings.HasSuffix(name, ".log") {
-		file = heldFile{file, f}
+		file = blockingFile{file, f}
 	}
 	return file, err
 }
 
-type heldFile struct {
+type blockingFile struct {
 	vfs.File
 
-	fs heldFS
+	fs blockingFS
 }
 
-func (f heldFile) SyncData() error {
-	if f.fs.hold.Load() {
+func (f blockingFile) SyncData() error {
+	if f.fs.blocking.Load() {
 		<-f.fs.release
 	}
 	return f.File.SyncData()
@@ -77,7 +77,7 @@ func TestReads_WaitForSync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				fs := heldFS{vfs.NewMem(), new(atomic.Bool), make(chan struct{})}
+				fs := blockingFS{vfs.NewMem(), new(atomic.Bool), make(chan struct{})}
 				engine, err := embedded.Open("data", embedded.WithFS(fs), embedded.WithSweepInterval(0))
 				if err != nil {
 					t.Fatal(err)
@@ -89,7 +89,7 @@ func TestReads_WaitForSync(t *testing.T) {
 				if _, err := load.client.CreateTable(t.Context(), &create); err != nil {
 					t.Fatal(err)
 				}
-				fs.hold.Store(true)
+				fs.blocking.Store(true)
 				written, shown := make(chan error, 1), make(chan error, 1)
 				go func() { written <- load.put("a", "1") }()
 				synctest.Wait()
@@ -101,7 +101,7 @@ func TestReads_WaitForSync(t *testing.T) {
 					shown <- nil
 				default:
 				}
-				fs.hold.Store(false)
+				fs.blocking.Store(false)
 				close(fs.release)
 				if err := <-written; err != nil {
 					t.Error(err)

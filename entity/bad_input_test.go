@@ -212,7 +212,7 @@ type metadataKey struct{}
 func TestPanic_WriteInFlightSucceeds(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	p.hold()
+	p.block()
 	p.start("behind", deposit(1))
 	_, err := p.hosted.Update(t.Context(), "anna", func(*accountTx) error { panic("broken") })
 	wantError(t, "Update", err, entity.ErrPanic)
@@ -367,8 +367,8 @@ func TestClosedJournalIsAnError(t *testing.T) {
 func TestTx_UsedAfterItsCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
-	var kept *accountTx
-	if _, err := b.accounts().Update(t.Context(), "anna", func(tx *accountTx) error { kept = tx; return nil }); err != nil {
+	var saved *accountTx
+	if _, err := b.accounts().Update(t.Context(), "anna", func(tx *accountTx) error { saved = tx; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
@@ -376,7 +376,7 @@ func TestTx_UsedAfterItsCommand(t *testing.T) {
 			t.Error("Record after the command has returned does not panic")
 		}
 	}()
-	kept.Record(Deposited{1})
+	saved.Record(Deposited{1})
 }
 
 // Now is the time of the events, and never goes back.

@@ -46,10 +46,10 @@ type command[S, E any] struct {
 	// attempts counts how often the command was decided. conflicts counts how often another writer
 	// was faster.
 	attempts, conflicts int
-	// begun is when the command was called, and queued is how long it has waited for its first
+	// started is when the command was called, and queued is how long it has waited for its first
 	// turn, if hooks need them.
-	begun  time.Time
-	queued time.Duration
+	started time.Time
+	queued  time.Duration
 	// wake has a token when the phase has become granted or ended. It is nil if the caller has
 	// never had to wait.
 	wake    chan struct{}
@@ -107,8 +107,8 @@ func (e *entity[S, E]) grant(c *command[S, E]) bool {
 	tx := e.transaction(c.tx.command)
 	tx.frozen = !e.joins(c)
 	c.tx, c.inPlace = tx, !tx.frozen && tx.stage.kind.Copy != nil
-	if c.attempts++; c.attempts == 1 && !c.begun.IsZero() {
-		c.queued = time.Since(c.begun)
+	if c.attempts++; c.attempts == 1 && !c.started.IsZero() {
+		c.queued = time.Since(c.started)
 	}
 	if err := e.refuse(c, tx.version); err != nil {
 		tx.err = err

@@ -55,7 +55,7 @@ func TestStateThatIsChangedInPlaceIsCopied(t *testing.T) {
 		<-decided
 		return done
 	}
-	arrived, release := g.hold()
+	arrived, release := g.block()
 	first := put("apple", nil)
 	<-arrived
 	results := []<-chan error{first, put("pear", nil), put("plum", nil), put("stone", errInsufficient), put("fig", nil)}

@@ -125,7 +125,7 @@ func TestWrite_WaitsForInPlaceChange(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		look := func() {
+		checkView := func() {
 			sum := 0
 			version, err := hosted.View(t.Context(), "anna", func(s sums) error {
 				sum = s["sum"]
@@ -135,16 +135,16 @@ func TestWrite_WaitsForInPlaceChange(t *testing.T) {
 				t.Errorf("the sum of %d events is %d: %v", version, sum, err)
 			}
 		}
-		_, release := g.hold()
+		_, release := g.block()
 		run(nil)
 		run(nil)
 		run(goOn) // joins the second
 		release()
 		synctest.Wait()
-		look()
+		checkView()
 		close(goOn)
 		synctest.Wait()
-		look()
+		checkView()
 		if stats := hosted.Stats(); stats.Events != 3 || stats.Waiting != 0 {
 			t.Errorf("it counts %+v", stats)
 		}
@@ -154,14 +154,15 @@ func TestWrite_WaitsForInPlaceChange(t *testing.T) {
 	})
 }
 
-// behind runs a test with two processes. The network can hold the requests of the first one.
-func behind(t *testing.T, test func(t *testing.T, net *explore.Network, first, second *accounts)) {
+// withTwoProcesses runs a test with two processes. The network can block the requests of the first
+// one.
+func withTwoProcesses(t *testing.T, test func(t *testing.T, net *explore.Network, first, second *accounts)) {
 	t.Helper()
-	behindKinds(t, accountType(), accountType(), test)
+	withTwoKinds(t, accountType(), accountType(), test)
 }
 
-// behindKinds is behind with a type for each process.
-func behindKinds(
+// withTwoKinds is withTwoProcesses with a type for each process.
+func withTwoKinds(
 	t *testing.T, one, other kind, test func(t *testing.T, net *explore.Network, first, second *accounts),
 ) {
 	t.Helper()
@@ -185,9 +186,9 @@ func behindKinds(
 func TestLoadingFindsASnapshotThatWasSavedMeanwhile(t *testing.T) {
 	for name, own := range map[string]entity.Snapshots{"of a type with snapshots": {Every: 100}, "of one without": {}} {
 		t.Run(name, func(t *testing.T) {
-			behindKinds(t, snapshotsOf(own), snapshotsOf(entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true}),
+			withTwoKinds(t, snapshotsOf(own), snapshotsOf(entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true}),
 				func(t *testing.T, net *explore.Network, first, second *accounts) {
-					net.Hold("first")
+					net.Block("first")
 					type shown struct {
 						balance int
 						version int64
@@ -240,23 +241,23 @@ func deliver(net *explore.Network, operation string) {
 // The second view starts while the entity catches up for the first one and has already read the
 // events. The first view may show the state that the second one requires.
 func TestView_CatchUpInProgress(t *testing.T) {
-	behind(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
+	withTwoProcesses(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
 		view(t, first, "anna")
 		do(t, second, "anna", deposit(1))
-		net.Hold("first")
+		net.Block("first")
 		earlier, later := make(chan int64, 1), make(chan int64, 1)
-		look := func(versions chan<- int64) {
+		report := func(versions chan<- int64) {
 			version, err := first.View(t.Context(), "anna", func(Account) error { return nil })
 			if err != nil {
 				t.Error(err)
 			}
 			versions <- version
 		}
-		go look(earlier)
+		go report(earlier)
 		deliver(net, "GetItem")
 		deliver(net, "Query")
 		do(t, second, "anna", deposit(1))
-		go look(later)
+		go report(later)
 		deliver(net, "GetItem")
 		net.Free("first")
 		synctest.Wait()
@@ -272,8 +273,8 @@ func TestView_CatchUpInProgress(t *testing.T) {
 // A command with Fresh starts while the entity is being loaded for a view and the events were
 // already read.
 func TestFresh_LoadInProgress(t *testing.T) {
-	behind(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
-		net.Hold("first")
+	withTwoProcesses(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
+		net.Block("first")
 		go func() { _, _ = first.View(t.Context(), "anna", func(Account) error { return nil }) }()
 		deliver(net, "Query")
 		do(t, second, "anna", deposit(1))

@@ -125,10 +125,10 @@ func (h *Entities[S, E]) Close(ctx context.Context) error {
 	}
 }
 
-// begin starts a call on an entity. It returns the entity in memory, or a new one that is not
+// startCall starts a call on an entity. It returns the entity in memory, or a new one that is not
 // loaded yet. commands is the number of commands in the call. The caller calls h.calls.Done at the
 // end.
-func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error) {
+func (h *Entities[S, E]) startCall(id string, commands int64) (*entity[S, E], error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -155,7 +155,7 @@ func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error)
 
 // replace returns the entity that replaces a dropped one, within a call.
 func (h *Entities[S, E]) replace(id string) (*entity[S, E], error) {
-	e, err := h.begin(id, 0)
+	e, err := h.startCall(id, 0)
 	if err == nil {
 		h.calls.Done() // the call has begun already
 	}

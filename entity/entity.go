@@ -184,11 +184,11 @@ func (e *entity[S, E]) startJob() {
 		}
 		if commands := len(e.waiting) > 0; commands || e.changed != nil {
 			e.blocked = true
-			e.begin(func() { e.load(commands) })
+			e.runAsync(func() { e.load(commands) })
 		}
 	case e.mayWrite():
 		e.takePending()
-		e.begin(e.writeAll)
+		e.runAsync(e.writeAll)
 	}
 }
 
@@ -203,8 +203,8 @@ func (e *entity[S, E]) takePending() {
 	e.pending = slices.Delete(e.pending, 0, 1)
 }
 
-// begin starts a job. The caller holds mu.
-func (e *entity[S, E]) begin(job func()) {
+// runAsync starts a job. The caller holds mu.
+func (e *entity[S, E]) runAsync(job func()) {
 	e.busy = true
 	e.host.jobs.Add(1)
 	go e.runJob(job)

@@ -21,7 +21,7 @@ type (
 	sender = func() (*http.Response, error)
 )
 
-// gate can hold a journal's requests that write events or the heads of states.
+// gate can block a journal's requests that write events or the heads of states.
 type gate struct {
 	inner aws.HTTPClient
 
@@ -43,9 +43,9 @@ func (g *gate) at(respond func(r *http.Request, send sender) (*http.Response, er
 	g.next = respond
 }
 
-// hold holds the next request that writes events. arrived is closed when the request arrives. The
+// block holds the next request that writes events. arrived is closed when the request arrives. The
 // request is sent when release is called.
-func (g *gate) hold() (arrived <-chan struct{}, release func()) {
+func (g *gate) block() (arrived <-chan struct{}, release func()) {
 	there, released := make(chan struct{}), make(chan struct{})
 	g.at(func(_ *http.Request, send sender) (*http.Response, error) {
 		close(there)

@@ -51,7 +51,7 @@ func TestCommandIsDoneOnce(t *testing.T) {
 func TestRepeatWaitsForTheFirst(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	p.hold()
+	p.block()
 	p.start("first", deposit(1), entity.CommandID("c-1"))
 	p.send("repeat", deposit(1), entity.CommandID("c-1"))
 	p.arrived(3)

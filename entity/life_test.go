@@ -61,7 +61,7 @@ func TestMaxEntities_LeastRecentlyUsedIsDropped(t *testing.T) {
 func TestBusyEntityIsNotDropped(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.MaxEntities = 1 })
-	p.hold()
+	p.block()
 	p.start("behind", withdraw(40))
 	for i := range 5 {
 		do(t, p.hosted, fmt.Sprint("id-", i), deposit(1))
@@ -79,7 +79,7 @@ func TestBusyEntityIsNotDropped(t *testing.T) {
 func TestClose_FinishesAcceptedCommands(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	p.hold()
+	p.block()
 	p.start("behind", deposit(1))
 	closed := make(chan error, 1)
 	go func() { closed <- p.hosted.Close(context.Background()) }()
@@ -102,7 +102,7 @@ func TestClose_FinishesAcceptedCommands(t *testing.T) {
 func TestClose_ContextEnds(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.Join.Mode = entity.JoinOff })
-	p.hold()
+	p.block()
 	p.start("behind", deposit(1))
 	p.send("waiting", deposit(1))
 	for p.hosted.Stats().Waiting < 3 {
@@ -143,7 +143,7 @@ func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 		net := explore.NewNetwork(b.Engine.Transport())
 		a := b.open(b.Journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
 		do(t, b.accounts(), "anna", deposit(10))
-		net.Hold("host")
+		net.Block("host")
 		purged := make(chan error, 1)
 		go func() { purged <- a.Purge(context.Background(), "anna") }()
 		synctest.Wait()
@@ -176,7 +176,7 @@ func TestViewDuringAPurgeDoesNotBringTheStateBack(t *testing.T) {
 		net := explore.NewNetwork(b.Engine.Transport())
 		a := b.open(b.Journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
 		do(t, a, "anna", deposit(10))
-		net.Hold("host")
+		net.Block("host")
 		purged := make(chan error, 1)
 		go func() { purged <- a.Purge(context.Background(), "anna") }()
 		isFence := func(r *explore.Request) bool { return r.Operation == "PutItem" }
@@ -263,7 +263,7 @@ func TestView_CallerOfPurgeLeaves(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{}, g.install)
 		a := b.accounts()
 		do(t, a, "anna", deposit(10))
-		arrived, release := g.hold()
+		arrived, release := g.block()
 		wrote := make(chan error, 1)
 		go func() {
 			_, err := entity.Do(context.Background(), a, "anna", deposit(1))
@@ -323,7 +323,7 @@ func TestEntityThatWasReplacedIsLoadedAnew(t *testing.T) {
 func TestDropLoadsAnEntityAgain(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	p.hold()
+	p.block()
 	dropped := make(chan error, 1)
 	go func() { dropped <- p.hosted.Drop(context.Background(), "anna") }()
 	p.release()
@@ -370,7 +370,7 @@ func TestRecoveriesAreLimited(t *testing.T) {
 func TestUpdate_CallerLeavesBeforeWrite(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	p.hold()
+	p.block()
 	ctx, cancel := context.WithCancel(t.Context())
 	decided := make(chan struct{})
 	gone := make(chan error, 1)
@@ -397,7 +397,7 @@ func TestUpdate_CallerLeavesBeforeWrite(t *testing.T) {
 func TestUpdate_CallerLeavesDuringWrite(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	arrived, release := p.gate.hold()
+	arrived, release := p.gate.block()
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {

@@ -45,7 +45,7 @@ type found[S any] struct {
 	// purged is the highest number that a purge has taken, or 0. The events after it are the
 	// present life of the entity.
 	purged int64
-	began  moment
+	start  moment
 }
 
 // lacksDeleted reports whether the state lacks events of the present life, because they are deleted
@@ -97,7 +97,7 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 	for _, id := range got.ids {
 		e.ids.add(id)
 	}
-	e.durable, e.confirmed, e.deletedTo, e.purged = got.at, got.began, got.deletedTo, got.purged
+	e.durable, e.confirmed, e.deletedTo, e.purged = got.at, got.start, got.deletedTo, got.purged
 	if got.author != "" {
 		e.author, e.time = got.author, got.time
 	}
@@ -140,18 +140,18 @@ func (e *entity[S, E]) isOld() bool {
 	return e.host.isOld(e.confirmed)
 }
 
-// withRecoveryLimits calls look within Options.MaxRecoveries and Options.RecoveryTimeout, and
+// withRecoveryLimits calls read within Options.MaxRecoveries and Options.RecoveryTimeout, and
 // reports the recovery to the hooks.
 func (e *entity[S, E]) withRecoveryLimits(
-	ctx context.Context, look func(context.Context) (*found[S], error),
+	ctx context.Context, read func(context.Context) (*found[S], error),
 ) (*found[S], error) {
-	h, began := e.host, time.Now()
+	h, start := e.host, time.Now()
 	ctx = e.startRecovery(ctx)
 	select {
 	case h.recovering <- struct{}{}:
 		defer func() { <-h.recovering }()
 	case <-h.life.Done():
-		e.endRecovery(ctx, began, nil, ErrClosed)
+		e.endRecovery(ctx, start, nil, ErrClosed)
 		return nil, ErrClosed
 	}
 	limited, cancel := context.WithTimeout(ctx, h.options.RecoveryTimeout)
@@ -159,21 +159,21 @@ func (e *entity[S, E]) withRecoveryLimits(
 	var got *found[S]
 	err := guard(e.pid, func() error {
 		var err error
-		got, err = look(limited)
+		got, err = read(limited)
 		return err
 	})
 	if limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		// It is not the deadline of the caller, who could not distinguish the two.
 		err = fmt.Errorf("load %q: %w (%v): %w", e.pid, ErrRecoveryTimeout, h.options.RecoveryTimeout, err)
 	}
-	e.endRecovery(ctx, began, got, err)
+	e.endRecovery(ctx, start, got, err)
 	return got, err
 }
 
 // endRecovery counts a recovery that has ended, and calls the hooks.
-func (e *entity[S, E]) endRecovery(ctx context.Context, began time.Time, got *found[S], err error) {
+func (e *entity[S, E]) endRecovery(ctx context.Context, start time.Time, got *found[S], err error) {
 	h := e.host
-	recovery := Recovery{Type: h.kind.Name, PersistenceID: e.pid, Duration: time.Since(began), Err: err}
+	recovery := Recovery{Type: h.kind.Name, PersistenceID: e.pid, Duration: time.Since(start), Err: err}
 	if err == nil {
 		h.counts.recoveries.Add(1)
 		recovery.Snapshot, recovery.Events, recovery.Version = got.snapshot, got.events, got.at.version
@@ -191,7 +191,7 @@ func (e *entity[S, E]) endRecovery(ctx context.Context, began time.Time, got *fo
 func (e *entity[S, E]) fromDurable(
 	ctx context.Context, how mode, observe func(*layout.Event),
 ) (*found[S], error) {
-	got := &found[S]{at: e.durable, began: e.host.moment()}
+	got := &found[S]{at: e.durable, start: e.host.moment()}
 	replay := &replay[S, E]{entity: e, found: got, frozen: true, observe: observe}
 	after, there, mayLose := e.durable.version, false, e.mayLose()
 	if e.author != "" || mayLose {
@@ -297,7 +297,7 @@ func (e *entity[S, E]) wantNoneAfter(ctx context.Context, number int64) error {
 func (e *entity[S, E]) fromSnapshot(
 	ctx context.Context, how mode, snapshots bool, observe func(*layout.Event),
 ) (*found[S], error) {
-	got := &found[S]{full: true, began: e.host.moment()}
+	got := &found[S]{full: true, start: e.host.moment()}
 	got.at.state = e.host.kind.initial(e.id)
 	var unread error
 	if snapshots {

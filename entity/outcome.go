@@ -22,7 +22,7 @@ func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 	e.mu.Lock()
 	e.blocked, e.writer = true, nil
 	e.mu.Unlock()
-	got, at, err := e.host.storage.lookFor(e, writer, w.events, first, first+int64(len(w.events))-1)
+	got, at, err := e.host.storage.findWrite(e, writer, w.events, first, first+int64(len(w.events))-1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	deleted := errors.Is(err, errDeleted)
@@ -64,11 +64,11 @@ func firstNumber[S, E any](w *write[S, E], cause error) int64 {
 	return w.base.version + 1
 }
 
-// lookFor recovers the entity, and looks for the events of a write at the numbers from first to
-// last. own is the first event of the write. lookFor returns the first number if the events are
+// findWrite recovers the entity, and looks for the events of a write at the numbers from first to
+// last. own is the first event of the write. findWrite returns the first number if the events are
 // stored, and 0 if they are not stored and never will be. If the numbers are deleted, the error is
 // errDeleted.
-func (e *entity[S, E]) lookFor(own *layout.Event, first, last int64) (*found[S], int64, error) {
+func (e *entity[S, E]) findWrite(own *layout.Event, first, last int64) (*found[S], int64, error) {
 	for range maxLookups {
 		stored := false
 		observe := func(event *layout.Event) {

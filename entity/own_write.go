@@ -41,7 +41,7 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	w := e.writing
 	writer, _ := e.writer.(eventWriter) // takeOwn has found one
 	e.mu.Unlock()
-	began := h.moment()
+	start := h.moment()
 	e.startWrite(w)
 	started := writer.Start(w.ctx, eventsOf(w.events))
 	if started == nil {
@@ -56,25 +56,25 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	if !started.Succeeded() {
 		e.handOver(c, func() {
 			result, err := started.Finish(w.ctx)
-			e.finishAndWriteAll(w, writer, began, &result, err)
+			e.finishAndWriteAll(w, writer, start, &result, err)
 		})
 		return
 	}
 	result, err := started.Finish(w.ctx)
 	if err != nil {
-		e.handOver(c, func() { e.finishAndWriteAll(w, writer, began, &core.Result{}, err) })
+		e.handOver(c, func() { e.finishAndWriteAll(w, writer, start, &core.Result{}, err) })
 		return
 	}
-	e.handleOutcome(w, writer, began, &result, nil)
+	e.handleOutcome(w, writer, start, &result, nil)
 	e.continueAsJob()
 }
 
 // finishAndWriteAll is the job that completes a write that a caller has started, and then sends the
 // pending writes.
 func (e *entity[S, E]) finishAndWriteAll(
-	w *write[S, E], by writer, began moment, result *core.Result, err error,
+	w *write[S, E], by writer, start moment, result *core.Result, err error,
 ) {
-	e.handleOutcome(w, by, began, result, err)
+	e.handleOutcome(w, by, start, result, err)
 	if e.writeNext() {
 		e.writeAll()
 	}
@@ -86,7 +86,7 @@ func (e *entity[S, E]) handOver(c *command[S, E], job func()) {
 	defer e.mu.Unlock()
 	c.phase = decided
 	c.mustWait()
-	e.begin(job)
+	e.runAsync(job)
 }
 
 // continueAsJob ends a caller's write. A job sends the writes that are pending.

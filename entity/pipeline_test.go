@@ -18,7 +18,7 @@ type answer struct {
 	err    error
 }
 
-// pipeline runs commands one after the other on an entity while its first write is held.
+// pipeline runs commands one after the other on an entity while its first write is blocked.
 type pipeline struct {
 	*testing.T
 	gate    *gate
@@ -79,10 +79,10 @@ func (p *pipeline) arrived(n int) {
 	do(p.T, p.hosted, "other", deposit(1)) // the last one is in the queue by now
 }
 
-// hold starts a deposit of 100 whose write is held.
-func (p *pipeline) hold() {
+// block starts a deposit of 100 whose write is blocked.
+func (p *pipeline) block() {
 	p.Helper()
-	arrived, release := p.gate.hold()
+	arrived, release := p.gate.block()
 	p.release = release
 	p.Cleanup(release)
 	p.start("held", deposit(100))
@@ -140,7 +140,7 @@ func (p *pipeline) wantWrites(want ...int) {
 func TestCommands_JoinDuringWrite(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
-	p.hold()
+	p.block()
 	p.start("withdraw", withdraw(30))
 	p.start("too much", withdraw(1000))
 	p.start("again", withdraw(30))
@@ -155,7 +155,7 @@ func TestCommands_JoinDuringWrite(t *testing.T) {
 func TestCommandsOfASharedJournalAreNotJoined(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{SharedWithJVM: true}, accountType(), nil)
-	p.hold()
+	p.block()
 	p.start("one", deposit(1))
 	p.send("two", deposit(1))
 	p.arrived(3)
@@ -167,7 +167,7 @@ func TestCommandsOfASharedJournalAreNotJoined(t *testing.T) {
 func TestJoinedCommandsKeepToTheLimits(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.Join.Events = 3 })
-	p.hold()
+	p.block()
 	three := func(tx *accountTx) (int, error) {
 		tx.Record(Deposited{1}, Deposited{1}, Deposited{1})
 		return tx.State().Balance, nil
@@ -186,7 +186,7 @@ func TestCommands_WriteBeforeThemFails(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	do(t, p.hosted, "anna", deposit(50))
-	p.hold()
+	p.block()
 	p.start("withdraw", withdraw(120))
 	p.start("read", balance)
 	p.start("small", withdraw(20))
@@ -199,14 +199,14 @@ func TestCommands_WriteBeforeThemFails(t *testing.T) {
 		answer{"read", 50, nil}, answer{"small", 30, nil})
 }
 
-// Another process writes while a write is held: all commands are decided again, in their order.
+// Another process writes while a write is blocked: all commands are decided again, in their order.
 func TestCommandsAreDecidedAgainAfterAConflict(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	p := &pipeline{T: t, gate: &gate{}, answers: make(chan answer, 100)}
 	p.hosted = b.open(b.Journal(p.gate.install), accountType(), entity.Options{})
 	other := b.accounts()
-	p.hold()
+	p.block()
 	p.start("too much", withdraw(110))
 	p.start("withdraw", withdraw(90))
 	do(t, other, "anna", deposit(11))

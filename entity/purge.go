@@ -26,7 +26,7 @@ func (h *Entities[S, E]) Drop(ctx context.Context, id string) error {
 // alone calls do while no command of the entity is in progress. The entity is loaded again after
 // that.
 func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S, E]) error) error {
-	e, err := h.begin(id, 0)
+	e, err := h.startCall(id, 0)
 	if err != nil {
 		return err
 	}

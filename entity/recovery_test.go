@@ -14,9 +14,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// held runs a test with accounts whose requests can be held, and with the accounts of another
-// process.
-func held(t *testing.T, options entity.Options, test func(t *testing.T, net *explore.Network, a, other *accounts)) {
+// withBlockedAccounts runs a test with accounts whose requests can be blocked, and with the
+// accounts of another process.
+func withBlockedAccounts(t *testing.T, options entity.Options, test func(t *testing.T, net *explore.Network, a, other *accounts)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
@@ -42,13 +42,13 @@ func TestRecoveryTimeout_HasItsOwnError(t *testing.T) {
 		RecoveryTimeout: 5 * time.Second, MaxRecoveries: 1,
 		Hooks: []entity.Hook{{OnRecovery: func(_ context.Context, r entity.Recovery) { recovered <- r }}},
 	}
-	held(t, options, func(t *testing.T, net *explore.Network, a, other *accounts) {
+	withBlockedAccounts(t, options, func(t *testing.T, net *explore.Network, a, other *accounts) {
 		do(t, other, "anna", deposit(1))
-		net.Hold("host")
-		began := time.Now()
+		net.Block("host")
+		start := time.Now()
 		_, err := entity.Do(t.Context(), a, "anna", deposit(1))
 		wantError(t, "Do", err, entity.ErrRecoveryTimeout)
-		if took := time.Since(began); took != 5*time.Second || dynajournal.MaybeApplied(err) {
+		if took := time.Since(start); took != 5*time.Second || dynajournal.MaybeApplied(err) {
 			t.Errorf("%v after %v, want nothing to be applied after 5s", err, took)
 		}
 		synctest.Wait() // so that the view starts another recovery
@@ -74,8 +74,8 @@ func TestRecoveryTimeout_HasItsOwnError(t *testing.T) {
 // A caller's own deadline ends only the call. Loading continues for others.
 func TestRecoveryTimeout_CallerDeadline(t *testing.T) {
 	t.Parallel()
-	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, _ *accounts) {
-		net.Hold("host")
+	withBlockedAccounts(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, _ *accounts) {
+		net.Block("host")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := entity.Do(ctx, a, "anna", deposit(1))
@@ -94,9 +94,9 @@ func TestRecoveryTimeout_CallerDeadline(t *testing.T) {
 // loaded.
 func TestCommands_WaitForLoadInOrder(t *testing.T) {
 	t.Parallel()
-	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, other *accounts) {
+	withBlockedAccounts(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, other *accounts) {
 		do(t, other, "anna", deposit(10))
-		net.Hold("host")
+		net.Block("host")
 		const commands = 5
 		answers := make(chan answer, commands)
 		for i := range commands {

@@ -147,9 +147,9 @@ func TestCloseWaitsForTheSnapshotThatIsBeingSaved(t *testing.T) {
 				synctest.Wait()
 				ctx, cancel := context.WithTimeout(t.Context(), c.patience)
 				defer cancel()
-				began := time.Now()
+				start := time.Now()
 				err := a.Close(ctx)
-				if took := time.Since(began); took != c.want {
+				if took := time.Since(start); took != c.want {
 					t.Errorf("Close took %v, want %v", took, c.want)
 				}
 				wantError(t, "Close", err, c.err)

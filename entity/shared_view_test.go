@@ -34,8 +34,8 @@ func TestViewFindsWhatAJVMHasWrittenAndDeleted(t *testing.T) {
 		"all before that":               {3, 3},
 		"another block":                 {97, 102},
 	} {
-		for _, look := range []string{"View", "a fresh command"} {
-			t.Run(name+", "+look, func(t *testing.T) {
+		for _, call := range []string{"View", "a fresh command"} {
+			t.Run(name+", "+call, func(t *testing.T) {
 				t.Parallel()
 				b := setup(t, dynajournal.TableOptions{SharedWithJVM: true})
 				a := b.accounts()
@@ -46,7 +46,7 @@ func TestViewFindsWhatAJVMHasWrittenAndDeleted(t *testing.T) {
 				const persisted = 5
 				b.byJVM(Account{c.before + persisted, c.before + persisted}, persisted, c.to)
 				var got int
-				if look == "View" {
+				if call == "View" {
 					got, _ = view(t, a, "anna")
 				} else {
 					got = do(t, a, "anna", balance, entity.Fresh())

@@ -28,12 +28,12 @@ type sleeper struct {
 	// service is the time that has passed on the engine's clock. local is the time that has passed
 	// on the machine's wall clock. The machine's monotonic clock does not advance.
 	service, local atomic.Int64
-	// held describes the next request of the machine whose response is held, or is nil.
-	held atomic.Pointer[heldResponse]
+	// blocked describes the next request of the machine whose response is blocked, or is nil.
+	blocked atomic.Pointer[blockedResponse]
 }
 
-// heldResponse holds the response to the next request for an operation on a table.
-type heldResponse struct {
+// blockedResponse holds the response to the next request for an operation on a table.
+type blockedResponse struct {
 	operation, table  string
 	arrived, released chan struct{}
 }
@@ -58,8 +58,8 @@ func (s *sleeper) machine(c *dynajournal.Config) {
 	core.SetClock(c, clock.New(s.at(&s.local), func() time.Duration { return 0 }))
 	inner := c.AWS.HTTPClient
 	c.AWS.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-		held := s.held.Load()
-		if held == nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+held.operation) {
+		blocked := s.blocked.Load()
+		if blocked == nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+blocked.operation) {
 			return inner.Do(r)
 		}
 		body, err := io.ReadAll(r.Body)
@@ -68,20 +68,20 @@ func (s *sleeper) machine(c *dynajournal.Config) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		response, err := inner.Do(r)
-		if bytes.Contains(body, []byte(strconv.Quote(held.table))) && s.held.CompareAndSwap(held, nil) {
-			close(held.arrived)
-			<-held.released
+		if bytes.Contains(body, []byte(strconv.Quote(blocked.table))) && s.blocked.CompareAndSwap(blocked, nil) {
+			close(blocked.arrived)
+			<-blocked.released
 		}
 		return response, err
 	})}
 }
 
-// hold holds the response to the next request of the machine for an operation on a table. arrived
+// block holds the response to the next request of the machine for an operation on a table. arrived
 // is closed when the request is done. The machine gets the response when release is called.
-func (s *sleeper) hold(operation, table string) (arrived <-chan struct{}, release func()) {
-	held := &heldResponse{operation, table, make(chan struct{}), make(chan struct{})}
-	s.held.Store(held)
-	return held.arrived, func() { close(held.released) }
+func (s *sleeper) block(operation, table string) (arrived <-chan struct{}, release func()) {
+	blocked := &blockedResponse{operation, table, make(chan struct{}), make(chan struct{})}
+	s.blocked.Store(blocked)
+	return blocked.arrived, func() { close(blocked.released) }
 }
 
 // sleep lets time pass, and expires the items that are due.
@@ -227,7 +227,7 @@ func TestSnapshot_MachineSleepsBeforeDeletion(t *testing.T) {
 			a, saved := saving(s.bundle, kind, entity.Options{}, s.machine)
 			do(t, a, "anna", deposits(2))
 			wantError(t, "the first snapshot", (<-saved).Err, nil)
-			arrived, release := s.hold(operation, dynajournal.DefaultSnapshotTable)
+			arrived, release := s.block(operation, dynajournal.DefaultSnapshotTable)
 			do(t, a, "anna", deposits(2))
 			<-arrived
 			s.nextLife(0, true)
@@ -285,7 +285,7 @@ func TestStates_MachineSleepsDuringSweep(t *testing.T) {
 			closed(t, first)
 			a := s.counters(entity.Options{}, s.machine)
 			wantCount(t, a, 1, 1)
-			arrived, release := s.hold(c.operation, dynajournal.DefaultSnapshotTable)
+			arrived, release := s.block(c.operation, dynajournal.DefaultSnapshotTable)
 			done := make(chan error, 1)
 			go func() { done <- c.do(s, a) }()
 			<-arrived

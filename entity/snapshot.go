@@ -36,7 +36,7 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 // snapshots and events. If the machine sleeps meanwhile, save deletes nothing: lower numbers may
 // then belong to the next life of the entity.
 func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, known moment) {
-	h, began, version := e.host, time.Now(), at.version
+	h, start, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
 	err := guard(e.pid, func() error {
@@ -75,7 +75,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity has failed",
 			"event", "entity.snapshot_failed", "persistence_id", e.pid, "version", version, "error", err)
 	}
-	done.Duration, done.Err = time.Since(began), err
+	done.Duration, done.Err = time.Since(start), err
 	for _, hook := range h.options.Hooks {
 		if hook.OnSnapshot != nil {
 			hook.OnSnapshot(ctx, done)
@@ -97,7 +97,7 @@ func (e *entity[S, E]) save(at point[S], ids commandids.Saved, writer writer, kn
 // snapshots; the writer checks its own attempts. removeBefore records in done how much it has
 // deleted.
 func (e *entity[S, E]) removeBefore(
-	ctx context.Context, oldest int64, held writer, fresh func() error, done *Snapshot,
+	ctx context.Context, oldest int64, current writer, fresh func() error, done *Snapshot,
 ) error {
 	h := e.host
 	var failed error
@@ -105,7 +105,7 @@ func (e *entity[S, E]) removeBefore(
 		done.DeletedSnapshots, failed = h.core.DeleteSnapshots(ctx, e.pid, snapshots.UpTo(oldest-1), fresh)
 	}
 	settings := &h.kind.Snapshots
-	writer, ok := held.(eventWriter)
+	writer, ok := current.(eventWriter)
 	if !settings.DeleteEvents || failed != nil || !ok || writer.Err() != nil {
 		return failed
 	}

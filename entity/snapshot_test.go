@@ -69,11 +69,11 @@ func TestSnapshotHasDurableEventsOnly(t *testing.T) {
 	p := newPipeline(t, dynajournal.TableOptions{}, kind, func(o *entity.Options) {
 		o.Hooks = append(o.Hooks, entity.Hook{OnSnapshot: func(_ context.Context, s entity.Snapshot) { saved <- s }})
 	})
-	p.hold()
+	p.block()
 	p.start("behind", deposit(1))
-	behind, release := p.gate.hold()
+	second, release := p.gate.block()
 	p.release()
-	<-behind // the second write is in flight now
+	<-second // the second write is in flight now
 	if s := <-saved; s.Version != 1 || s.Err != nil {
 		t.Errorf("%+v, want version 1", s)
 	}

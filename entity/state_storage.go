@@ -75,7 +75,7 @@ func (s *stateStorage[S]) catchUp(e *entity[S, S], _ news) (*found[S], error) {
 // read reads the state of an entity.
 func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S], error) {
 	h := e.host
-	got := &found[S]{full: true, began: h.moment()}
+	got := &found[S]{full: true, start: h.moment()}
 	var stored *layout.State
 	_, err := h.core.OnState(ctx, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		var err error
@@ -112,10 +112,10 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	return got, nil
 }
 
-// lookFor reads the item, which shows whether it includes the lost put. If it does not, lookFor
+// findWrite reads the item, which shows whether it includes the lost put. If it does not, findWrite
 // puts the item again, unchanged but with another writer, so that the lost put can no longer be
 // stored.
-func (s *stateStorage[S]) lookFor(
+func (s *stateStorage[S]) findWrite(
 	e *entity[S, S], by writer, _ []encoded, first, last int64,
 ) (*found[S], int64, error) {
 	lost := by.(*stateWriter[S]) //nolint:forcetypeassert // it is from read

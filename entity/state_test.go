@@ -233,7 +233,7 @@ func TestStates_CommandsJoinDuringPut(t *testing.T) {
 			b := setupStates(t, options, single, g.install)
 			states := b.counters(entity.Options{})
 			doCount(t, states, 1, count(1))
-			arrived, release := g.hold()
+			arrived, release := g.block()
 			t.Cleanup(release)
 			var calls sync.WaitGroup
 			send := func(want, more int) {

@@ -15,7 +15,7 @@ type storage[S, E any] interface {
 	// its state.
 	encode(e *entity[S, E], c *command[S, E]) error
 
-	// load loads the state from the start. The caller of load, find, catchUp or lookFor runs the
+	// load loads the state from the start. The caller of load, find, catchUp or findWrite runs the
 	// job.
 	load(ctx context.Context, e *entity[S, E], how mode) (*found[S], error)
 
@@ -25,11 +25,11 @@ type storage[S, E any] interface {
 	// catchUp loads the state after checkNews has found news.
 	catchUp(e *entity[S, E], what news) (*found[S], error)
 
-	// lookFor loads the state, and finds out the outcome of a write to the numbers from first to
-	// last. lost is the writer that lost the response. lookFor returns the first number if the
+	// findWrite loads the state, and finds out the outcome of a write to the numbers from first to
+	// last. lost is the writer that lost the response. findWrite returns the first number if the
 	// write is stored, and 0 if it is not stored and never will be. If this can no longer be
 	// determined, the error is errDeleted.
-	lookFor(e *entity[S, E], lost writer, all []encoded, first, last int64) (*found[S], int64, error)
+	findWrite(e *entity[S, E], lost writer, all []encoded, first, last int64) (*found[S], int64, error)
 
 	// checkNews reports whether anything is stored that the durable state does not contain. next is
 	// the number after all numbers that were known to be taken. known is when the durable state was
@@ -110,10 +110,10 @@ func (eventStorage[S, E]) catchUp(e *entity[S, E], what news) (*found[S], error)
 	return got, err
 }
 
-func (eventStorage[S, E]) lookFor(
+func (eventStorage[S, E]) findWrite(
 	e *entity[S, E], _ writer, all []encoded, first, last int64,
 ) (*found[S], int64, error) {
-	return e.lookFor(all[0].event, first, last)
+	return e.findWrite(all[0].event, first, last)
 }
 
 func (eventStorage[S, E]) checkNews(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error) {

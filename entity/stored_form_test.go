@@ -57,7 +57,7 @@ func TestTypeWithoutSnapshotsReadsNone(t *testing.T) {
 }
 
 // The id of this entity is a prefix of the ids of other entities.
-func TestEntitiesWhoseIDsBeginAlikeAreApart(t *testing.T) {
+func TestEntities_IDsWithCommonPrefix(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{})
 	kind := accountType()

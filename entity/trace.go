@@ -8,7 +8,7 @@ import (
 
 // startCommand passes a command to the hooks, and notes when it was called if hooks need it.
 func (h *Entities[S, E]) startCommand(c *command[S, E], id string) {
-	c.begun = h.begun()
+	c.started = h.timeForHooks()
 	for _, hook := range h.options.Hooks {
 		if hook.StartCommand != nil {
 			c.ctx = hook.StartCommand(c.ctx, CommandStart{h.kind.Name, h.kind.PersistenceID(id), c.options.ID}) //nolint:fatcontext // there are few hooks
@@ -58,7 +58,7 @@ func (e *entity[S, E]) startWrite(w *write[S, E]) {
 		return
 	}
 	h := e.host
-	w.sent, w.ctx = h.begun(), h.life
+	w.sent, w.ctx = h.timeForHooks(), h.life
 	if !h.traces() {
 		return
 	}

@@ -43,7 +43,7 @@ func (h *Entities[S, E]) Update(
 	if ctx.Err() != nil {
 		return Receipt{}, &notWrittenError{h.kind.PersistenceID(id), context.Cause(ctx)}
 	}
-	e, err := h.begin(id, 1)
+	e, err := h.startCall(id, 1)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -75,7 +75,7 @@ func (h *Entities[S, E]) updateAtOnce(
 	if ctx.Err() != nil {
 		return Receipt{}, &notWrittenError{h.kind.PersistenceID(id), context.Cause(ctx)}
 	}
-	e, err := h.begin(id, 1)
+	e, err := h.startCall(id, 1)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -159,7 +159,7 @@ func (e *entity[S, E]) finishTurn(c *command[S, E]) {
 func (h *Entities[S, E]) runOnce(e *entity[S, E], c *command[S, E]) error {
 	for asked := false; ; asked = true { // one check covers all writes before the call
 		err := h.run(e, c)
-		if asked || c.phase != ended || !c.mayBeBehind(err) {
+		if asked || c.phase != ended || !c.mayBeOutdated(err) {
 			return err
 		}
 		caughtUp, failed := h.refresh(c.ctx, e)
@@ -173,10 +173,10 @@ func (h *Entities[S, E]) runOnce(e *entity[S, E], c *command[S, E]) error {
 	}
 }
 
-// mayBeBehind reports whether events of other processes could change the result of a command that
+// mayBeOutdated reports whether events of other processes could change the result of a command that
 // has ended. That is so if the command has an id and recorded nothing, because no write has checked
 // the id, or if it expects a version that this process has not seen yet.
-func (c *command[S, E]) mayBeBehind(err error) bool {
+func (c *command[S, E]) mayBeOutdated(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // it is the error itself
 	case *DuplicateError:
 		return false
@@ -186,8 +186,8 @@ func (c *command[S, E]) mayBeBehind(err error) bool {
 	return c.options.ID != "" && c.encoded == nil
 }
 
-// begun returns the time if hooks need it.
-func (h *Entities[S, E]) begun() time.Time {
+// timeForHooks returns the time if hooks need it.
+func (h *Entities[S, E]) timeForHooks() time.Time {
 	if len(h.options.Hooks) == 0 {
 		return time.Time{}
 	}
@@ -203,7 +203,7 @@ func (h *Entities[S, E]) ended(c *command[S, E], id string, err error) {
 		if hook.OnCommand != nil {
 			hook.OnCommand(c.ctx, Command{
 				Type: h.kind.Name, PersistenceID: h.kind.PersistenceID(id), Receipt: c.receipt, Attempts: c.attempts,
-				Queued: c.queued, Duration: time.Since(c.begun), Err: err,
+				Queued: c.queued, Duration: time.Since(c.started), Err: err,
 			})
 		}
 	}

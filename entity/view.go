@@ -56,7 +56,7 @@ func (h *Entities[S, E]) View(
 			return at.version, h.show(id, at.state, show)
 		}
 	}
-	e, err := h.begin(id, 0)
+	e, err := h.startCall(id, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -139,14 +139,14 @@ func (h *Entities[S, E]) currentState(ctx context.Context, e *entity[S, E], opt 
 			opt = InMemory // it was confirmed since the call began
 			continue
 		}
-		began, changed := h.moment(), e.awaitChange()
+		start, changed := h.moment(), e.awaitChange()
 		e.startJob()
 		e.mu.Unlock()
 		if err := h.await(ctx, changed); err != nil {
 			return point[S]{}, err
 		}
 		e.mu.Lock()
-		if e.loaded && e.confirmed.order > began.order {
+		if e.loaded && e.confirmed.order > start.order {
 			opt = InMemory // it was loaded since the call began
 		}
 		e.mu.Unlock()
@@ -169,12 +169,12 @@ func (h *Entities[S, E]) await(ctx context.Context, changed <-chan struct{}) err
 // durable when refresh was called. It reports whether the state lacked something before, or may
 // have.
 func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, error) {
-	began, beyond := h.moment(), false
+	start, beyond := h.moment(), false
 	for {
 		e.mu.Lock()
 		loaded := e.loaded && !e.reload
 		switch {
-		case e.dropped || !loaded && !e.busy || loaded && e.confirmed.order > began.order:
+		case e.dropped || !loaded && !e.busy || loaded && e.confirmed.order > start.order:
 			// The state is current, or it will be loaded from now on.
 			e.mu.Unlock()
 			return true, nil
@@ -188,7 +188,7 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 			beyond = true
 			continue
 		}
-		next, known, looked := e.next, e.confirmed, h.moment()
+		next, known, readAt := e.next, e.confirmed, h.moment()
 		e.mu.Unlock()
 		found, err := h.storage.checkNews(ctx, e, next, known)
 		if err != nil {
@@ -196,34 +196,34 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		}
 		if found == noNews {
 			e.mu.Lock()
-			if e.confirmed.order < looked.order {
-				e.confirmed = looked
+			if e.confirmed.order < readAt.order {
+				e.confirmed = readAt
 			}
 			e.mu.Unlock()
 			return beyond, nil
 		}
-		if err := h.awaitNews(ctx, e, found, next, looked); err != nil {
+		if err := h.awaitNews(ctx, e, found, next, readAt); err != nil {
 			return false, err
 		}
 		beyond = true
 	}
 }
 
-// awaitNews waits until the state of an entity contains the news that a look for a number has found
-// at the moment looked, or until the entity is loaded again. It starts a job for this, but not
+// awaitNews waits until the state of an entity contains the news that a read of a number has found
+// at readAt, or until the entity is loaded again. It starts a job for this, but not
 // during a purge: events that the job reads may be gone when it adopts the state.
 func (h *Entities[S, E]) awaitNews(
-	ctx context.Context, e *entity[S, E], found news, number int64, looked moment,
+	ctx context.Context, e *entity[S, E], found news, number int64, readAt moment,
 ) error {
 	for {
 		e.mu.Lock()
-		if e.dropped || !e.loaded || e.reload || e.next > number || e.confirmed.order > looked.order {
+		if e.dropped || !e.loaded || e.reload || e.next > number || e.confirmed.order > readAt.order {
 			e.mu.Unlock()
 			return nil
 		}
 		if !e.busy && !e.isAlone() {
 			e.blocked = true
-			e.begin(func() { e.catchUp(found) })
+			e.runAsync(func() { e.catchUp(found) })
 		}
 		changed := e.awaitChange()
 		e.mu.Unlock()
@@ -241,7 +241,7 @@ func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], ch
 	return nil
 }
 
-// catchUp is the job that catches up with other writers after storage.look has found news.
+// catchUp is the job that catches up with other writers after storage.checkNews has found news.
 func (e *entity[S, E]) catchUp(what news) {
 	got, err := e.host.storage.catchUp(e, what)
 	e.mu.Lock()

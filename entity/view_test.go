@@ -15,7 +15,7 @@ func TestViewShowsDurableStateOnly(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
 	do(t, p.hosted, "anna", deposit(1))
-	p.hold()
+	p.block()
 	p.start("behind", deposit(10))
 	if got, version := view(t, p.hosted, "anna", entity.InMemory); got != 1 || version != 1 {
 		t.Errorf("it shows %d at %d while writes are under way, want 1 at 1", got, version)

@@ -118,10 +118,10 @@ func (e *entity[S, E]) writeOne() {
 		}
 		return
 	}
-	began := h.moment()
+	start := h.moment()
 	e.startWrite(w)
 	result, err := writer.Append(w.ctx, w.events)
-	e.handleOutcome(w, writer, began, &result, err)
+	e.handleOutcome(w, writer, start, &result, err)
 }
 
 // writeNext moves the next pending write to e.writing. If no write may be sent, it ends the job and
@@ -169,11 +169,11 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 
 // handleOutcome handles the outcome of a write.
 func (e *entity[S, E]) handleOutcome(
-	w *write[S, E], writer writer, began moment, result *core.Result, err error,
+	w *write[S, E], writer writer, start moment, result *core.Result, err error,
 ) {
 	e.host.wrote(e, w, result, err)
 	if err == nil {
-		e.written(w, writer, began, result)
+		e.written(w, writer, start, result)
 		return
 	}
 	var rejected *dynajournal.RejectedError
@@ -190,11 +190,11 @@ func (e *entity[S, E]) handleOutcome(
 }
 
 // written ends a write that has succeeded.
-func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, result *core.Result) {
+func (e *entity[S, E]) written(w *write[S, E], writer writer, start moment, result *core.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.durable = point[S]{w.end.state, result.Last}
-	e.author, e.time, e.confirmed, e.next = writer.UUID(), w.time, began, result.Last+1
+	e.author, e.time, e.confirmed, e.next = writer.UUID(), w.time, start, result.Last+1
 	e.writing, e.conflicts = nil, 0
 	for _, c := range w.commands {
 		if c.encoded != nil {

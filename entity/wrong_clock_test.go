@@ -15,10 +15,10 @@ import (
 func TestNow_WrongClockDoesNotStick(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dynajournal.TableOptions{}, single)
-	began := time.Now()
+	start := time.Now()
 	config := b.Config
 	core.SetClock(&config, clock.New(
-		func() time.Time { return time.Now().Add(25 * time.Hour) }, func() time.Duration { return time.Since(began) },
+		func() time.Time { return time.Now().Add(25 * time.Hour) }, func() time.Duration { return time.Since(start) },
 	))
 	wrong, err := dynajournal.Open(t.Context(), config)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // deletionCases test purges, and deletions of this project and of a JVM, complete or interrupted.
 func deletionCases() []testCase {
 	return []testCase{
-		{name: "deletion keeps the highest number", run: deletionKeepsHighest},
+		{name: "deletion keeps the highest number", run: deletionRetainsHighest},
 		{name: "deletion up to each side of a boundary", run: deletionAtBoundaries},
 		{name: "deletion again, lower, and beyond the highest", run: deletionAgain},
 		{name: "deletion of nothing", run: deletionOfNothing},
@@ -32,7 +32,7 @@ func deletionCases() []testCase {
 	}
 }
 
-func deletionKeepsHighest(s *scene) {
+func deletionRetainsHighest(s *scene) {
 	w := s.written("a", 5)
 	s.deleteTo(w, 3)
 	s.wantBounds(s.journal, "a", 4, 5)

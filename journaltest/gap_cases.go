@@ -7,7 +7,7 @@ func gapCases() []testCase {
 	return []testCase{
 		{name: "a gap is sealed before an event after it is handed out", table: true, run: sealedFirst},
 		{name: "a gap over a boundary is sealed", table: true, run: sealedOverBoundary},
-		{name: "a gap after a snapshot is sealed", table: true, run: sealedBehindSnapshot},
+		{name: "a gap after a snapshot is sealed", table: true, run: sealedAfterSnapshot},
 		{name: "a gap is sealed whatever is replayed", table: true, run: sealedWithoutReplay},
 		{name: "a reader leaves a gap as it is", table: true, run: readerLeavesGap},
 		{name: "an event in a gap that a seal meets is replayed", table: true, run: gapBefore},
@@ -45,7 +45,7 @@ func sealedOverBoundary(s *scene) {
 	s.wantSlots("a", aSeal, 98, 99, 100, 101, 199, 200, 299, 300, 302)
 }
 
-func sealedBehindSnapshot(s *scene) {
+func sealedAfterSnapshot(s *scene) {
 	s.plantSingles("a", writerA, 1, 3, 5, 7)
 	s.wantReplay(s.journal, "a", Replay{After: 3}, 8, 5, 7)
 	s.wantSlots("a", aSeal, 4, 6)

@@ -11,7 +11,7 @@ func markCases() []testCase {
 	return []testCase{
 		{name: "events after a lost high mark are found", table: true, run: lostHighMark},
 		{name: "a tail over several partitions without any high mark is found", table: true, run: tailChase},
-		{name: "a high mark that points to nothing is searched downwards from", table: true, run: lookBack},
+		{name: "a high mark that points to nothing is searched downwards from", table: true, run: readBack},
 		{name: "a high mark beside a low mark", table: true, run: bothMarks},
 		{name: "an atomic write over a boundary sets the high mark", table: true, run: batchSetsMark},
 		{name: "marks only move up", table: true, run: marksMoveUp},
@@ -62,7 +62,7 @@ func tailChase(s *scene) {
 	s.wantReplay(s.connect(), "b", Replay{}, 231, span(1, 230)...)
 }
 
-func lookBack(s *scene) {
+func readBack(s *scene) {
 	for _, mark := range []int64{100, 200, 500} {
 		pid := fmt.Sprintf("a%d", mark)
 		s.plantSingles(pid, writerA, span(1, 50)...)

@@ -173,7 +173,7 @@ func liveBatch(s *readScene) {
 		for _, seq := range order[:2] {
 			s.plant(t.member(pid, seq, writerA, 3, 5))
 			for range 2 {
-				s.looked(other)
+				s.polled(other)
 			}
 		}
 		if found, err := q.soFar(); len(found) != 2 || err != nil {
@@ -187,8 +187,8 @@ func liveBatch(s *readScene) {
 	}
 }
 
-// looked waits until another live query has found an event, which takes one poll.
-func (s *readScene) looked(pid string) {
+// polled waits until another live query has found an event, which takes one poll.
+func (s *readScene) polled(pid string) {
 	s.Helper()
 	b, err := s.journal.Bounds(s.Context(), pid)
 	if err != nil {
@@ -217,13 +217,13 @@ func liveHoles(s *readScene) {
 }
 
 func liveDeleted(s *readScene) {
-	behind := s.follow("b", 1, 0)
+	follower := s.follow("b", 1, 0)
 	w := s.written("b", 1)
-	behind.await(s, 1)
+	follower.await(s, 1)
 	s.deleteTo(w, 1)
 	s.singles(w, 1)
-	s.wantGiven("b", behind.await(s, 2), 1, 2)
-	behind.ended(s)
+	s.wantGiven("b", follower.await(s, 2), 1, 2)
+	follower.ended(s)
 	s.deleteTo(w, 2)
 	late := s.follow("b", 1, 0)
 	s.singles(w, 1)

@@ -44,7 +44,7 @@ var odd = []string{
 }
 
 func oddIDsListed(s *readScene) {
-	s.began(odd...)
+	s.wantStarted(odd...)
 	s.wantIDs(IDs{}, odd...)
 	s.wantIDs(IDs{Sorted: true}, odd...)
 }
@@ -75,7 +75,7 @@ func deletedFirst(s *readScene) {
 }
 
 func purgedIDs(s *readScene) {
-	s.began("a", "b", "c", "d")
+	s.wantStarted("a", "b", "c", "d")
 	s.singles(s.recovered(s.journal, "b"), 120)
 	s.deleteTo(s.recovered(s.journal, "b"), 110)
 	s.deleteTo(s.recovered(s.journal, "d"), 1)
@@ -149,7 +149,7 @@ func severalJournals(s *readScene) {
 // plantedIDs has items of journals whose names make their keys ambiguous. Such a journal can no
 // longer be created, but one may exist. Every event contains its own id.
 func plantedIDs(s *readScene) {
-	s.began("a", "b")
+	s.wantStarted("a", "b")
 	s.singles(s.recovered(s.journal, "a"), 104)
 	t := *s.store.Table
 	for _, journalName := range []string{DefaultName + "-P", DefaultName + "-SL", DefaultName + "-SH", DefaultName + "-P-x"} {
@@ -194,7 +194,7 @@ func (s *readScene) eachResumable(check func(w Way)) {
 // someIDs are odd ids, some with deleted first events.
 func someIDs(s *readScene) []string {
 	s.Helper()
-	s.began(odd...)
+	s.wantStarted(odd...)
 	for i, pid := range odd {
 		if i%3 == 0 {
 			s.deleteTo(s.recovered(s.journal, pid), 1)
@@ -228,7 +228,7 @@ func resumedAfterGone(s *readScene) {
 		for _, pid := range ids {
 			mine = append(mine, fmt.Sprintf("%d%s", i, pid))
 		}
-		s.began(mine...)
+		s.wantStarted(mine...)
 		all := s.list(w, IDs{Prefix: fmt.Sprint(i)})
 		if len(all) != len(ids) {
 			s.Fatalf("%s lists %q", w.Name, all)
@@ -325,7 +325,7 @@ func leftListing(s *readScene) {
 }
 
 func cancelledListing(s *readScene) {
-	s.began(odd...)
+	s.wantStarted(odd...)
 	for _, w := range s.ways {
 		for _, after := range []int{0, 1} {
 			ctx, cancel := context.WithCancel(s.Context())
@@ -351,7 +351,7 @@ func cancelledListing(s *readScene) {
 }
 
 func wrongListing(s *readScene) {
-	s.began("a")
+	s.wantStarted("a")
 	for _, w := range s.ways {
 		refused(s, w.Name+", a negative limit", func(ctx context.Context) iter.Seq2[string, error] { return w.Read.CurrentIDs(ctx, IDs{Limit: -1}) })
 		refused(s, w.Name+", a negative limit, live", func(ctx context.Context) iter.Seq2[string, error] { return w.Read.IDs(ctx, IDs{Limit: -1}) })
@@ -428,7 +428,7 @@ func listingAmongWriters(s *readScene) {
 	for i := range steady {
 		all = append(all, fmt.Sprintf("steady-%d", i))
 	}
-	s.began(all...)
+	s.wantStarted(all...)
 	var group sync.WaitGroup
 	var done atomic.Bool
 	work := func(do func(n int) error) {

@@ -17,7 +17,7 @@ func livingListCases() []readCase {
 }
 
 func liveIDs(s *readScene) {
-	s.began("a", "b", "c")
+	s.wantStarted("a", "b", "c")
 	s.deleteTo(s.recovered(s.journal, "b"), 1)
 	queries := make([]*live[string], len(s.ways))
 	for i, w := range s.ways {
@@ -32,7 +32,7 @@ func liveIDs(s *readScene) {
 			}
 		}
 		pid := fmt.Sprintf("0-new-%d", i)
-		s.began(pid)
+		s.wantStarted(pid)
 		s.singles(s.recovered(s.journal, "a"), 1)
 		s.deleteTo(s.recovered(s.journal, "c"), 1)
 		want = append(want, pid)
@@ -46,7 +46,7 @@ func liveIDs(s *readScene) {
 }
 
 func liveIDsLimited(s *readScene) {
-	s.began("a", "b")
+	s.wantStarted("a", "b")
 	for _, w := range s.ways {
 		q := start(s, func(ctx context.Context) iter.Seq2[string, error] { return w.Read.IDs(ctx, IDs{Limit: 2}) })
 		<-q.done
@@ -57,7 +57,7 @@ func liveIDsLimited(s *readScene) {
 	w := s.ways[0]
 	q := start(s, func(ctx context.Context) iter.Seq2[string, error] { return w.Read.IDs(ctx, IDs{Limit: 3}) })
 	q.await(s, 2)
-	s.began("c", "d")
+	s.wantStarted("c", "d")
 	<-q.done
 	if found, err := q.soFar(); len(found) != 3 || err != nil {
 		s.Errorf("%s: with limit 3, the query gave %q, error %v", w.Name, found, err)
@@ -65,11 +65,11 @@ func liveIDsLimited(s *readScene) {
 }
 
 func liveIDsPrefixed(s *readScene) {
-	s.began("a-1", "b-1")
+	s.wantStarted("a-1", "b-1")
 	for i, w := range s.ways {
 		q := start(s, func(ctx context.Context) iter.Seq2[string, error] { return w.Read.IDs(ctx, IDs{Prefix: "a-"}) })
 		q.await(s, i+1)
-		s.began(fmt.Sprintf("b-%d", i+2), fmt.Sprintf("a-%d", i+2))
+		s.wantStarted(fmt.Sprintf("b-%d", i+2), fmt.Sprintf("a-%d", i+2))
 		q.await(s, i+2)
 		for _, pid := range q.ended(s) {
 			if pid[0] != 'a' {

@@ -28,8 +28,8 @@ func (s *readScene) in(journalName string) *readScene {
 	return &readScene{&other, s.suite, s.store, side.Ways, side.Ways[0].Read}
 }
 
-// began writes one event to each id.
-func (s *readScene) began(pids ...string) {
+// wantStarted writes one event to each id.
+func (s *readScene) wantStarted(pids ...string) {
 	s.Helper()
 	for _, pid := range pids {
 		s.written(pid, 1)

@@ -47,9 +47,9 @@ func replayCases() []testCase {
 			run: deleted(Window{From: 2, To: 5, Limit: limit(1)}, 4)},
 		{name: "a reader stops when its loop is left", run: readerStops},
 		{name: "a recovery ends with its handler's error", run: handlerFails},
-		{name: "a recovery after a number continues after the highest", run: behindNumber},
-		{name: "a recovery after more than the journal has fails and changes nothing", run: behindEnd},
-		{name: "a recovery after a snapshot continues after the highest", run: behindSnapshot},
+		{name: "a recovery after a number continues after the highest", run: afterNumber},
+		{name: "a recovery after more than the journal has fails and changes nothing", run: afterEnd},
+		{name: "a recovery after a snapshot continues after the highest", run: afterSnapshot},
 		{name: "a snapshot that is newer than the journal is taken for the truth", run: newerSnapshot},
 		{name: "persistence ids don't mix", run: idsDontMix},
 		{name: "persistence ids with dashes, bars, unicode and of 1,000 bytes", run: oddIDs},
@@ -97,9 +97,9 @@ func handlerFails(s *scene) {
 	}
 }
 
-func behindNumber(s *scene) { replayAfter(s, "a", func(n int64) Replay { return Replay{After: n} }) }
+func afterNumber(s *scene) { replayAfter(s, "a", func(n int64) Replay { return Replay{After: n} }) }
 
-func behindSnapshot(s *scene) {
+func afterSnapshot(s *scene) {
 	replayAfter(s, "a", func(n int64) Replay { return Replay{Snapshot: n} })
 	replayAfter(s, "b", func(n int64) Replay { return Replay{After: n, Snapshot: n} })
 }
@@ -116,8 +116,8 @@ func replayAfter(s *scene, prefix string, replay func(int64) Replay) {
 	}
 }
 
-// behindEnd recovers after numbers above the highest one. Only a snapshot can know such numbers.
-func behindEnd(s *scene) {
+// afterEnd recovers after numbers above the highest one. Only a snapshot can know such numbers.
+func afterEnd(s *scene) {
 	for _, n := range []int64{0, 3, 99, 100} {
 		pid := fmt.Sprintf("a%d", n)
 		w := s.written(pid, n)

@@ -94,7 +94,7 @@ func savedAtTheSameTime(s *snapshotScene) {
 		s.save(pid, snap(3, 0), snapshotOf(0, 0))
 		var group, loading sync.WaitGroup
 		var done atomic.Bool
-		look := func(from Snapshots) {
+		read := func(from Snapshots) {
 			got, found, err := from.Load(s.Context(), pid, Criteria{})
 			switch {
 			case err != nil:
@@ -108,7 +108,7 @@ func savedAtTheSameTime(s *snapshotScene) {
 			from := s.store(s.T)
 			loading.Go(func() {
 				for !done.Load() && !s.Failed() {
-					look(from)
+					read(from)
 				}
 			})
 		}
@@ -125,7 +125,7 @@ func savedAtTheSameTime(s *snapshotScene) {
 		group.Wait()
 		done.Store(true)
 		loading.Wait()
-		look(s.snapshots)
+		read(s.snapshots)
 		if got := s.all(s.snapshots, pid, Criteria{}); len(got) != 2 {
 			s.Errorf("there are %d snapshots, want 2: %s", len(got), got)
 		}

@@ -16,7 +16,7 @@ import (
 //     program has deleted single events.
 //   - In the naive layouts it is the number of the first stored event, if that is not 1.
 func (j *Journal) Bounds(ctx context.Context, persistenceID string) (dynajournal.Bounds, error) {
-	ctx, done, err := j.begin(ctx, persistenceID)
+	ctx, done, err := j.start(ctx, persistenceID)
 	if err != nil {
 		return dynajournal.Bounds{}, err
 	}

@@ -31,7 +31,7 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 	case !utf8.ValidString(channel):
 		return nil, &dynajournal.ArgumentError{Argument: "channel", Value: channel, Reason: "it is not valid UTF-8"}
 	}
-	ctx, release, err := w.begin(ctx)
+	ctx, release, err := w.start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func TestEvents_CorruptEvent(t *testing.T) {
 				b.put(with(eventKey(layout, "a", seq), d.item))
 			}
 			var named []int64
-			tell := func(err *legacy.ItemError) error {
+			describe := func(err *legacy.ItemError) error {
 				d := damaged[err.SequenceNumber]
 				if err.Table != dynajournal.DefaultJournalTable || !strings.Contains(err.Key, "a") ||
 					err.Attribute != d.attribute || (err.Raw != nil) != d.raw ||
@@ -71,7 +71,7 @@ func TestEvents_CorruptEvent(t *testing.T) {
 				named = append(named, err.SequenceNumber)
 				return nil
 			}
-			if got := numbers(b.events(j.ReadableEvents(t.Context(), "a", dynajournal.Range{}, tell))); !slices.Equal(got, []int64{1}) || !slices.Equal(named, span(2, 7)) {
+			if got := numbers(b.events(j.ReadableEvents(t.Context(), "a", dynajournal.Range{}, describe))); !slices.Equal(got, []int64{1}) || !slices.Equal(named, span(2, 7)) {
 				t.Errorf("read %v, reported %v; want 1, and 2 to 7", got, named)
 			}
 			for _, err := range j.Events(t.Context(), "a", dynajournal.Range{From: 2}) {

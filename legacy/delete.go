@@ -44,7 +44,7 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletio
 	case how == Mark && !layout.marks():
 		return DeleteResult{}, fmt.Errorf("mark events of %q in the layout %s: %w", w.pid, layout, ErrNotInLayout)
 	}
-	ctx, release, err := w.begin(ctx)
+	ctx, release, err := w.start(ctx)
 	if err != nil {
 		return DeleteResult{}, err
 	}

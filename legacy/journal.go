@@ -73,8 +73,8 @@ func (j *Journal) Close() error {
 // Layout returns the layout of the journal.
 func (j *Journal) Layout() Layout { return j.config.Layout }
 
-// begin starts an operation that reads.
-func (j *Journal) begin(ctx context.Context, pid string) (context.Context, func(), error) {
+// start starts an operation that reads.
+func (j *Journal) start(ctx context.Context, pid string) (context.Context, func(), error) {
 	if err := j.config.checkID(pid); err != nil {
 		return nil, nil, err
 	}

@@ -22,7 +22,7 @@ type Listing struct {
 // List lists the items of a persistence id as they are stored. It is for inspection: it reads every
 // number up to the highest.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
-	ctx, done, err := j.begin(ctx, persistenceID)
+	ctx, done, err := j.start(ctx, persistenceID)
 	if err != nil {
 		return Listing{}, err
 	}

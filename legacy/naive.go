@@ -25,7 +25,7 @@ type naive struct {
 	client      *dynamo.Client
 	table       string
 	hash        string // the name of the hash key
-	keepsMarks  bool   // the layout has an attribute for marks
+	storesMarks bool   // the layout has an attribute for marks
 	parallelism int
 }
 
@@ -136,7 +136,7 @@ func (s *naive) deleteTo(
 ) (int64, error) {
 	last := false
 	if !mark && to == highest && highest > 0 {
-		if !s.keepsMarks {
+		if !s.storesMarks {
 			return 0, ErrLastEvent
 		}
 		to, last = to-1, true

@@ -64,7 +64,7 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 // enter starts a call on the writer, for which Journal.Close waits, and takes the writer's turn.
 // release ends both. If ctx ends first, nothing changes.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
-	if err := w.journal.life.Begin(); err != nil {
+	if err := w.journal.life.Start(); err != nil {
 		return nil, err
 	}
 	if err := w.turn.Enter(ctx); err != nil {
@@ -79,8 +79,8 @@ func (w *Writer) leave() {
 	w.journal.life.End()
 }
 
-// begin starts an operation that ends with ctx or the journal, and waits for the writer's turn.
-func (w *Writer) begin(ctx context.Context) (context.Context, func(), error) {
+// start starts an operation that ends with ctx or the journal, and waits for the writer's turn.
+func (w *Writer) start(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := w.journal.life.Read(ctx)
 	if err != nil {
 		return nil, nil, err

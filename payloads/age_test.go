@@ -174,11 +174,11 @@ func TestSnapshot_PayloadTooOldRetainsEvents(t *testing.T) {
 // A local clock that is ahead does not turn the payloads of writes in flight into leftovers.
 func TestLeftovers_LocalClockAhead(t *testing.T) {
 	virtual(t, func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		b := setup(t, func(c *dynajournal.Config) {
 			core.SetClock(c, clock.New(
 				func() time.Time { return time.Now().Add(25 * time.Hour) },
-				func() time.Duration { return time.Since(began) },
+				func() time.Duration { return time.Since(start) },
 			))
 		})
 		if _, err := b.Config.Serialization.Encode(t.Context(), large("x")); err != nil {

@@ -143,9 +143,9 @@ func TestRejected_FailureOrHandled(t *testing.T) {
 	stop()
 	b.want(in, "two")
 
-	var told []process.RejectionError
+	var rejections []process.RejectionError
 	rejected := func(_ context.Context, r process.RejectionError) error {
-		told = append(told, r)
+		rejections = append(rejections, r)
 		return nil
 	}
 	event := b.events("a")[0]
@@ -153,12 +153,12 @@ func TestRejected_FailureOrHandled(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(in, "two", "x")
-	if len(told) != 1 || !errors.Is(&told[0], errFull) || told[0].EntityID != "one" || told[0].Event.PersistenceID != "a" ||
-		!strings.HasPrefix(told[0].CommandID, "asking/1.0/0/") || !strings.Contains(told[0].Error(), `to "one": the box is full`) {
-		t.Errorf("the rejections are %+v", told)
+	if len(rejections) != 1 || !errors.Is(&rejections[0], errFull) || rejections[0].EntityID != "one" || rejections[0].Event.PersistenceID != "a" ||
+		!strings.HasPrefix(rejections[0].CommandID, "asking/1.0/0/") || !strings.Contains(rejections[0].Error(), `to "one": the box is full`) {
+		t.Errorf("the rejections are %+v", rejections)
 	}
-	unsettled := func(context.Context, process.RejectionError) error { return errFull }
-	if err := b.full(in, unsettled).Handle(t.Context(), event); !errors.Is(err, errFull) {
+	failing := func(context.Context, process.RejectionError) error { return errFull }
+	if err := b.full(in, failing).Handle(t.Context(), event); !errors.Is(err, errFull) {
 		t.Errorf("a rejection that can't be handled: %v", err)
 	}
 }
@@ -230,7 +230,7 @@ func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
 	b.ask("a", Asked{"x", []string{"one"}})
 	b.ask("a", Asked{"y", []string{"one"}})
 	events := b.events("a")
-	knowing := b.asking(in, func(c *process.Config) {
+	asking := b.asking(in, func(c *process.Config) {
 		c.React = func(ctx context.Context, event dynajournal.Event) ([]process.Command, error) {
 			asked, err := dynajournal.Decode[Asked](t.Context(), event)
 			return []process.Command{process.To(in, "two", func(tx *entity.Tx[Box, Done]) error {
@@ -243,7 +243,7 @@ func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
 		}
 	})
 	for _, event := range []dynajournal.Event{events[0], events[1], events[1], events[0]} {
-		for _, p := range []*process.Process{b.asking(in), knowing} {
+		for _, p := range []*process.Process{b.asking(in), asking} {
 			if err := p.Handle(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}

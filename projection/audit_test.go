@@ -89,13 +89,13 @@ func TestAudit_FindsUnhandledEvents(t *testing.T) {
 	b.alter("group/all", "ahead", "seq", &types.AttributeValueMemberN{Value: "99"})
 	b.alter("group/all", "life", "writer", &types.AttributeValueMemberS{Value: "somebody"})
 	b.alter("group/all", "damaged", "seq", &types.AttributeValueMemberS{Value: "two"})
-	looked := 0
-	now.Progress = func(ids int) { looked = ids }
+	checked := 0
+	now.Progress = func(ids int) { checked = ids }
 	want(t, "the audit", b.audit("group/all", now), "group/all ahead ahead 99+0", "group/all behind behind 2+1",
 		"group/all damaged unreadable 0+0", "group/all life other-life 2+2", "group/all lost no-row 0+2",
 		"group/all new no-row 0+1", "group/all stuck stuck 1+1")
-	if looked != len(pids)+1 {
-		t.Errorf("looked at %d ids", looked)
+	if checked != len(pids)+1 {
+		t.Errorf("looked at %d ids", checked)
 	}
 	want(t, "the other", b.audit("group/other", now), "group/other behind behind 2+1", "group/other new no-row 0+1")
 	want(t, "what is on its way", b.audit("group/other", operator.AuditOptions{MinAge: time.Hour}))
@@ -154,10 +154,10 @@ func TestPositions_OfStream(t *testing.T) {
 	b.write("a", "x")
 	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("other", &recorder{})))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	until(t, "the lease is stored", func() bool { all := positions(""); return len(all) == 2 && all[0].Worker != "" })
 	for i, p := range positions("") {
-		if p.Projection != []string{"group/all", "group/other"}[i] || p.Shard == "" || p.Unread || p.Owed || p.Behind > time.Minute {
+		if p.Projection != []string{"group/all", "group/other"}[i] || p.Shard == "" || p.Unread || p.SweepPending || p.Delay > time.Minute {
 			t.Errorf("%+v", p)
 		}
 	}

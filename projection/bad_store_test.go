@@ -68,7 +68,7 @@ func TestRow_DamagedIsStuck(t *testing.T) {
 	}
 }
 
-// A damaged lease is replaced by a new one, and a sweep is owed.
+// A damaged lease is replaced by a new one, and a sweep is requested.
 func TestLease_DamagedIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -78,20 +78,20 @@ func TestLease_DamagedIsReplaced(t *testing.T) {
 	}
 	stop := launch()
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
 	stop()
 	for _, item := range b.items("checkpoint") {
 		item["checkpoint"] = &types.AttributeValueMemberN{Value: "1"}
 		b.put(projectionsTable, item)
 	}
-	owed := numberOf(b, b.items("owed")[0]["owed"])
+	requested := numberOf(b, b.items("owed")[0]["owed"])
 	b.write("a", "y")
 	launch()
 	b.await("group/all", "a", 2)
-	b.settled()
-	if now := numberOf(b, b.items("owed")[0]["owed"]); now <= owed {
-		t.Errorf("%d sweeps were owed before, now %d", owed, now)
+	b.awaitQuiet()
+	if now := numberOf(b, b.items("owed")[0]["owed"]); now <= requested {
+		t.Errorf("%d sweeps were requested before, now %d", requested, now)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestStream_AnyViewTypeFindsEvents(t *testing.T) {
 			b.stream(types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view})
 			all := &recorder{}
 			start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all)))
-			b.settled()
+			b.awaitQuiet()
 			b.write("a", "x", "y")
 			b.await("group/all", "a", 2)
 			want(t, "a", all.of("a"), "1 x", "2 y")

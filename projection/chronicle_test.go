@@ -144,8 +144,8 @@ type committed struct {
 	purges []int64
 }
 
-// toldBy reports whether the entries contain the last event of the life.
-func (c committed) toldBy(entries []entry) bool {
+// reportedBy reports whether the entries contain the last event of the life.
+func (c committed) reportedBy(entries []entry) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return e.life == c.life && e.last == c.last })
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// looks counts the reads of rows of a journal.
-type looks struct{ atomic.Int64 }
+// reads counts the reads of rows of a journal.
+type reads struct{ atomic.Int64 }
 
-func (l *looks) install(c *dynajournal.Config) {
+func (l *reads) install(c *dynajournal.Config) {
 	c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
 		if r.Operation == "GetItem" && r.Table == projectionsTable {
 			l.Add(1)
@@ -55,7 +55,7 @@ func TestClaim_WaitsForOtherProcess(t *testing.T) {
 	first, second := block(), &recorder{}
 	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", first)))
 	comes(t, "the first event", first.arrived)
-	var seen looks
+	var seen reads
 	other := group(t, b.Journal(seen.install), fast(), projection.AtLeastOnce("all", second))
 	start(t, other)
 	until(t, "the other process reads the row three times", func() bool { return seen.Load() >= 3 })

@@ -101,7 +101,7 @@ func TestDebt_OutageDelaysOnlyItsProjection(t *testing.T) {
 			want(t, "the read model", model.of(fmt.Sprint("id-", i)), "1 x")
 		}
 		if n := b.debts("group/out"); n != ids {
-			t.Errorf("%d persistence ids are owed a run, want %d", n, ids)
+			t.Errorf("%d persistence ids have a debt, want %d", n, ids)
 		}
 		time.Sleep(15 * time.Second) // a lease is renewed
 		for _, lag := range g.Lag() {
@@ -110,7 +110,7 @@ func TestDebt_OutageDelaysOnlyItsProjection(t *testing.T) {
 			}
 		}
 		positions, err := operator.New(b.journal, "group/out").Positions(t.Context(), dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()))
-		if err != nil || len(positions) != 1 || positions[0].Behind > 10*time.Second {
+		if err != nil || len(positions) != 1 || positions[0].Delay > 10*time.Second {
 			t.Errorf("the checkpoint is %+v, %v", positions, err)
 		}
 		tried := len(box.all())
@@ -129,7 +129,7 @@ func TestDebt_OutageDelaysOnlyItsProjection(t *testing.T) {
 		}
 		time.Sleep(time.Second) // for the ends of the payments
 		if n := b.debts("group/out"); n != 0 {
-			t.Errorf("%d persistence ids are owed a run", n)
+			t.Errorf("%d persistence ids have a debt", n)
 		}
 		for i := range ids {
 			if row := b.row("group/out", fmt.Sprint("id-", i)); len(row) != 3 {
@@ -157,13 +157,13 @@ func TestTriggerDuringAPayment(t *testing.T) {
 				b := setup(t)
 				var down, pays atomic.Bool
 				down.Store(true)
-				begun, goes := make(chan struct{}), make(chan struct{})
+				started, goes := make(chan struct{}), make(chan struct{})
 				all := &recorder{on: func(context.Context, dynajournal.Event) error {
 					if down.Load() {
 						return projection.Delayed(errDown)
 					}
 					if pays.CompareAndSwap(false, true) {
-						close(begun)
+						close(started)
 						<-goes
 					}
 					return nil
@@ -173,10 +173,10 @@ func TestTriggerDuringAPayment(t *testing.T) {
 				start(t, g)
 				time.Sleep(6 * time.Second)
 				if b.debts("group/all") != 1 {
-					t.Fatal("no run is owed")
+					t.Fatal("no debt is stored")
 				}
 				down.Store(false)
-				comes(t, "a payment", begun)
+				comes(t, "a payment", started)
 				b.append(w, "y")
 				g.Trigger("a")
 				synctest.Wait()
@@ -187,7 +187,7 @@ func TestTriggerDuringAPayment(t *testing.T) {
 				b.await("group/all", "a", 2)
 				time.Sleep(time.Second)
 				if n := b.debts("group/all"); n != 0 {
-					t.Errorf("%d runs are owed", n)
+					t.Errorf("%d debts are stored", n)
 				}
 			})
 		})
@@ -213,10 +213,10 @@ func TestDebt_PayingProcessDies(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						b := setup(t)
 						newEffects(b, nil)
-						b.owedRun(of)
+						b.storedDebt(of)
 						gate := b.gate("")
-						var told atomic.Bool
-						all := &recorder{on: func(context.Context, dynajournal.Event) error { told.Store(true); return nil }}
+						var reported atomic.Bool
+						all := &recorder{on: func(context.Context, dynajournal.Event) error { reported.Store(true); return nil }}
 						gate.killAfter(operation, requests+1) // the group begins with one of each
 						config := inSeconds()
 						config.Attempts = 1
@@ -232,7 +232,7 @@ func TestDebt_PayingProcessDies(t *testing.T) {
 						<-ended
 						start(t, group(t, b.Journal(), inSeconds(), of(b, all)))
 						time.Sleep(3 * time.Minute)
-						if row := b.row("group/all", "a"); row["debt"] != nil || b.rowNumber("group/all", "a", "seq") != 1 || !told.Load() {
+						if row := b.row("group/all", "a"); row["debt"] != nil || b.rowNumber("group/all", "a", "seq") != 1 || !reported.Load() {
 							t.Errorf("killed at %s %d: %v", operation, requests, row)
 						}
 					})
@@ -245,8 +245,8 @@ func TestDebt_PayingProcessDies(t *testing.T) {
 	}
 }
 
-// owedRun writes an event of a persistence id, and makes a projection owe it a run.
-func (b *bundle) owedRun(of func(*bundle, *recorder) projection.Projection) {
+// storedDebt writes an event of a persistence id, and makes a projection store a debt.
+func (b *bundle) storedDebt(of func(*bundle, *recorder) projection.Projection) {
 	b.Helper()
 	b.write("a", "x")
 	down := &recorder{on: func(context.Context, dynajournal.Event) error { return projection.Delayed(errDown) }}
@@ -254,7 +254,7 @@ func (b *bundle) owedRun(of func(*bundle, *recorder) projection.Projection) {
 	time.Sleep(6 * time.Second)
 	stop()
 	if b.debts("group/all") != 1 {
-		b.Fatal("no run is owed")
+		b.Fatal("no debt is stored")
 	}
 }
 
@@ -296,7 +296,7 @@ func TestDebt_OutageIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		var down atomic.Bool
 		down.Store(true)
 		config := inSeconds()
@@ -315,7 +315,7 @@ func TestDebt_PaymentResponseLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		gate := b.gate("writer = :writer")
 		all := &recorder{}
 		config := inSeconds()
@@ -342,7 +342,7 @@ func TestDebt_EventThatCrashesPayersIsStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		config := inSeconds()
 		config.Attempts, config.ClaimTimeout = 1, 6*time.Second
 		for range 12 {
@@ -412,7 +412,7 @@ func TestPausedProjectionPaysNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		if err := operator.New(b.journal, "group/all").Pause(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -426,17 +426,17 @@ func TestPausedProjectionPaysNothing(t *testing.T) {
 		b.await("group/all", "a", 1)
 		time.Sleep(time.Minute)
 		if n := b.debts("group/all"); n != 0 {
-			t.Errorf("%d runs are owed", n)
+			t.Errorf("%d debts are stored", n)
 		}
 	})
 }
 
-// Resume at once handles a persistence id that is owed a run.
+// Resume at once handles a persistence id that has a debt.
 func TestResumePaysADebt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		all := &recorder{on: func(context.Context, dynajournal.Event) error { return errWanted }}
 		g := group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", all))
 		if err := g.Resume(t.Context(), "all", "a"); !errors.As(err, new(*projection.HandlerError)) {
@@ -462,7 +462,7 @@ func TestGroupWithoutTheIndexOfDebts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		b.unindexed()
 		b.write("b", "x")
 		var down atomic.Bool
@@ -561,12 +561,12 @@ func TestSlowTargetLeavesAWorkerToOthers(t *testing.T) {
 	})
 }
 
-// A projection that leaves out a persistence id after it was owed a run owes it nothing.
+// A projection that leaves out a persistence id after it got a debt has no debt.
 func TestDebt_IDLeftOutByFilter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		all := &recorder{}
 		start(t, group(t, b.Journal(), inSeconds(), projection.AtLeastOnce("all", all, projection.OnlyIDs("b"))))
 		time.Sleep(20 * time.Second)
@@ -589,7 +589,7 @@ func TestDebt_PaymentLosesClaim(t *testing.T) {
 			e.on = all.on
 			return projection.Transactional("all", e)
 		}
-		b.owedRun(transactional)
+		b.storedDebt(transactional)
 		slow := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
 			if e.SequenceNumber == 1 {
 				time.Sleep(3 * time.Minute)
@@ -624,7 +624,7 @@ func TestPaymentOfAnotherProcessIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		all := &recorder{on: func(ctx context.Context, _ dynajournal.Event) error {
 			return sleepFor(ctx, 19*time.Second)
 		}}
@@ -705,7 +705,7 @@ func TestCostsOfDebts(t *testing.T) {
 		g.Trigger("a")
 		time.Sleep(10 * time.Second)
 		if b.debts("group/all") != 1 {
-			t.Fatal("no run is owed")
+			t.Fatal("no debt is stored")
 		}
 		down.Store(false)
 		spent.take()
@@ -724,7 +724,7 @@ func TestPaymentClaimsAgainBeforeItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		var down atomic.Bool
 		down.Store(true)
 		config := inSeconds()
@@ -909,7 +909,7 @@ func TestLongPaymentKeepsItsClaim(t *testing.T) {
 			texts = append(texts, "x")
 			wanted = append(wanted, fmt.Sprint(i+1, " x"))
 		}
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		if _, err := b.Recover(b.journal, "a").Append(t.Context(), texts[1:]...); err != nil {
 			t.Fatal(err)
 		}
@@ -947,7 +947,7 @@ func TestSweepInAnOutageStoresNoDebtOfIdleIDs(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		if n := b.debts("group/all"); n != 5 {
-			t.Errorf("%d persistence ids are owed a run, want 5", n)
+			t.Errorf("%d persistence ids have a debt, want 5", n)
 		}
 	})
 }
@@ -1079,7 +1079,7 @@ func TestDebt_PaymentHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		b.handlerHangs()
 	})
 }

@@ -73,7 +73,7 @@ func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pi
 		if done || err != nil && !engine.Passes(err) {
 			return err
 		}
-		if err := backoff.Wait(ctx, engine.Looks.After(n)); err != nil {
+		if err := backoff.Wait(ctx, engine.WaitPauses.After(n)); err != nil {
 			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		}
 	}

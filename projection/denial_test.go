@@ -88,7 +88,7 @@ func TestDenial_StreamContinues(t *testing.T) {
 		})
 		start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
 		b.await("group/all", "a", 1)
-		b.settled()
+		b.awaitQuiet()
 		b.inject(fmt.Sprintf("access-denied,operation=%s,times=%d", operation, denials))
 		if _, err := w.Append(t.Context(), "y"); err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestDenial_BeforeFirstHandledEvent(t *testing.T) {
 	w := b.write("a", "x")
 	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	stop()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

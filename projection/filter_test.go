@@ -137,12 +137,12 @@ func TestFilter_LeftOutEventsMoveOffset(t *testing.T) {
 			b.await("group/"+name, name, 1)
 			idle := func() bool { return g.Lag()[0].IDs == 0 }
 			synctest.Wait() // for the end of the sweep
-			run := func(kept ...int) float64 {
+			run := func(selected ...int) float64 {
 				events := make([]any, 30)
 				for i := range events {
 					events[i] = tagged("x", "left")
 				}
-				for _, i := range kept {
+				for _, i := range selected {
 					events[i] = tagged("x", "kept")
 				}
 				w := b.write(name)
@@ -221,7 +221,7 @@ func TestFilter_PrefixesChange(t *testing.T) {
 	b.write("b|1", "y")
 	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}, projection.OnlyIDs("a|"))))
 	b.await("group/all", "a|1", 1)
-	b.settled()
+	b.awaitQuiet()
 	until(t, "the checkpoint", func() bool { return len(b.checkpoints()) > 0 })
 	stop()
 	all := &recorder{}

@@ -82,8 +82,8 @@ func TestFollow_ParentNotListed(t *testing.T) {
 				config := b.Engine.AWSConfig()
 				h := &hiding{HTTPClient: config.HTTPClient, hidden: map[string]bool{}}
 				config.HTTPClient = h
-				f, began := b.begin(slowly, dynamodbstreams.NewFromConfig(config))
-				<-began
+				f, started := b.start(slowly, dynamodbstreams.NewFromConfig(config))
+				<-started
 				b.split()
 				h.hideChildren(b)
 				w := b.write("new", "1") // in a shard that is not listed

@@ -75,14 +75,14 @@ type follower struct {
 // followedShard is a shard that was listed.
 type followedShard struct {
 	listed clock.Moment
-	// begun reports whether reading has started. over reports whether all records were read.
-	begun, over bool
+	// started reports whether reading has started. over reports whether all records were read.
+	started, over bool
 	// end is when over was set. Records of the shard's children are not older.
 	end clock.Moment
 }
 
 // finish records that the whole shard is read, or was written before Follow started.
-func (s *followedShard) finish(at clock.Moment) { s.begun, s.over, s.end = true, true, at }
+func (s *followedShard) finish(at clock.Moment) { s.started, s.over, s.end = true, true, at }
 
 // endOfShard reports that a shard was read to its end. The last request was sent at the moment at.
 type endOfShard struct {
@@ -193,7 +193,7 @@ func (f *follower) startOpenShards(ctx context.Context, shards []types.Shard, no
 		}
 	}
 	for name, s := range f.shards {
-		if s.begun {
+		if s.started {
 			continue
 		}
 		out, err := f.Client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
@@ -202,7 +202,7 @@ func (f *follower) startOpenShards(ctx context.Context, shards []types.Shard, no
 		if err != nil {
 			return err
 		}
-		s.begun = true
+		s.started = true
 		f.unpositioned++
 		f.read(ctx, &followedReader{follower: f, shard: name, iterator: out.ShardIterator, latest: true, fresh: now})
 	}
@@ -228,7 +228,7 @@ func (f *follower) startNewShards(ctx context.Context, shards []types.Shard, now
 		s, parent := f.shards[name], f.shards[of]
 		fresh := s.listed
 		switch {
-		case s.begun:
+		case s.started:
 			continue
 		case of == "": // one of the first shards of the stream
 		case parent == nil && s.listed.Until(now) > parentAwaited:
@@ -238,7 +238,7 @@ func (f *follower) startNewShards(ctx context.Context, shards []types.Shard, now
 		default:
 			fresh = parent.end
 		}
-		s.begun = true
+		s.started = true
 		f.read(ctx, &followedReader{follower: f, shard: name, fresh: fresh})
 	}
 	return nil

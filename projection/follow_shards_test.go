@@ -181,9 +181,9 @@ func TestFollow_OutageBeforeFirstRecord(t *testing.T) {
 				if atOnce {
 					remove = b.inject("unavailable,operation=GetRecords")
 				}
-				f, began := b.begin(slowly)
+				f, started := b.start(slowly)
 				if !atOnce {
-					<-began
+					<-started
 					remove = b.inject("unavailable,operation=GetRecords")
 				}
 				time.Sleep(time.Minute)
@@ -191,7 +191,7 @@ func TestFollow_OutageBeforeFirstRecord(t *testing.T) {
 				c := b.write("c", "1")
 				time.Sleep(20 * time.Minute)
 				remove()
-				<-began
+				<-started
 				b.append(a, "3")
 				b.append(c, "2")
 				time.Sleep(time.Minute)
@@ -268,8 +268,8 @@ func TestFollow_RequestsForShards(t *testing.T) {
 		b.split()
 		b.split()
 		client, sent := b.countedStreams()
-		f, began := b.begin(slowly, client)
-		<-began
+		f, started := b.start(slowly, client)
+		<-started
 		synctest.Wait()
 		if got := sent.take(); got["DescribeStream"] != 1 || got["GetShardIterator"] != 4 || got["GetRecords"] != 4 {
 			t.Errorf("to begin: %v", got)

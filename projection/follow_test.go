@@ -30,29 +30,29 @@ type followed struct {
 // follow starts Follow for a journal, and returns when it has started.
 func (b *bundle) follow(change ...func(*projection.FollowOptions)) *followed {
 	b.Helper()
-	f, began := b.begin(func(o *projection.FollowOptions) {
+	f, started := b.start(func(o *projection.FollowOptions) {
 		for _, f := range change {
 			f(o)
 		}
 	})
 	select {
-	case <-began:
+	case <-started:
 	case err := <-f.ended:
 		b.Fatal(err)
 	}
 	return f
 }
 
-// begin starts Follow for a journal, with a client of its own or a client of the test. It closes
-// began when Follow has called Started.
-func (b *bundle) begin(change func(*projection.FollowOptions), client ...*dynamodbstreams.Client) (f *followed, began chan struct{}) {
+// start starts Follow for a journal, with a client of its own or a client of the test. It closes
+// started when Follow has called Started.
+func (b *bundle) start(change func(*projection.FollowOptions), client ...*dynamodbstreams.Client) (f *followed, started chan struct{}) {
 	b.Helper()
 	if len(client) == 0 {
 		client = append(client, dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	f, began = &followed{stop: cancel, ended: make(chan error, 1)}, make(chan struct{})
-	opts := projection.FollowOptions{Poll: time.Millisecond, Started: sync.OnceFunc(func() { close(began) })}
+	f, started = &followed{stop: cancel, ended: make(chan error, 1)}, make(chan struct{})
+	opts := projection.FollowOptions{Poll: time.Millisecond, Started: sync.OnceFunc(func() { close(started) })}
 	change(&opts)
 	go func() {
 		for e, err := range projection.Follow(ctx, b.journal, client[0], opts) {
@@ -66,7 +66,7 @@ func (b *bundle) begin(change func(*projection.FollowOptions), client ...*dynamo
 		}
 	}()
 	b.Cleanup(cancel)
-	return f, began
+	return f, started
 }
 
 func (b *bundle) append(w *dynajournal.Writer, events ...any) {

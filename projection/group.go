@@ -48,7 +48,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // continue it, and no handler is called before it is done.
 //
 // Errors: [ErrNoTable], [ErrReplicated], errors of a listing, and errors of requests.
-func (g *Group) Start(ctx context.Context) error { return public(engine.GroupOf(g).Begins(ctx)) }
+func (g *Group) Start(ctx context.Context) error { return public(engine.GroupOf(g).Prepare(ctx)) }
 
 // Run runs the projections until ctx ends. It returns nil when the handlers have returned and their
 // claims are released. It may be called again.
@@ -70,10 +70,10 @@ func (g *Group) Run(ctx context.Context) error { return public(engine.GroupOf(g)
 // [Sweep] finds a purge when the persistence id is used again.
 func (g *Group) Trigger(persistenceID string) { engine.GroupOf(g).Trigger(persistenceID) }
 
-// Resume handles a persistence id that is stuck or is owed a run. The projection is one of this
+// Resume handles a persistence id that is stuck or has a debt. The projection is one of this
 // group, given by its own name. Resume calls the handler in this process, even if the run is not
 // due yet or the projection is paused, and returns when all events are handled. While another
-// process has the claim, Resume waits. It does nothing if no run is owed.
+// process has the claim, Resume waits. It does nothing if the persistence id has no debt.
 //
 // Errors: a *dynajournal.ArgumentError if the group has no such projection, a *[HandlerError] if
 // the handler fails again (a persistence id that was stuck stays stuck), and errors of requests.
@@ -93,7 +93,7 @@ type Lag struct {
 	// the target of an outbox, the SQL database, a table, or whatever makes a handler return
 	// [Delayed].
 	Delayed int
-	// Debts counts persistence ids that are owed a run: they could not be handled for some seconds,
+	// Debts counts persistence ids that have a debt: they could not be handled for some seconds,
 	// and any process of the group handles them later. It is at most 100, and as of the last poll
 	// of the projections table. A process polls six times in Config.ClaimTimeout, at least every 10
 	// seconds. operator.Operator.Debts lists the debts. OldestDebt is the age of the oldest one.

@@ -38,7 +38,7 @@ type bundle struct {
 
 	table   *dynamodb.Client
 	journal *dynajournal.Journal
-	// records is locked for reading during each request for records: see withhold.
+	// records is locked for reading during each request for records: see blockReads.
 	records sync.RWMutex
 }
 
@@ -176,9 +176,9 @@ func (b *bundle) await(name, pid string, seq int64) {
 }
 
 // until waits until a condition holds.
-func until(t testing.TB, what string, holds func() bool) {
+func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); {
+	for deadline := time.Now().Add(patience); !done(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never happens: %s", what)
 		}

@@ -21,10 +21,10 @@ import (
 
 // ahead changes a configuration so that the process's clock is ahead of the service.
 func ahead(service func() time.Time, by time.Duration) func(*dynajournal.Config) {
-	began := time.Now()
+	started := time.Now()
 	return func(c *dynajournal.Config) {
 		wall := func() time.Time { return service().Add(by) }
-		core.SetClock(c, clock.New(wall, func() time.Duration { return time.Since(began) }))
+		core.SetClock(c, clock.New(wall, func() time.Duration { return time.Since(started) }))
 	}
 }
 
@@ -36,7 +36,7 @@ func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
 	service := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	b := streaming(t, embedded.WithClock(service))
 	stop := start(t, group(t, b.Journal(ahead(service, 20*time.Hour)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
-	b.settled()
+	b.awaitQuiet()
 	until(t, "the leases", func() bool { return len(b.items("beat")) > 1 })
 	stop()
 	b.write("a", "x")
@@ -113,7 +113,7 @@ func TestStreamReplacedWhileItIsRead(t *testing.T) {
 		b.write("a", "x")
 		start(t, group(t, b.Journal(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 		b.await("group/all", "a", 1)
-		b.settled()
+		b.awaitQuiet()
 		// Both changes happen between two polls of the group, so that it never sees a table without
 		// a stream.
 		synctest.Wait()
@@ -174,8 +174,8 @@ func TestTableDeletedWhileAGroupRuns(t *testing.T) {
 	}
 }
 
-// The stream can't be read at all: each response reports trimmed records. The sweeps that are owed
-// find everything.
+// The stream can't be read at all: each response reports trimmed records. The sweeps that are
+// requested find everything.
 func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
@@ -189,8 +189,8 @@ func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 	}
 }
 
-// A sweep is owed again during a sweep, for a persistence id that this sweep has not listed.
-func TestSweepOwedDuringASweep(t *testing.T) {
+// A sweep is requested again during a sweep, for a persistence id that this sweep has not listed.
+func TestSweep_RequestedDuringSweep(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	if _, err := b.Engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"}); err != nil {

@@ -36,9 +36,9 @@ func viewed(t testing.TB, view types.StreamViewType, options ...embedded.Option)
 	return b
 }
 
-// withhold blocks new requests for records until resume is called. It returns when earlier requests
-// have their responses, so that everything written meanwhile comes in one page.
-func (b *bundle) withhold() (resume func()) {
+// blockReads blocks new requests for records until resume is called. It returns when earlier
+// requests have their responses, so that everything written meanwhile comes in one page.
+func (b *bundle) blockReads() (resume func()) {
 	b.Helper()
 	b.records.Lock()
 	resume = sync.OnceFunc(b.records.Unlock)
@@ -46,7 +46,7 @@ func (b *bundle) withhold() (resume func()) {
 	return resume
 }
 
-// recordsClient counts the requests for records of a bundle. withhold blocks it.
+// recordsClient counts the requests for records of a bundle. blockReads blocks it.
 type recordsClient struct {
 	*bundle
 
@@ -107,11 +107,11 @@ func TestCostsOfAStream(t *testing.T) {
 				config, records := b.quiet()
 				g := group(t, b.Journal(spent.install), config, of(e))
 				stop := start(t, g)
-				b.settled()
+				b.awaitQuiet()
 				w := b.write("a")
 				more := func(what string, events int) cost {
 					t.Helper()
-					resume := b.withhold()
+					resume := b.blockReads()
 					last := int64(0)
 					for range events {
 						result, err := w.Append(t.Context(), "x")
@@ -135,8 +135,8 @@ func TestCostsOfAStream(t *testing.T) {
 				if one != costOf[i] || many != wantMany {
 					t.Errorf("one event: %+v, want %+v; 20: %+v, want %+v", one, costOf[i], many, wantMany)
 				}
-				looks := records.polls.Load()
-				until(t, "ten polls", func() bool { return records.polls.Load() >= looks+10 })
+				polls := records.polls.Load()
+				until(t, "ten polls", func() bool { return records.polls.Load() >= polls+10 })
 				if idle := spent.take(); idle != (cost{}) {
 					t.Errorf("idle: %+v", idle)
 				}
@@ -156,7 +156,7 @@ func TestEachViewShowsTheSameEvents(t *testing.T) {
 			b := viewed(t, view, embedded.WithStreamShards(2))
 			all := &recorder{}
 			start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all)))
-			b.settled()
+			b.awaitQuiet()
 			var wanted []string
 			last := 0
 			for writer := range 3 {
@@ -187,7 +187,7 @@ func TestIncompleteWriteIsNotHandledFromItsImages(t *testing.T) {
 	all := &recorder{}
 	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
 	start(t, g)
-	b.settled()
+	b.awaitQuiet()
 	b.write("a", "x")
 	b.await("group/all", "a", 1)
 	member := b.event("a", 1)
@@ -244,7 +244,7 @@ func TestImagesOfSeveralWriters(t *testing.T) {
 				config, _ := b.quiet()
 				g := group(t, b.Journal(spent.install), config, kind(e))
 				start(t, g)
-				b.settled()
+				b.awaitQuiet()
 				spent.take()
 				for seq := range int64(5) {
 					b.write("a", "x")
@@ -355,11 +355,11 @@ func TestImageOfAnotherLifeIsRead(t *testing.T) {
 	all := &recorder{}
 	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
 	start(t, g)
-	b.settled()
+	b.awaitQuiet()
 	w := b.write("a", "x", "x")
 	b.await("group/all", "a", 2)
 	until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
-	resume := b.withhold()
+	resume := b.blockReads()
 	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -389,11 +389,11 @@ func TestRowCache_ChangedByOtherProcess(t *testing.T) {
 			all := &recorder{}
 			g := group(t, b.journal, b.streamed(), handler(all, &effects{bundle: b}))
 			start(t, g)
-			b.settled()
+			b.awaitQuiet()
 			w := b.write("a", "x")
 			b.await("group/all", "a", 1)
 			until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
-			resume := b.withhold()
+			resume := b.blockReads()
 			if _, err := w.Append(t.Context(), "y"); err != nil {
 				t.Fatal(err)
 			}
@@ -426,11 +426,11 @@ func TestRowCache_BecameStuckElsewhere(t *testing.T) {
 	all := &recorder{}
 	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
 	start(t, g)
-	b.settled()
+	b.awaitQuiet()
 	w := b.write("a", "x")
 	b.await("group/all", "a", 1)
 	until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
-	resume := b.withhold()
+	resume := b.blockReads()
 	if _, err := w.Append(t.Context(), "y"); err != nil {
 		t.Fatal(err)
 	}
@@ -442,7 +442,7 @@ func TestRowCache_BecameStuckElsewhere(t *testing.T) {
 	stuckness(b, "group/all", "a")
 	stop()
 	resume()
-	b.settled()
+	b.awaitQuiet()
 	want(t, "all", all.of("a"), "1 x")
 	if err := g.Resume(t.Context(), "all", "a"); err != nil {
 		t.Fatal(err)

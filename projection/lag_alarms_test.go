@@ -126,16 +126,16 @@ func TestPositions_LateProjection(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		b.write("a", "y")
 		time.Sleep(30 * time.Second)
-		behind := map[string]time.Duration{}
+		lag := map[string]time.Duration{}
 		positions, err := operator.New(b.journal, "").Positions(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range positions {
-			behind[p.Projection] = max(behind[p.Projection], p.Behind)
+			lag[p.Projection] = max(lag[p.Projection], p.Delay)
 		}
-		if behind["group/slow"] < 9*time.Minute || behind["group/quick"] > time.Minute {
-			t.Errorf("behind %v", behind)
+		if lag["group/slow"] < 9*time.Minute || lag["group/quick"] > time.Minute {
+			t.Errorf("behind %v", lag)
 		}
 		close(hanging)
 		b.await("group/slow", "b", 1)
@@ -144,7 +144,7 @@ func TestPositions_LateProjection(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range positions {
-			if p.Behind > time.Minute {
+			if p.Delay > time.Minute {
 				t.Errorf("all is handled: %+v", p)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 type function struct {
 	*bundle
 
-	told *chronicle
+	chronicle *chronicle
 	// calm reports that nothing fails any more.
 	calm    atomic.Bool
 	timeout time.Duration
@@ -117,7 +117,7 @@ func (f *function) launch() (*instance, error) {
 	config.Attempts, config.BatchSize, config.Concurrency = 6, 7, 4
 	config.RetryShortest, config.RetryLongest = 50*time.Millisecond, time.Second
 	i.group, err = projection.New(j, config,
-		projection.AtLeastOnce("all", &lambdaHandler{f.told, f, i}),
+		projection.AtLeastOnce("all", &lambdaHandler{f.chronicle, f, i}),
 		projection.Transactional("ledger", &lambdaLedger{ledger{}, f, i}))
 	return i, err
 }

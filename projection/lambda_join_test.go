@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/projection/operator"
 )
 
-// owed reports whether a sweep is owed to a projection.
-func (b *bundle) owed(name string) bool {
+// sweepPending reports whether a requested sweep is left to a projection.
+func (b *bundle) sweepPending(name string) bool {
 	b.Helper()
 	all, err := operator.List(b.Context(), b.journal)
 	if err != nil {
@@ -25,7 +25,7 @@ func (b *bundle) owed(name string) bool {
 			if p.Source != "lambda" {
 				b.Errorf("%s is run by %s", name, p.Source)
 			}
-			return p.Owed
+			return p.SweepPending
 		}
 	}
 	b.Fatalf("%s is not registered", name)
@@ -39,7 +39,7 @@ func maintain(t testing.TB, g *projection.Group) {
 	}
 }
 
-// paid calls Maintain once a minute until nothing is owed to a persistence id.
+// paid calls Maintain once a minute until no persistence id has a debt.
 func (b *bundle) paid(g *projection.Group, name, pid string) {
 	b.Helper()
 	for range 60 {
@@ -52,7 +52,7 @@ func (b *bundle) paid(g *projection.Group, name, pid string) {
 }
 
 // Maintain finds events that the stream no longer has. It does nothing when it is called again.
-func TestProjectionOnLambdaOwesASweep(t *testing.T) {
+func TestLambda_FirstStartRequestsSweep(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("old", "x")
@@ -64,13 +64,13 @@ func TestProjectionOnLambdaOwesASweep(t *testing.T) {
 	b.invoke(g, b.events(from), time.Minute)
 	want(t, "new", all.of("new"), "1 y")
 	want(t, "old", all.of("old"))
-	if !b.owed("group/all") {
-		t.Error("no sweep is owed")
+	if !b.sweepPending("group/all") {
+		t.Error("no requested sweep is left")
 	}
 	maintain(t, g)
 	want(t, "old", all.of("old"), "1 x")
-	if b.owed("group/all") {
-		t.Error("a sweep is still owed")
+	if b.sweepPending("group/all") {
+		t.Error("a requested sweep is left")
 	}
 	spent.take()
 	maintain(t, g)
@@ -79,7 +79,7 @@ func TestProjectionOnLambdaOwesASweep(t *testing.T) {
 	}
 }
 
-// A sweep whose time is over continues at its position. A sweep that is owed meanwhile is also
+// A sweep whose time is over continues at its position. A sweep that is requested meanwhile is also
 // done.
 func TestMaintain_ContinuesInterruptedSweep(t *testing.T) {
 	t.Parallel()
@@ -113,8 +113,8 @@ func TestMaintain_ContinuesInterruptedSweep(t *testing.T) {
 		for i := range ids {
 			want(t, idOf(i), all.of(idOf(i)), "1 x")
 		}
-		if b.owed("group/all") || calls < 2 {
-			t.Errorf("after %d calls a sweep is owed: %t", calls, b.owed("group/all"))
+		if b.sweepPending("group/all") || calls < 2 {
+			t.Errorf("after %d calls a sweep is requested: %t", calls, b.sweepPending("group/all"))
 		}
 	})
 }
@@ -123,7 +123,7 @@ func idOf(i int) string { return string(rune('a'+i%26)) + time.Duration(i).Strin
 
 // An older version of the function, without a projection that was added, handles events after the
 // projection has swept all persistence ids.
-func TestInvocationOwesASweepToOtherProjections(t *testing.T) {
+func TestLambda_InvocationRequestsSweepOfOthers(t *testing.T) {
 	t.Parallel()
 	b := streaming(t)
 	b.write("a", "x")
@@ -138,15 +138,15 @@ func TestInvocationOwesASweepToOtherProjections(t *testing.T) {
 	b.invoke(older, b.events(from), time.Minute)
 	want(t, "all", all.of("a"), "1 x", "2 y")
 	want(t, "added", added.of("a"), "1 x")
-	if !b.owed("group/added") {
-		t.Error("no sweep is owed")
+	if !b.sweepPending("group/added") {
+		t.Error("no requested sweep is left")
 	}
 	maintain(t, newer)
 	want(t, "added", added.of("a"), "1 x", "2 y")
 }
 
 // The mapping was away for so long that records may be trimmed.
-func TestOldRecordsOweASweep(t *testing.T) {
+func TestLambda_OldRecordsRequestSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t, embedded.WithClock(time.Now))
@@ -160,8 +160,8 @@ func TestOldRecordsOweASweep(t *testing.T) {
 		records := b.streamRecords()[from:]
 		time.Sleep(13 * time.Hour)
 		b.invoke(g, lambdaEvent(t, b.streamARN(), records[len(records)-1]), time.Minute)
-		if !b.owed("group/all") {
-			t.Error("no sweep is owed")
+		if !b.sweepPending("group/all") {
+			t.Error("no requested sweep is left")
 		}
 		maintain(t, g)
 		want(t, "lost", all.of("lost"), "1 y")

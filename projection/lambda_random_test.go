@@ -51,7 +51,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 	views := types.StreamViewType("").Values()
 	b := viewed(t, views[random.IntN(len(views))], embedded.WithStreamShards(1+random.IntN(3)))
 	(&effects{bundle: b}).table()
-	f := &function{bundle: b, told: &chronicle{}, timeout: 3*time.Second + time.Duration(random.IntN(20))*time.Second}
+	f := &function{bundle: b, chronicle: &chronicle{}, timeout: 3*time.Second + time.Duration(random.IntN(20))*time.Second}
 	source := &eventSource{
 		TB: t, client: dynamodbstreams.NewFromConfig(b.Engine.AWSConfig()), arn: b.streamARN(), invoke: f.invoke,
 		batchSize: 1 + random.IntN(100), lanes: 1 + random.IntN(4), window: time.Duration(random.IntN(3)) * 100 * time.Millisecond,
@@ -105,7 +105,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 			f.arrives(name, pid, state[pid].last)
 		}
 		what := fmt.Sprint(views, " ", pid)
-		checkOrder(t, "at least once, "+what, f.told.of(pid), *state[pid], false)
+		checkOrder(t, "at least once, "+what, f.chronicle.of(pid), *state[pid], false)
 		checkOrder(t, "transactional, "+what, ledger{}.entries(b, pid), *state[pid], true)
 	}
 	until(t, "all records are done", source.idle)

@@ -39,13 +39,13 @@ type eventSource struct {
 	// open counts records that were received and are not done. dropped counts records that were
 	// given up.
 	open, dropped int
-	begun, over   map[string]bool
+	started, over map[string]bool
 	work          sync.WaitGroup
 }
 
 // run reads the stream until ctx ends.
 func (s *eventSource) run(ctx context.Context) {
-	s.begun, s.over = map[string]bool{}, map[string]bool{}
+	s.started, s.over = map[string]bool{}, map[string]bool{}
 	defer s.work.Wait()
 	for ctx.Err() == nil {
 		shards := s.shards(ctx)
@@ -54,7 +54,7 @@ func (s *eventSource) run(ctx context.Context) {
 			listed[aws.ToString(shard.ShardId)] = true
 		}
 		for _, shard := range shards {
-			s.begin(ctx, aws.ToString(shard.ShardId), aws.ToString(shard.ParentShardId), listed)
+			s.start(ctx, aws.ToString(shard.ShardId), aws.ToString(shard.ParentShardId), listed)
 		}
 		pause(ctx, time.Second)
 	}
@@ -77,13 +77,13 @@ func (s *eventSource) shards(ctx context.Context) []types.Shard {
 	}
 }
 
-func (s *eventSource) begin(ctx context.Context, shard, parent string, listed map[string]bool) {
+func (s *eventSource) start(ctx context.Context, shard, parent string, listed map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.begun[shard] || listed[parent] && !s.over[parent] {
+	if s.started[shard] || listed[parent] && !s.over[parent] {
 		return
 	}
-	s.begun[shard] = true
+	s.started[shard] = true
 	s.work.Go(func() {
 		s.read(ctx, shard)
 		s.mu.Lock()

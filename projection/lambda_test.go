@@ -145,11 +145,11 @@ func TestInvocation_RespondsBeforeDeadline(t *testing.T) {
 			return nil
 		}}
 		g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", slow))
-		began := time.Now()
+		started := time.Now()
 		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != firstOf(b.streamRecords(), "b") {
 			t.Errorf("failed at %q", failed)
 		}
-		if took := time.Since(began); took != 9*time.Second {
+		if took := time.Since(started); took != 9*time.Second {
 			t.Errorf("the answer came after %v", took)
 		}
 		time.Sleep(2 * time.Hour) // for the handler

@@ -322,7 +322,7 @@ func TestSkip_RowMoves(t *testing.T) {
 	}
 }
 
-func TestResetBeginsAnew(t *testing.T) {
+func TestReset_StartsOver(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"sweep", "streams"} {
 		t.Run(source, func(t *testing.T) {
@@ -340,16 +340,16 @@ func TestResetBeginsAnew(t *testing.T) {
 				b.await("group/other", fmt.Sprint("i", i), 1)
 			}
 			if source == "streams" {
-				b.settled()
+				b.awaitQuiet()
 			}
 			_, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{})
 			wantError(t, "Reset while it runs", err, projection.ErrInUse)
 			stop()
-			var told int64
-			opts := operator.ResetOptions{Progress: func(rows int64) { told = rows }}
+			var reported int64
+			opts := operator.ResetOptions{Progress: func(rows int64) { reported = rows }}
 			opts.ReadUnitsPerSecond = 1e6
-			if rows, err := operator.New(b.journal, "group/all").Reset(t.Context(), opts); err != nil || rows != 30 || told != 30 {
-				t.Fatalf("%d rows, Progress reported %d: %v", rows, told, err)
+			if rows, err := operator.New(b.journal, "group/all").Reset(t.Context(), opts); err != nil || rows != 30 || reported != 30 {
+				t.Fatalf("%d rows, Progress reported %d: %v", rows, reported, err)
 			}
 			all, other := &recorder{}, &recorder{}
 			run(all, other)
@@ -400,7 +400,7 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			stop := start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
 			b.await("group/all", "a", 1)
 			b.await("group/all", "b", 1)
-			b.settled()
+			b.awaitQuiet()
 			stop()
 			gate := b.gate("")
 			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
@@ -437,7 +437,7 @@ func TestReset_Running(t *testing.T) {
 	all := &recorder{}
 	start(t, group(t, b.journal, attentive(b.streamed()), projection.AtLeastOnce("all", all)))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	if _, err := operator.New(b.journal, "group/all").Reset(t.Context(), operator.ResetOptions{Running: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestCostsOfAnOutbox(t *testing.T) {
 				start(t, g)
 				b.await("group/out", "a", 1)
 				synctest.Wait() // for the end of the sweep
-				look := func(what string, want dynajournal.Cost, events ...any) {
+				measure := func(what string, want dynajournal.Cost, events ...any) {
 					t.Helper()
 					spent.take()
 					if len(events) > 0 {
@@ -56,14 +56,14 @@ func TestCostsOfAnOutbox(t *testing.T) {
 					}
 					spent.ofTrigger(t, g, what, want)
 				}
-				look("one", c.one, "x")
-				look("refused", c.refused, "refused")
-				look("silence", c.silence)
+				measure("one", c.one, "x")
+				measure("refused", c.refused, "refused")
+				measure("silence", c.silence)
 				many := make([]any, 99)
 				for i := range many {
 					many[i] = "x"
 				}
-				look("many", c.many, many...)
+				measure("many", c.many, many...)
 
 				var operator costs
 				j := b.Journal(operator.install)

@@ -199,9 +199,9 @@ func TestHTTPTarget_Timeout(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})}
-		began := time.Now()
+		started := time.Now()
 		err := httpTarget(t, "http://x", outbox.HTTPOptions{Client: client}).Send(t.Context(), outbox.Message{})
-		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Second {
+		if took := time.Since(started); !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
 	})

@@ -81,7 +81,7 @@ func TestContinuedProjectionMissesNothing(t *testing.T) {
 			paused(t, g, 0, true)
 			if name == "streams" {
 				until(t, "the checkpoints", func() bool { return len(b.checkpoints()) > 0 })
-				b.settled()
+				b.awaitQuiet()
 			}
 			want(t, "a", all.of("a"), "1 x")
 			want(t, "b", all.of("b"))
@@ -137,7 +137,7 @@ func TestWrongPausesAreRefused(t *testing.T) {
 	wantError(t, "one that never ran", operator.New(b.journal, "group/all").Pause(t.Context()), projection.ErrNoProjection)
 	b.continues("group/all") // it is not paused
 	if len(b.items("owed")) > 0 {
-		t.Error("a sweep is owed though nothing was paused")
+		t.Error("a sweep is requested though nothing was paused")
 	}
 }
 

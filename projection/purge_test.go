@@ -146,7 +146,7 @@ func TestPurge_ReportedByStream(t *testing.T) {
 			all := &recorder{}
 			g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
 			start(t, g)
-			b.settled()
+			b.awaitQuiet()
 			b.write("a-1", "x", "y")
 			b.await("group/all", "a-1", 2)
 			b.purge("a-1")

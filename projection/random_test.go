@@ -109,7 +109,7 @@ func randomHistory(t *testing.T, view types.StreamViewType, source func(*bundle)
 			b.await("group/ledger", pid, state[pid].last)
 			// The offset of the life before a purge may be the higher one.
 			until(t, "the events after a purge are handled", func() bool {
-				return state[pid].toldBy(all.of(pid)) && state[pid].toldBy(ledger{}.entries(b, pid))
+				return state[pid].reportedBy(all.of(pid)) && state[pid].reportedBy(ledger{}.entries(b, pid))
 			})
 		}
 		for _, w := range workers {

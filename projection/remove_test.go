@@ -52,7 +52,7 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 					}
 				}
 				if source == "streams" {
-					b.settled()
+					b.awaitQuiet()
 				}
 				if len(projections) > 1 {
 					_, err := b.remove("group/all")
@@ -70,12 +70,12 @@ func TestRemovedProjectionLeavesNothing(t *testing.T) {
 				"par": &types.AttributeValueMemberS{Value: "journal\x00group\x00owed\x00all"},
 			})
 			before := b.keys()
-			var told int64
-			opts := operator.RemoveOptions{Progress: func(items int64) { told = items }}
+			var reported int64
+			opts := operator.RemoveOptions{Progress: func(items int64) { reported = items }}
 			opts.ReadUnitsPerSecond = 1e6
 			items, err := operator.New(b.journal, "group/all").Remove(t.Context(), opts)
-			if gone := len(before) - len(b.keys()); err != nil || items < ids+1 || told != items || int64(gone) != items+1 {
-				t.Fatalf("%d items, Progress reported %d, %d are gone: %v", items, told, gone, err)
+			if gone := len(before) - len(b.keys()); err != nil || items < ids+1 || reported != items || int64(gone) != items+1 {
+				t.Fatalf("%d items, Progress reported %d, %d are gone: %v", items, reported, gone, err)
 			}
 			for _, key := range b.keys() {
 				if strings.HasSuffix(key, "/all") || strings.Contains(key, "/all\x00") || strings.HasSuffix(key, "\x00all") {
@@ -114,7 +114,7 @@ func TestInterruptedRemovalIsFinished(t *testing.T) {
 			stop := start(t, g)
 			b.await("group/all", "a", 1)
 			b.await("group/all", "b", 1)
-			b.settled()
+			b.awaitQuiet()
 			stop()
 			gate := b.gate("")
 			killed := b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
@@ -133,7 +133,7 @@ func TestInterruptedRemovalIsFinished(t *testing.T) {
 	}
 }
 
-func TestProcessThatBeginsDuringARemoval(t *testing.T) {
+func TestRemove_ProcessStartsMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write("a", "x")
@@ -155,16 +155,16 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	scan, naming := b.gate("begins_with"), b.gate("ADD known_projections")
 	over := removing(scan)
 	comes(b, "the request", scan.arrived)
-	begun := make(chan error, 1)
+	started := make(chan error, 1)
 	late := group(t, b.Journal(naming.install), fast(), projection.AtLeastOnce("all", &recorder{}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	go func() { begun <- late.Run(ctx) }()
+	go func() { started <- late.Run(ctx) }()
 	comes(b, "the request", naming.arrived)
 	scan.release()
 	err := comes(t, "the end of the removal", over)
 	naming.release()
-	wantError(t, "Run", comes(t, "the end of the process", begun), projection.ErrResetting)
+	wantError(t, "Run", comes(t, "the end of the process", started), projection.ErrResetting)
 	if wantError(t, "Remove", err, projection.ErrInUse); t.Failed() {
 		return
 	}

@@ -145,8 +145,8 @@ func (s *shared) aged(name, pid string, age time.Duration) {
 	}
 }
 
-// behind returns the stored writer of the event after the first missing number.
-func (s *shared) behind(name, pid string) string {
+// afterGap returns the stored writer of the event after the first missing number.
+func (s *shared) afterGap(name, pid string) string {
 	s.Helper()
 	holes, ok := s.row(name, pid)["holes"].(*types.AttributeValueMemberL)
 	if !ok {

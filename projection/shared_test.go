@@ -15,7 +15,7 @@ import (
 )
 
 // A JVM stores a later event before an earlier one, in another partition.
-func TestEventBehindAMissingNumberWaits(t *testing.T) {
+func TestEventAfterMissingNumberWaits(t *testing.T) {
 	t.Parallel()
 	s := setupShared(t, embedded.WithStreamShards(3))
 	_, all, e := s.both(s.waiting(time.Hour))
@@ -100,7 +100,7 @@ func TestMissingNumber_TimeCountsPerLife(t *testing.T) {
 	start(t, group(t, s.journal, config, projection.AtLeastOnce("all", all)))
 	s.await("group/all", "same", 3)
 	want(t, "same", all.of("same"), "3 e3")
-	until(t, "the other waits", func() bool { return s.behind("group/all", "other") == "w2" })
+	until(t, "the other waits", func() bool { return s.afterGap("group/all", "other") == "w2" })
 	s.put("other", 2, "w2")
 	s.await("group/all", "other", 3)
 	want(t, "other", all.of("other"), "2 e2", "3 e3")

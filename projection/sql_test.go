@@ -105,7 +105,7 @@ func TestProjectionKeepsItsKind(t *testing.T) {
 	inTable := func(options ...projection.Option) projection.Projection {
 		return projection.AtLeastOnce("all", &recorder{}, options...)
 	}
-	for name, begin := range map[string]projection.Projection{
+	for name, defined := range map[string]projection.Projection{
 		"from the first event": inTable(), "from now": inTable(projection.FromNow()),
 		"from now, in SQL": inSQL(projection.FromNow()),
 	} {
@@ -113,7 +113,7 @@ func TestProjectionKeepsItsKind(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			w := b.write("a", "x")
-			if err := group(t, b.journal, fast(), begin).Start(t.Context()); err != nil {
+			if err := group(t, b.journal, fast(), defined).Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.Append(t.Context(), "y"); err != nil {

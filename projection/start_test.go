@@ -87,13 +87,13 @@ func TestFromNow_InterruptedStart(t *testing.T) {
 	}
 	b.write(first, "y")
 	b.write(last, "y")
-	var looked costs
-	g := group(t, b.Journal(looked.install), fast(), p)
-	looked.take()
+	var read costs
+	g := group(t, b.Journal(read.install), fast(), p)
+	read.take()
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if spent := looked.take(); spent.WriteUnits >= 300*2 {
+	if spent := read.take(); spent.WriteUnits >= 300*2 {
 		t.Errorf("the start was repeated from the beginning: %v", spent)
 	}
 	b.write(last, "z")

@@ -54,10 +54,10 @@ func (b *bundle) items(attribute string) []map[string]types.AttributeValue {
 	return out.Items
 }
 
-// settled waits until no sweep is owed.
-func (b *bundle) settled() {
+// awaitQuiet waits until no requested sweep is left.
+func (b *bundle) awaitQuiet() {
 	b.Helper()
-	until(b, "the owed sweep", func() bool {
+	until(b, "the requested sweep", func() bool {
 		items := b.items("owed")
 		if len(items) == 0 {
 			return false
@@ -86,7 +86,7 @@ func TestStreamFindsAllEvents(t *testing.T) {
 	all := &recorder{}
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all)))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	w := b.write("a", "y")
 	if _, err := w.Append(t.Context(), "z", "u"); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestCheckpoint_WaitsForHandler(t *testing.T) {
 		gate := b.gate("")
 		stop := start(t, group(t, b.Journal(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
 		b.await("group/all", "a", 1)
-		b.settled()
+		b.awaitQuiet()
 		first.passed, first.arrived = make(chan struct{}), make(chan struct{})
 		first.first.Store(false)
 		b.write("b", "y")
@@ -197,7 +197,7 @@ func TestTrimmedRecordsAreSwept(t *testing.T) {
 	b.write("a", "x")
 	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	b.write("a", "y")
 	b.await("group/all", "a", 2)
 	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
@@ -228,7 +228,7 @@ func TestRecordsTrimmedBeforeTheFirstOneWasRead(t *testing.T) {
 	config := b.streamed()
 	config.Logger = slog.New(slog.DiscardHandler)
 	start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
-	b.settled()
+	b.awaitQuiet()
 	b.write("a", "x")
 	for _, passed := range []time.Duration{11 * time.Hour, 22 * time.Hour, 25 * time.Hour} {
 		ahead.Store(int64(passed))
@@ -250,7 +250,7 @@ func TestReplacedStreamIsSwept(t *testing.T) {
 	b.write("a", "x")
 	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	stop()
 	if _, err := b.table.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
 		TableName: aws.String(dynajournal.DefaultJournalTable), StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(false)},
@@ -272,7 +272,7 @@ func TestJoiningProjectionMissesNothing(t *testing.T) {
 	b.write("a", "x")
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
-	b.settled()
+	b.awaitQuiet()
 	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
 	joined := &recorder{}
 	start(t, group(t, b.Journal(), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("joined", joined)))

@@ -75,7 +75,7 @@ func TestOperatorOfAnIDThatIsMarkedAsStuck(t *testing.T) {
 				handled = handled[:1]
 			}
 			want(t, "a", p.of("a"), handled...)
-			until(t, "nothing is owed", func() bool { return b.debts("group/all") == 0 })
+			until(t, "no debt is stored", func() bool { return b.debts("group/all") == 0 })
 			if row := b.row("group/all", "a"); len(row) != 3 {
 				t.Errorf("the row is %v", row)
 			}

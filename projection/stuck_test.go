@@ -346,7 +346,7 @@ func TestRetryNeedsTheIndexOfDebts(t *testing.T) {
 	want(t, "a", all.of("a"), "1 x")
 }
 
-// Resume of a persistence id that is not owed a run does not wait for the run of a trigger.
+// Resume of a persistence id that has no debt does not wait for the run of a trigger.
 func TestResumeWhileATriggerIsHandled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -365,7 +365,7 @@ func TestRetryOfAnIDThatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.owedRun(atLeastOnce)
+		b.storedDebt(atLeastOnce)
 		row := b.row("group/all", "a")
 		row["attempts"] = numbered(7)
 		row["failing_since"] = numbered(int(time.Now().Add(-time.Hour).UnixMilli()))

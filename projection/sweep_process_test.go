@@ -80,7 +80,7 @@ func sweepOnce(url string) error {
 			over = c
 			go func() {
 				defer cancel()
-				for owes(ctx, j) { // runs that the killed process had claimed
+				for sweepPending(ctx, j) { // runs that the killed process had claimed
 					time.Sleep(100 * time.Millisecond)
 				}
 			}()
@@ -98,8 +98,8 @@ func sweepOnce(url string) error {
 	return err
 }
 
-// owes reports whether a run is owed to a persistence id.
-func owes(ctx context.Context, j *dynajournal.Journal) bool {
+// sweepPending reports whether a persistence id has a debt.
+func sweepPending(ctx context.Context, j *dynajournal.Journal) bool {
 	for _, err := range operator.New(j, "group/all").Debts(ctx) {
 		return err == nil
 	}

@@ -46,22 +46,22 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	testsize.NeedsLong(t, "it runs several processes")
 	b, url := serveOld(t)
 	each := *sweptEvents / *sweptIDs
-	began := time.Now()
+	started := time.Now()
 	b.load(*sweptIDs, each)
-	t.Logf("%d events of %d persistence ids stored in %v", each**sweptIDs, *sweptIDs, time.Since(began).Round(time.Second))
+	t.Logf("%d events of %d persistence ids stored in %v", each**sweptIDs, *sweptIDs, time.Since(started).Round(time.Second))
 
 	config := sweeping()
 	config.Source = projection.Sweep(projection.SweepOptions{PerSecond: 1000})
-	began = time.Now()
+	started = time.Now()
 	all := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
 	stated, err := operator.EstimateSweep(t.Context(), all, operator.EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("stated after %v: %+v", time.Since(began).Round(time.Millisecond), stated)
+	t.Logf("stated after %v: %+v", time.Since(started).Round(time.Millisecond), stated)
 
 	file := filepath.Join(t.TempDir(), "swept")
-	began = time.Now()
+	started = time.Now()
 	killed := forkSweep(t, url, file, each**sweptIDs*9/10)
 	for most, handled := int64(each**sweptIDs*9/10), int64(0); handled < most; {
 		until(t, "another event is handled", func() bool { return readSwept(t, file).events > handled })
@@ -78,7 +78,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	both := readSwept(t, file)
-	t.Logf("counted after %v: %+v, of which %+v until the kill", time.Since(began).Round(time.Second), both, first)
+	t.Logf("counted after %v: %+v, of which %+v until the kill", time.Since(started).Round(time.Second), both, first)
 	for i, seq := range both.of {
 		if seq != int32(each) {
 			t.Fatalf("persistence id %d is handled up to %d of %d", i, seq, each)
@@ -99,7 +99,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 		"read units":  {both.cost.ReadUnits, stated.Cost.ReadUnits, stated.CostMargin.ReadUnits},
 		"write units": {both.cost.WriteUnits, stated.Cost.WriteUnits, stated.CostMargin.WriteUnits},
 	} {
-		if counted, stated, margin := n[0], n[1], 3*n[2]; counted < stated-margin-uncounted || counted > stated+margin+again*more+time.Since(began).Seconds()*more {
+		if counted, stated, margin := n[0], n[1], 3*n[2]; counted < stated-margin-uncounted || counted > stated+margin+again*more+time.Since(started).Seconds()*more {
 			t.Errorf("%s: counted %v, stated %v", what, counted, stated)
 		}
 	}

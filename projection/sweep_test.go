@@ -64,7 +64,7 @@ func TestSweep_ContinuesAtPosition(t *testing.T) {
 	comes(t, "the event", arrived)
 	until(t, "a position is stored", func() bool { return b.sweepPosition() != "" })
 	stop()
-	var seen looks
+	var seen reads
 	stop = start(t, group(t, b.Journal(seen.install), fast(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", last, 1)
 	stop()

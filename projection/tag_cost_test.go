@@ -19,7 +19,7 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		var spent costs
 		g, _ := b.index(b.Journal(spent.install), fast())
 		w := b.write("a", withTags("x", "red", "blue"))
-		look := func(what string, want dynajournal.Cost, events ...any) {
+		measure := func(what string, want dynajournal.Cost, events ...any) {
 			t.Helper()
 			if len(events) > 0 {
 				if _, err := w.Append(t.Context(), events...); err != nil {
@@ -34,16 +34,16 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		spent.take()
 		// A read, a claim and an offset are 5 requests, 4 read units and 2 write units, as for any
 		// projection.
-		look("a tag", dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3}, withTags("y", "red"))
-		look("two tags", dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4}, withTags("y", "red", "blue"))
-		look("a new tag", dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}, withTags("y", "green"))
-		look("no tag", dynajournal.Cost{Requests: 4, ReadUnits: 4, WriteUnits: 1}, "z")
-		look("no event", dynajournal.Cost{Requests: 3, ReadUnits: 4})
+		measure("a tag", dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3}, withTags("y", "red"))
+		measure("two tags", dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4}, withTags("y", "red", "blue"))
+		measure("a new tag", dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}, withTags("y", "green"))
+		measure("no tag", dynajournal.Cost{Requests: 4, ReadUnits: 4, WriteUnits: 1}, "z")
+		measure("no event", dynajournal.Cost{Requests: 3, ReadUnits: 4})
 		many := make([]any, 99)
 		for i := range many {
 			many[i] = withTags("x", "red")
 		}
-		look("99 events", dynajournal.Cost{Requests: 105, ReadUnits: 8, WriteUnits: 101}, many...)
+		measure("99 events", dynajournal.Cost{Requests: 105, ReadUnits: 8, WriteUnits: 101}, many...)
 
 		var read costs
 		index := b.openTagIndex(b.Journal(read.install), tagsTable)

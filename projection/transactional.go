@@ -75,7 +75,7 @@ func (k *transactional) Apply(ctx context.Context, r *engine.Run, state *engine.
 		}
 		return false, failed(ctx, r, r.Failure(s, err), &at, state.SameClaim())
 	}
-	r.Keep(at)
+	r.Cache(at)
 	return true, nil
 }
 
@@ -92,7 +92,7 @@ func failed(ctx context.Context, r *engine.Run, failure *engine.HandlerError, at
 	}
 	err := r.CountFailure(ctx, failure, attempt, only)
 	if failed := new(engine.HandlerError); errors.As(err, &failed) {
-		r.Keep(*at)
+		r.Cache(*at)
 	}
 	return err
 }

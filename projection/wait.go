@@ -27,19 +27,19 @@ func WaitFor(
 	t := engine.OpenTable(journal)
 	key := engine.RowKey(t.JournalName, projection, persistenceID)
 	known := false
-	look := func() (engine.Row, error) {
+	read := func() (engine.Row, error) {
 		state, err := t.Row(ctx, key)
-		if err != nil || known || state.Begun && state.Seq >= sequenceNumber {
+		if err != nil || known || state.Started && state.Seq >= sequenceNumber {
 			return state, err
 		}
 		kind, err := t.Get(ctx, engine.KindKey(t.JournalName, projection))
 		if err == nil && kind[engine.AttrOffsets] != nil {
 			err = fmt.Errorf("%w: use sqlprojection.WaitFor", ErrOtherOffsets)
 		}
-		known = err == nil && state.Begun
+		known = err == nil && state.Started
 		return state, err
 	}
-	state, err := engine.Wait(ctx, projection, persistenceID, sequenceNumber, look)
+	state, err := engine.Wait(ctx, projection, persistenceID, sequenceNumber, read)
 	if err == nil && state.Seq < sequenceNumber {
 		return &StuckError{projection, persistenceID, state.Seq, state.Reason}
 	}

@@ -57,7 +57,7 @@ func (f *jacksonForm) take(n int) []byte {
 	return taken
 }
 
-func (f *jacksonForm) keep(n int) { f.out = append(f.out, f.take(n)...) }
+func (f *jacksonForm) copyBytes(n int) { f.out = append(f.out, f.take(n)...) }
 
 // item rewrites the next item. It recurses as deep as the input is nested.
 func (f *jacksonForm) item() {
@@ -70,25 +70,25 @@ func (f *jacksonForm) item() {
 		f.items(2*length, indefinite, f.item)
 		f.out = append(f.out, cborBreak)
 	case major == cborArray:
-		f.keep(size)
+		f.copyBytes(size)
 		f.items(length, indefinite, f.item)
 		if indefinite {
 			f.out = append(f.out, cborBreak)
 		}
 	case indefinite:
-		f.keep(size)
+		f.copyBytes(size)
 		f.items(0, true, f.chunk)
 		f.out = append(f.out, cborBreak)
 	case major == cborText:
 		f.take(size)
 		f.text(f.take(int(length)))
 	case major == cborBytes:
-		f.keep(size + int(length))
+		f.copyBytes(size + int(length))
 	case major == cborTag:
-		f.keep(size)
+		f.copyBytes(size)
 		f.item()
 	default:
-		f.keep(size)
+		f.copyBytes(size)
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *jacksonForm) items(n uint64, indefinite bool, rewrite func()) {
 // chunk copies one chunk of a string that is already in chunks.
 func (f *jacksonForm) chunk() {
 	_, length, size := f.head()
-	f.keep(size + int(length))
+	f.copyBytes(size + int(length))
 }
 
 func (f *jacksonForm) text(s []byte) {

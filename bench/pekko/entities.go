@@ -60,15 +60,15 @@ func (c *comparison) warmUpEntities(q request) step {
 	return func(ctx context.Context, _ *table) error {
 		q.Op, q.Seconds = "loadCommands", c.options.seconds
 		for _, s := range c.services() {
-			lowest, settled, round := math.Inf(1), 0, 0
-			for ; round < mostWarmUps && (round < leastWarmUps || settled < 2); round++ {
+			lowest, stable, round := math.Inf(1), 0, 0
+			for ; round < mostWarmUps && (round < leastWarmUps || stable < 2); round++ {
 				q.Prefix = fmt.Sprintf("warm-%d-%s-%d", q.Entities, s.name, round)
 				a, err := s.ask(ctx, q)
 				if err != nil {
 					return err
 				}
-				if settled++; cpu(a) < lowest*stillFalling {
-					settled = 0
+				if stable++; cpu(a) < lowest*stillFalling {
+					stable = 0
 				}
 				lowest = min(lowest, cpu(a))
 			}

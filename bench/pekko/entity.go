@@ -34,8 +34,8 @@ func (s *journalService) commands(ctx context.Context, r request) (a answer, err
 	}
 	var latency latencies
 	var done atomic.Int64
-	m := begin()
-	until := m.began.Add(time.Duration(r.Seconds * float64(time.Second)))
+	m := startMeasuring()
+	until := m.start.Add(time.Duration(r.Seconds * float64(time.Second)))
 	err = s.all(ctx, r.Entities*r.Callers, func(ctx context.Context, caller int) error {
 		id := r.pid(caller / r.Callers)
 		for {

@@ -157,8 +157,8 @@ func (s *journalService) persist(ctx context.Context, r request) (answer, error)
 	}
 	var latency latencies
 	var events atomic.Int64
-	m := begin()
-	until := m.began.Add(time.Duration(r.Seconds * float64(time.Second)))
+	m := startMeasuring()
+	until := m.start.Add(time.Duration(r.Seconds * float64(time.Second)))
 	err := s.all(ctx, r.Entities, func(ctx context.Context, i int) error {
 		for {
 			started := time.Now()
@@ -178,7 +178,7 @@ func (s *journalService) persist(ctx context.Context, r request) (answer, error)
 // replay recovers all entities concurrently.
 func (s *journalService) replay(ctx context.Context, r request) (answer, error) {
 	var events atomic.Int64
-	m := begin()
+	m := startMeasuring()
 	err := s.all(ctx, r.Entities, func(ctx context.Context, i int) error {
 		_, n, err := s.up(ctx, r.pid(i), r.Snapshots)
 		events.Add(int64(n))
@@ -191,7 +191,7 @@ func (s *journalService) replay(ctx context.Context, r request) (answer, error) 
 func (s *journalService) recover(ctx context.Context, r request) (answer, error) {
 	var latency latencies
 	events := 0
-	m := begin()
+	m := startMeasuring()
 	for i := range r.Entities {
 		started := time.Now()
 		_, n, err := s.up(ctx, r.pid(i), r.Snapshots)
@@ -214,14 +214,14 @@ func (s *journalService) all(ctx context.Context, n int, one func(ctx context.Co
 
 // measuring is the state at the start of a measurement.
 type measuring struct {
-	began time.Time
+	start time.Time
 	cpu   time.Duration
 }
 
-func begin() measuring { return measuring{time.Now(), processorTime()} }
+func startMeasuring() measuring { return measuring{time.Now(), processorTime()} }
 
 func (m measuring) end(count int64) answer {
-	return answer{Count: float64(count), Seconds: time.Since(m.began).Seconds(),
+	return answer{Count: float64(count), Seconds: time.Since(m.start).Seconds(),
 		CPUSeconds: (processorTime() - m.cpu).Seconds()}
 }
 

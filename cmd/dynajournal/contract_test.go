@@ -22,9 +22,9 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	clean(t)
 	const appended = "persistence_id sequence_nr writer_uuid"
 	const about = " keys kind point_in_time_recovery read_units shards status stream table ttl ttl_status write_units"
-	const size, kept = "billing bytes class ", "deletion_protection encryption fence_window format_version "
-	const table, made = size + kept + "indexes items" + about, size + "created " + kept + "indexes items" + about
-	const madeJournal = size + "created " + kept + "header header_detail indexes items" + about
+	const size, unchanged = "billing bytes class ", "deletion_protection encryption fence_window format_version "
+	const table, made = size + unchanged + "indexes items" + about, size + "created " + unchanged + "indexes items" + about
+	const madeJournal = size + "created " + unchanged + "header header_detail indexes items" + about
 	const copied = "events persistence_ids snapshots"
 	file := filepath.Join(t.TempDir(), "archive")
 	const snapshot = "payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest timestamp"

@@ -70,7 +70,7 @@ func (e *exportRun) file(
 		}
 	}()
 	buffered := bufio.NewWriterSize(f, 1<<20)
-	if e.out, err = e.begin(f, buffered); err != nil {
+	if e.out, err = e.start(f, buffered); err != nil {
 		return archive.Contents{}, fmt.Errorf("continue %s: %w: remove it to start again", partial, err)
 	}
 	// The next run continues after the complete part.
@@ -125,27 +125,27 @@ func (e *exportRun) readBack(f io.ReadSeeker, written archive.Totals) (archive.C
 	return found, nil
 }
 
-// begin starts the archive, or continues after the complete part of an unfinished one.
-func (e *exportRun) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
-	begun, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[keyOf(pid)] = true })
+// start starts the archive, or continues after the complete part of an unfinished one.
+func (e *exportRun) start(f *os.File, out io.Writer) (*archive.Writer, error) {
+	complete, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[keyOf(pid)] = true })
 	fresh := errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrTruncated)
 	if err != nil && !fresh {
 		return nil, err
 	}
 	if fresh {
-		begun.Size = 0
+		complete.Size = 0
 	}
-	if err := f.Truncate(begun.Size); err != nil {
+	if err := f.Truncate(complete.Size); err != nil {
 		return nil, fmt.Errorf("truncate the archive: %w", err)
 	}
-	if _, err := f.Seek(begun.Size, io.SeekStart); err != nil {
+	if _, err := f.Seek(complete.Size, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("seek to the end of the archive: %w", err)
 	}
 	if fresh {
 		return archive.NewWriter(out)
 	}
-	e.events = begun.Events
-	return archive.Continue(out, begun)
+	e.events = complete.Events
+	return archive.Continue(out, complete)
 }
 
 func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], parallel int) error {
@@ -183,7 +183,7 @@ type nextRecord func() (dynajournal.Record, error, bool)
 func (e *exportRun) one(ctx context.Context, pid string) error {
 	next, stop := iter.Pull2(e.journal.Records(ctx, pid, dynajournal.RecordsOptions{SkipMissing: e.skipMissing}))
 	defer stop()
-	held, err := readBeginning(next)
+	beginning, err := readBeginning(next)
 	switch {
 	case errors.Is(err, dynajournal.ErrCorruptItem), errors.Is(err, dynajournal.ErrHole), errors.Is(err, dynajournal.ErrEventMissing),
 		e.listed && errors.Is(err, dynajournal.ErrInvalidArgument):
@@ -194,28 +194,28 @@ func (e *exportRun) one(ctx context.Context, pid string) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.write(ctx, pid, held, next)
+	return e.write(ctx, pid, beginning, next)
 }
 
 // readBeginning reads records up to beginningBytes.
 func readBeginning(next nextRecord) ([]dynajournal.Record, error) {
-	var held []dynajournal.Record
+	var beginning []dynajournal.Record
 	for bytes := 0; bytes <= beginningBytes; {
 		r, err, ok := next()
 		if !ok || err != nil {
-			return held, err
+			return beginning, err
 		}
-		held = append(held, r)
+		beginning = append(beginning, r)
 		bytes += len(r.Bytes) + recordOverhead
 	}
-	return held, nil
+	return beginning, nil
 }
 
-// write writes a persistence id: the records in held, the records that follow, and the snapshots.
-// The caller holds mu.
-func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Record, next nextRecord) error {
+// write writes a persistence id: the records in beginning, the records that follow, and the
+// snapshots. The caller holds mu.
+func (e *exportRun) write(ctx context.Context, pid string, beginning []dynajournal.Record, next nextRecord) error {
 	read, events, behind, purged := archive.NewDigest(pid, 0), int64(0), int64(0), int64(0)
-	if err := e.out.Begin(pid); err != nil {
+	if err := e.out.Start(pid); err != nil {
 		return err
 	}
 	put := func(r *dynajournal.Record) error {
@@ -227,8 +227,8 @@ func (e *exportRun) write(ctx context.Context, pid string, held []dynajournal.Re
 		read.Record(record)
 		return e.out.Record(record)
 	}
-	for i := range held {
-		if err := put(&held[i]); err != nil {
+	for i := range beginning {
+		if err := put(&beginning[i]); err != nil {
 			return err
 		}
 	}

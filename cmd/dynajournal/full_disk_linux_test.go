@@ -98,14 +98,14 @@ func TestServe_StopsOnFullDisk(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("serve goes on")
 	}
-	made, told, _ := strings.Cut(s.stderr.String(), "\n")
+	made, message, _ := strings.Cut(s.stderr.String(), "\n")
 	if want := "made the folder " + disk + "/engine for the embedded engine"; made != want {
 		t.Errorf("serve said %q, want %q", made, want)
 	}
-	if !strings.HasPrefix(told, "dynajournal: serve: embedded: "+embedded.ErrStorageFailed.Error()) ||
-		strings.Count(told, "\n") != 1 ||
-		!strings.Contains(told, "no space left on device") {
-		t.Errorf("serve said %q", told)
+	if !strings.HasPrefix(message, "dynajournal: serve: embedded: "+embedded.ErrStorageFailed.Error()) ||
+		strings.Count(message, "\n") != 1 ||
+		!strings.Contains(message, "no space left on device") {
+		t.Errorf("serve said %q", message)
 	}
 	o := invoke(t.Context(), "", "--data", disk+"/engine", "append", "b", "--string", strings.Repeat("x", 200_000))
 	if o.status != statusFailed || strings.Count(o.err, "\n") != 1 {

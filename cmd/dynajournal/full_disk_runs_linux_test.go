@@ -328,7 +328,7 @@ func TestFullDisk_RandomRuns(t *testing.T) {
 	}
 	clean(t)
 	var total diskTotals
-	began := time.Now()
+	start := time.Now()
 	for run := range uint64(max(0, *diskRuns)) {
 		t.Run(fmt.Sprint("seed ", *diskSeed+run), func(t *testing.T) {
 			d := &diskRun{t: t, random: randomOf(*diskSeed + run), stored: map[string]int{}, unknown: map[string]int{}}
@@ -341,7 +341,7 @@ func TestFullDisk_RandomRuns(t *testing.T) {
 			d.check(&total)
 		})
 	}
-	t.Logf("in %v: %+v", time.Since(began).Round(time.Second), total)
+	t.Logf("in %v: %+v", time.Since(start).Round(time.Second), total)
 }
 
 // fill fills the disk.

@@ -124,12 +124,12 @@ func (m *migrationRun) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	result := copiedResult{}
-	began := time.Now()
+	start := time.Now()
 	if !c.VerifyOnly {
 		summary, err := migration.Run(ctx, m.source, m.target, opts)
 		shown.stop()
 		result = copiedResult{summary.PersistenceIDs, summary.Events, summary.Snapshots}
-		if err := errors.Join(m.report(&summary, time.Since(began)), err); err != nil {
+		if err := errors.Join(m.report(&summary, time.Since(start)), err); err != nil {
 			return errors.Join(s.result.write(result), err)
 		}
 	}

@@ -16,16 +16,16 @@ func commandLines(script string) [][]string {
 	var lines [][]string
 	var words []string
 	var word strings.Builder
-	quoted, begun, redirected := byte(0), false, false
+	quoted, started, redirected := byte(0), false, false
 	endWord := func() {
-		if begun && !redirected {
+		if started && !redirected {
 			words = append(words, word.String())
 		}
-		if begun {
+		if started {
 			redirected = false
 		}
 		word.Reset()
-		begun = false
+		started = false
 	}
 	endLine := func() {
 		endWord()
@@ -42,10 +42,10 @@ func commandLines(script string) [][]string {
 		case quoted != 0:
 			word.WriteByte(c)
 		case c == '\'' || c == '"':
-			quoted, begun = c, true
+			quoted, started = c, true
 		case c == ' ' || c == '\t':
 			endWord()
-		case c == '#' && !begun:
+		case c == '#' && !started:
 			for i+1 < len(script) && script[i+1] != '\n' {
 				i++
 			}
@@ -55,7 +55,7 @@ func commandLines(script string) [][]string {
 			endWord()
 			redirected = true
 		default:
-			begun = true
+			started = true
 			word.WriteByte(c)
 		}
 	}

@@ -23,7 +23,7 @@ type progress struct {
 	// total is the approximate amount of work, or unknownTotal. If it is known, the rate and the
 	// remaining time are shown.
 	total int64
-	began time.Time
+	start time.Time
 
 	mu   sync.Mutex
 	done int
@@ -38,7 +38,7 @@ func newProgress(w io.Writer, what string) *progress {
 const unknownTotal = -1
 
 func newProgressOf(w io.Writer, what string, total int64) *progress {
-	return &progress{w: w, what: what, total: total, began: time.Now()}
+	return &progress{w: w, what: what, total: total, start: time.Now()}
 }
 
 // OnRequest counts a request.
@@ -61,7 +61,7 @@ func (p *progress) set(done int64) {
 func (p *progress) show(done int) {
 	p.done = done
 	if p.bar == nil {
-		if time.Since(p.began) < showAfter || !isTerminal(p.w) {
+		if time.Since(p.start) < showAfter || !isTerminal(p.w) {
 			return
 		}
 		const throttle, ownGoroutine = 100 * time.Millisecond, 0

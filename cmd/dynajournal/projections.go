@@ -164,7 +164,7 @@ func (*projectionsDebtsCommand) Help() string {
 		"persistence ids, half a read unit for each projection, and half a read unit for each 20 of these ids."
 }
 
-// debtResult is a persistence id that is owed a run, with the cause and the time of the next
+// debtResult is a persistence id that has a debt, with the cause and the time of the next
 // attempt.
 type debtResult struct {
 	Projection    string    `json:"projection"`
@@ -183,7 +183,7 @@ func (r debtResult) text() string {
 func (c *projectionsDebtsCommand) Run(ctx context.Context, s *session) error {
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
 		all := operator.New(j, c.Projection).Debts(ctx)
-		return withIndex(writeIDs(s, all, "no persistence id is owed a run", func(of operator.Debt) result {
+		return withIndex(writeIDs(s, all, "no persistence id has a debt", func(of operator.Debt) result {
 			return debtResult{of.Projection, of.PersistenceID, of.Since.UTC(), of.Due.UTC(), of.Reason}
 		}))
 	})

@@ -35,9 +35,9 @@ type lagResult struct {
 	// IDs and Stuck are set with --ids.
 	IDs   *int `json:"ids,omitzero"`
 	Stuck *int `json:"stuck,omitzero"`
-	// Shards and SweepOwed are set without --ids.
-	Shards    []shardResult `json:"shards,omitempty"`
-	SweepOwed bool          `json:"sweep_owed,omitempty"`
+	// Shards and SweepPending are set without --ids.
+	Shards       []shardResult `json:"shards,omitempty"`
+	SweepPending bool          `json:"sweep_owed,omitempty"`
 }
 
 // shardResult is the lag of a projection in a shard.
@@ -64,7 +64,7 @@ func (r lagResult) text() string {
 	default:
 		text += fmt.Sprintf("%v behind", time.Duration(*r.LagMs)*time.Millisecond)
 	}
-	if r.SweepOwed {
+	if r.SweepPending {
 		text += ", and a sweep of all persistence ids is pending"
 	}
 	for _, shard := range r.Shards {
@@ -145,10 +145,10 @@ func (c *projectionsLagCommand) read(
 			}
 			shard := shardResult{Shard: p.Shard, Worker: p.Worker}
 			if !p.Unread {
-				shard.LagMs = milliseconds(p.Behind)
+				shard.LagMs = milliseconds(p.Delay)
 				r.LagMs = new(max(*shard.LagMs, value(r.LagMs)))
 			}
-			r.Shards, r.SweepOwed = append(r.Shards, shard), p.Owed
+			r.Shards, r.SweepPending = append(r.Shards, shard), p.SweepPending
 		}
 		slices.SortFunc(r.Shards, func(a, b shardResult) int { return int(value(b.LagMs) - value(a.LagMs)) })
 		all = append(all, r)

@@ -88,11 +88,11 @@ func (p *projecting) run(cured *atomic.Bool) (stop func()) {
 }
 
 // until repeats a command until its results are as expected.
-func (p *projecting) until(args string, holds func([]map[string]any) bool) []map[string]any {
+func (p *projecting) until(args string, done func([]map[string]any) bool) []map[string]any {
 	p.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		found := must(p.T, p.at(args)...)
-		if holds(found) {
+		if done(found) {
 			return found
 		}
 		if time.Now().After(deadline) {
@@ -308,7 +308,7 @@ func TestProjections_Text(t *testing.T) {
 			Projection: "g/p", IDs: &two, Stuck: &two, LagEvents: ms, LagMs: ms},
 		"g/p: not started\n  s1: not read yet, no process reads it": lagResult{Projection: "g/p", Shards: []shardResult{{Shard: "s1"}}},
 		"g/p: 1.5s behind, and a sweep of all persistence ids is pending\n  s1: 1.5s behind, read by w": lagResult{
-			Projection: "g/p", LagMs: ms, SweepOwed: true, Shards: []shardResult{{"s1", "w", ms}}},
+			Projection: "g/p", LagMs: ms, SweepPending: true, Shards: []shardResult{{"s1", "w", ms}}},
 		"g/p: a: behind at 2: why (3 events, the oldest 2s ago)": auditResult{"g/p", "a", 2, 3, 1500, operator.FindingBehind, "why"},
 		"g/p: a: stuck at 2: why":                                auditResult{"g/p", "a", 2, 0, 0, operator.FindingStuck, "why"},
 	} {

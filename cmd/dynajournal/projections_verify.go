@@ -99,10 +99,10 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 		if opts.MinAge = c.MinAge; c.MinAge == 0 {
 			opts.MinAge = -1
 		}
-		looked, found := 0, 0
+		checked, found := 0, 0
 		show := opts.Progress
 		opts.Progress = func(ids int) {
-			looked = ids
+			checked = ids
 			show(ids)
 		}
 		for f, err := range operator.New(j, c.Projection).Audit(ctx, opts) {
@@ -118,8 +118,8 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if found > 0 {
-			return fmt.Errorf("found %d problems in %d persistence ids", found, looked)
+			return fmt.Errorf("found %d problems in %d persistence ids", found, checked)
 		}
-		return s.message("checked %d persistence ids, found nothing", looked)
+		return s.message("checked %d persistence ids, found nothing", checked)
 	})
 }

@@ -303,10 +303,10 @@ func TestServe_KillLosesNothingAcknowledged(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for i, told := range acknowledged {
+	for i, count := range acknowledged {
 		found := must(t, "--data", folder, "events", fmt.Sprintf("client-%d", i))
-		if len(found) < told || len(found) > told+1 {
-			t.Errorf("client %d was told of %d events, and %d are there", i, told, len(found))
+		if len(found) < count || len(found) > count+1 {
+			t.Errorf("client %d was told of %d events, and %d are there", i, count, len(found))
 		}
 		for n, r := range found {
 			if r["sequence_nr"] != float64(n+1) || r["payload"] != fmt.Sprintf("event %d", n+1) {

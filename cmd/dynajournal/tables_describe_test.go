@@ -275,11 +275,11 @@ func TestTablesDescribeShowsExpiry(t *testing.T) {
 		t.Errorf("the snapshot table is %v", got[1])
 	}
 	o := invoke(t.Context(), "", "--output", "text", "tables", "describe")
-	const kept = ", not protected from deletion, point-in-time recovery off\n"
+	const protection = ", not protected from deletion, point-in-time recovery off\n"
 	want := "pekko-persistence: ACTIVE, native, 1 shards, key par (S) and num (N), indexes ids-idx, " +
-		"items expire by expires (ENABLED), fence window 24h0m0s, format version 2, provisioned: 3 read and 4 write units, about 1 items, 58 bytes" + kept +
+		"items expire by expires (ENABLED), fence window 24h0m0s, format version 2, provisioned: 3 read and 4 write units, about 1 items, 58 bytes" + protection +
 		"pekko-persistence-snapshot: ACTIVE, key par (S) and seq (N), items expire by expires (ENABLED), " +
-		"provisioned: 3 read and 4 write units, about 0 items, 0 bytes" + kept
+		"provisioned: 3 read and 4 write units, about 0 items, 0 bytes" + protection
 	if o.out != want {
 		t.Errorf("it shows\n%swant\n%s", o.out, want)
 	}

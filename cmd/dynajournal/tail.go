@@ -76,14 +76,14 @@ type follower struct {
 // stream shows the events that are written from now on, from the stream of the table. If the stream
 // can't be read, it follows every persistence id.
 func (f *follower) stream(ctx context.Context, prefix string, most int) error {
-	began := false
+	started := false
 	opts := projection.FollowOptions{Started: func() {
-		began = true
+		started = true
 		// a message that can't be written must not stop the command
 		_ = f.message("reading the stream of the table: showing events that are written from now on")
 	}}
 	for e, err := range projection.Follow(ctx, f.journal, f.opened.streams(), opts) {
-		if err != nil && (began || ctx.Err() != nil) {
+		if err != nil && (started || ctx.Err() != nil) {
 			return err
 		}
 		if err != nil {

@@ -116,9 +116,9 @@ func TestSlow_DelaysWrites(t *testing.T) {
 		j, accounts := open(t, entity.Options{})
 		mustDo(t, accounts, deposit(5), 5)
 		stop := j.Slow(time.Second)
-		began := time.Now()
+		start := time.Now()
 		mustDo(t, accounts, deposit(1), 6)
-		if took := time.Since(began); took != time.Second {
+		if took := time.Since(start); took != time.Second {
 			t.Errorf("it took %v", took)
 		}
 		stop()

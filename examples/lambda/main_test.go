@@ -145,8 +145,8 @@ func invoke(t *testing.T, f lambda.Handler, event json.RawMessage, within time.D
 	return response.BatchItemFailures[0].ItemIdentifier
 }
 
-// owed returns the accounts that are owed a run.
-func owed(t *testing.T, config aws.Config) []string {
+// withDebts returns the accounts that have a debt.
+func withDebts(t *testing.T, config aws.Config) []string {
 	t.Helper()
 	journal, err := dynajournal.Open(t.Context(), dynajournal.Config{AWS: config})
 	if err != nil {
@@ -165,8 +165,8 @@ func owed(t *testing.T, config aws.Config) []string {
 
 func want(t *testing.T, config aws.Config, accounts ...string) {
 	t.Helper()
-	if got := owed(t, config); !slices.Equal(got, accounts) {
-		t.Fatalf("%q are owed a run, want %q", got, accounts)
+	if got := withDebts(t, config); !slices.Equal(got, accounts) {
+		t.Fatalf("%q have a debt, want %q", got, accounts)
 	}
 }
 
@@ -191,7 +191,7 @@ func wantBalances(t *testing.T, client *dynamodb.Client, want map[string]string)
 }
 
 // This version of the function does not know the event Closed. Its records still count as done, and
-// the account is owed a run. The next version makes the run when the schedule invokes the function.
+// the account has a debt. The next version makes the run when the schedule invokes the function.
 func TestRecordedEventsThatAreHandledLater(t *testing.T) {
 	event, r := readRecorded(t)
 	config, client := account(t, r)
@@ -219,7 +219,7 @@ func TestRecordedEventsThatAreHandledLater(t *testing.T) {
 		return add(ctx, e)
 	}
 	f := function(t, config, next, both)
-	for deadline := time.Now().Add(time.Minute); len(owed(t, config)) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); len(withDebts(t, config)) > 0 && time.Now().Before(deadline); {
 		if _, err := f.Invoke(t.Context(), []byte(`{"source": "aws.events", "detail-type": "Scheduled Event"}`)); err != nil {
 			t.Fatal(err)
 		}

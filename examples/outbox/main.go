@@ -31,8 +31,8 @@ type Placed struct {
 	Amount  int
 }
 
-// tell returns the message for an event.
-func tell(ctx context.Context, event dynajournal.Event) ([]outbox.Message, error) {
+// messages returns the message for an event.
+func messages(ctx context.Context, event dynajournal.Event) ([]outbox.Message, error) {
 	placed, err := dynajournal.Decode[Placed](ctx, event)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func main() {
 		Name:         "shop",
 		Source:       projection.Streams(dynamodbstreams.NewFromConfig(engine.AWSConfig()), projection.StreamsOptions{}),
 		ClaimTimeout: time.Second, // requests are looked for six times in it
-	}, outbox.New("warehouse", target, tell))
+	}, outbox.New("warehouse", target, messages))
 	check(err)
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()

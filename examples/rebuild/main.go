@@ -110,14 +110,14 @@ const near = time.Second
 // event that is not handled.
 func (s *service) caughtUp(ctx context.Context, name string) error {
 	for {
-		behind, err := operator.New(s.journal, name).MeasureLag(ctx, operator.AuditOptions{PerSecond: -1})
+		backlog, err := operator.New(s.journal, name).MeasureLag(ctx, operator.AuditOptions{PerSecond: -1})
 		switch {
 		case errors.Is(err, projection.ErrNoProjection): // its processes are just starting
 		case err != nil:
 			return err
-		case behind[0].Stuck > 0:
-			return fmt.Errorf("%s: %d persistence ids are stuck", name, behind[0].Stuck)
-		case behind[0].Oldest < near:
+		case backlog[0].Stuck > 0:
+			return fmt.Errorf("%s: %d persistence ids are stuck", name, backlog[0].Stuck)
+		case backlog[0].Oldest < near:
 			return nil
 		}
 		time.Sleep(near / 10)

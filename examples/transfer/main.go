@@ -46,14 +46,14 @@ func main() {
 	check(err)
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()
-	check(b.settled(ctx, "anna"))
+	check(b.waitForTransfers(ctx, "anna"))
 	fmt.Println("the second process continues:")
 	b.show(ctx, "anna", "bob")
 
 	_, err = b.accounts.Update(ctx, "carl", closeAccount)
 	check(err)
 	check(transfer(ctx, b.accounts, Transfer{ID: "t-2", From: "anna", To: "carl", Amount: 50}))
-	check(b.settled(ctx, "anna", "carl"))
+	check(b.waitForTransfers(ctx, "anna", "carl"))
 	fmt.Println("carl refuses a transfer:")
 	b.show(ctx, "anna", "carl")
 
@@ -89,9 +89,9 @@ func (b *bank) group(config projection.Config) (*projection.Group, error) {
 		projection.AtLeastOnce("transfers", transfers, projection.OnlyIDs(accountType.PersistenceID(""))))
 }
 
-// settled waits, account by account, until the process manager has handled all events of the
-// accounts.
-func (b *bank) settled(ctx context.Context, accounts ...string) error {
+// waitForTransfers waits, account by account, until the process manager has handled all events of
+// the accounts.
+func (b *bank) waitForTransfers(ctx context.Context, accounts ...string) error {
 	for _, id := range accounts {
 		version, err := b.accounts.View(ctx, id, func(Account) error { return nil })
 		if err != nil {

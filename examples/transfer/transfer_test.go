@@ -126,7 +126,7 @@ func runProcess(t *testing.T, j *entitytest.Journal, m *mortal, transferred Tran
 		}
 	})
 	if err == nil {
-		err = b.settled(ctx, transferred.From, transferred.To)
+		err = b.waitForTransfers(ctx, transferred.From, transferred.To)
 	}
 	if err != nil && m == nil {
 		t.Error(err)

@@ -66,7 +66,7 @@ func write(t testing.TB, w *Writer, items []Item) {
 		case i.End:
 			err = w.End()
 		default:
-			err = w.Begin(i.PersistenceID)
+			err = w.Start(i.PersistenceID)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -202,13 +202,13 @@ func TestContinue_TruncatedArchive(t *testing.T) {
 			cut = len(file)
 		}
 		known := map[string]bool{}
-		begun, err := Scan(bytes.NewReader(file[:cut]), func(pid string) { known[pid] = true })
-		if err != nil || begun.Size > int64(cut) || int64(len(known)) != begun.PersistenceIDs {
-			t.Fatalf("cut at %d: %+v, %v, %d ids", cut, begun, err, len(known))
+		complete, err := Scan(bytes.NewReader(file[:cut]), func(pid string) { known[pid] = true })
+		if err != nil || complete.Size > int64(cut) || int64(len(known)) != complete.PersistenceIDs {
+			t.Fatalf("cut at %d: %+v, %v, %d ids", cut, complete, err, len(known))
 		}
 		var whole bytes.Buffer
-		whole.Write(file[:begun.Size])
-		w, err := Continue(&whole, begun)
+		whole.Write(file[:complete.Size])
+		w, err := Continue(&whole, complete)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,10 +240,10 @@ func TestWriter_WrongOrder(t *testing.T) {
 			t.Errorf("%s outside of an id: %v", name, err)
 		}
 	}
-	if err := errors.Join(w.Begin("a")); err != nil {
+	if err := errors.Join(w.Start("a")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Close(); !errors.Is(w.Begin("b"), errOrder) || !errors.Is(err, errOrder) {
+	if _, err := w.Close(); !errors.Is(w.Start("b"), errOrder) || !errors.Is(err, errOrder) {
 		t.Errorf("inside of an id: %v", err)
 	}
 	if err := w.Record(&history.Record{Kind: history.Event, Bytes: make([]byte, maxEntry)}); err == nil {
@@ -267,7 +267,7 @@ func framed(packer *zstd.Encoder, kind, flags byte, index uint32, raw []byte) []
 // FuzzReader reads arbitrary files, and files with right checksums and arbitrary entries.
 func FuzzReader(f *testing.F) {
 	file := archived(f, sample(50)[:26])
-	f.Add(file, []byte{tagBegin, 1, 'a', tagEnd, 2, 0, 0})
+	f.Add(file, []byte{tagStart, 1, 'a', tagEnd, 2, 0, 0})
 	r, err := NewReader(bytes.NewReader(file), 100)
 	if err != nil {
 		f.Fatal(err)
@@ -276,7 +276,7 @@ func FuzzReader(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add([]byte(magic), bytes.Clone(r.raw))
-	f.Add([]byte(nil), []byte{tagBegin, 1, 'a', tagSnapshot, 5, 1, 0, 0, 0, 255, tagChunk, 0})
+	f.Add([]byte(nil), []byte{tagStart, 1, 'a', tagSnapshot, 5, 1, 0, 0, 0, 255, tagChunk, 0})
 	header := file[:headerSize:headerSize]
 	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
 	if err != nil {

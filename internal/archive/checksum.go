@@ -44,7 +44,7 @@ type Digest struct {
 	// lastLow is the last low mark that was added. moved reports that something was added before
 	// it.
 	lastLow int64
-	begun   bool
+	started bool
 	moved   bool
 	closed  history.Record // not hashed yet, because more may follow; Kind 0 means none
 	// events and snapshots are the numbers of events and snapshots in the checksum.
@@ -55,7 +55,7 @@ type Digest struct {
 // history. If it is not 0, nothing below it counts.
 func NewDigest(pid string, finalLow int64) *Digest {
 	d := &Digest{hash: sha256.New(), final: finalLow}
-	d.begin(0)
+	d.start(0)
 	d.text(pid)
 	if finalLow > 0 {
 		d.lowMark(finalLow)
@@ -65,17 +65,17 @@ func NewDigest(pid string, finalLow int64) *Digest {
 }
 
 func (d *Digest) lowMark(seq int64) {
-	d.begin(byte(history.LowMark))
+	d.start(byte(history.LowMark))
 	d.number(seq)
 }
 
 // Record adds the next record of the history.
 func (d *Digest) Record(r *history.Record) {
 	if r.Kind == history.LowMark {
-		d.moved = d.moved || d.begun && d.lastLow != r.SequenceNumber
+		d.moved = d.moved || d.started && d.lastLow != r.SequenceNumber
 		d.lastLow = r.SequenceNumber
 	}
-	d.begun = true
+	d.started = true
 	if r.Kind == history.Closed {
 		d.takeClosed(*r)
 		return
@@ -93,7 +93,7 @@ func (d *Digest) Record(r *history.Record) {
 		return
 	}
 	d.events++
-	d.begin(byte(history.Event))
+	d.start(byte(history.Event))
 	for _, n := range []int64{r.SequenceNumber, r.BatchFirst, r.BatchLast, int64(r.SerializerID)} {
 		d.number(n)
 	}
@@ -110,7 +110,7 @@ func (d *Digest) metadata(r *history.Record) {
 	if !r.HasMetadata() {
 		return
 	}
-	d.begin(tagEventWithMetadata)
+	d.start(tagEventWithMetadata)
 	d.number(r.Time)
 	d.number(int64(len(r.Metadata)))
 	for _, key := range slices.Sorted(maps.Keys(r.Metadata)) {
@@ -127,7 +127,7 @@ func (d *Digest) metadata(r *history.Record) {
 func (d *Digest) Snapshot(s *Snapshot) {
 	d.endClosed()
 	d.snapshots++
-	d.begin(tagSnapshot)
+	d.start(tagSnapshot)
 	for _, n := range []int64{s.SequenceNumber, s.Timestamp, int64(s.SerializerID)} {
 		d.number(n)
 	}
@@ -164,15 +164,15 @@ func (d *Digest) endClosed() {
 	if d.closed.Kind != history.Closed {
 		return
 	}
-	d.begin(byte(history.Closed))
+	d.start(byte(history.Closed))
 	d.number(d.closed.SequenceNumber)
 	d.number(d.closed.Last)
 	d.write()
 	d.closed = history.Record{}
 }
 
-// begin starts the fields of a part, write hashes them.
-func (d *Digest) begin(kind byte) { d.buffer = append(d.buffer, kind) }
+// start starts the fields of a part, write hashes them.
+func (d *Digest) start(kind byte) { d.buffer = append(d.buffer, kind) }
 
 func (d *Digest) number(n int64) { d.buffer = binary.BigEndian.AppendUint64(d.buffer, uint64(n)) }
 

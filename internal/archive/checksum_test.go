@@ -129,12 +129,12 @@ func TestCheck_WholeArchive(t *testing.T) {
 	items := sample(100)
 	file := archived(t, items)
 	want := Contents{finalLow: map[idHash]int64{}}
-	told := map[string]Checksum{}
+	sums := map[string]Checksum{}
 	d := (*Digest)(nil)
 	for i := range items {
 		switch item := &items[i]; {
 		case item.End:
-			told[item.PersistenceID] = d.Sum()
+			sums[item.PersistenceID] = d.Sum()
 			want.Checksum.Add(d.Sum())
 			want.PersistenceIDs++
 			want.Events += d.Events()
@@ -146,13 +146,13 @@ func TestCheck_WholeArchive(t *testing.T) {
 		}
 	}
 	got, err := Check(bytes.NewReader(file), 1000, func(pid string, sum Checksum) error {
-		if sum != told[pid] {
-			t.Errorf("%q has the checksum %v, want %v", pid, sum, told[pid])
+		if sum != sums[pid] {
+			t.Errorf("%q has the checksum %v, want %v", pid, sum, sums[pid])
 		}
-		delete(told, pid)
+		delete(sums, pid)
 		return nil
 	})
-	if err != nil || !reflect.DeepEqual(got, want) || len(told) > 0 {
+	if err != nil || !reflect.DeepEqual(got, want) || len(sums) > 0 {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	if _, err := Check(bytes.NewReader(file[:len(file)-1]), 1000, nil); !errors.Is(err, ErrTruncated) {

@@ -42,7 +42,7 @@ const (
 
 // The tags of entries.
 const (
-	tagBegin = iota + 1
+	tagStart = iota + 1
 	tagLowMark
 	tagEvent
 	tagClosed

@@ -188,9 +188,9 @@ func (r *Reader) entry() (Item, bool, error) {
 	switch {
 	case r.partial != nil && tag != tagChunk, r.partial == nil && tag == tagChunk:
 		return item, false, r.damaged("a snapshot lacks bytes")
-	case r.open == (tag == tagBegin):
+	case r.open == (tag == tagStart):
 		return item, false, r.damaged("an entry is out of place")
-	case tag == tagBegin:
+	case tag == tagStart:
 		if len(body) == 0 || len(body) > maxIDBytes || !utf8.Valid(body) {
 			return item, false, r.damaged("a persistence id is not valid")
 		}
@@ -390,17 +390,17 @@ func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 		detail := fmt.Sprintf("it has version %d, and this program writes version %d: remove it, and export again", r.version, version)
 		return Beginning{}, r.fail(ErrVersion, detail)
 	}
-	begun := Beginning{Size: headerSize}
+	complete := Beginning{Size: headerSize}
 	var pending []string
 	for {
 		item, err := r.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return begun, nil
+			return complete, nil
 		case err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrDamaged):
-			return begun, err
+			return complete, err
 		case err != nil:
-			return begun, nil
+			return complete, nil
 		case item.End:
 			pending = append(pending, item.PersistenceID)
 		}
@@ -409,7 +409,7 @@ func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 				known(pid)
 			}
 			pending = pending[:0]
-			begun = Beginning{Size: r.end, Totals: r.totals, blocks: r.index}
+			complete = Beginning{Size: r.end, Totals: r.totals, blocks: r.index}
 		}
 	}
 }

@@ -55,14 +55,14 @@ func newWriter(out io.Writer, index uint32, totals Totals) (*Writer, error) {
 // errOrder reports that the methods of a Writer were called in a wrong order.
 var errOrder = errors.New("wrong order: Begin, then Record, then Snapshot, then End for each persistence id")
 
-// Begin starts a persistence id.
-func (w *Writer) Begin(pid string) error {
+// Start starts a persistence id.
+func (w *Writer) Start(pid string) error {
 	if w.open {
 		return errOrder
 	}
 	w.open, w.id = true, Totals{}
 	w.entry = append(w.entry[:0], pid...)
-	return w.add(tagBegin)
+	return w.add(tagStart)
 }
 
 // Record writes the next record of the history.

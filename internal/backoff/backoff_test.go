@@ -59,9 +59,9 @@ func TestPauses_RandomIsAtMostThePause(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
-		if err := backoff.Wait(t.Context(), time.Hour); err != nil || time.Since(begin) != time.Hour {
-			t.Errorf("%v after %v", err, time.Since(begin))
+		start := time.Now()
+		if err := backoff.Wait(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		reason := errors.New("reason")
 		ctx, cancel := context.WithCancelCause(t.Context())

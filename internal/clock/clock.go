@@ -38,10 +38,10 @@ type Moment struct {
 
 // System returns the clock of the machine.
 func System() *Clock {
-	began := time.Now()
+	start := time.Now()
 	return &Clock{read: func() (time.Time, time.Duration) {
 		now := time.Now() // which reads both
-		return now.Round(0), now.Sub(began)
+		return now.Round(0), now.Sub(start)
 	}}
 }
 

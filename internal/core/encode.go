@@ -84,10 +84,10 @@ func (j *Journal) Encode(ctx context.Context, pid string, e *New, index int) (*l
 // outside of the journal, put is the time before that payload was stored: see package outside.
 // Otherwise put is nil.
 func (j *Journal) EncodePayload(ctx context.Context, value any) (p serialization.Payload, put *clock.Moment, err error) {
-	began := j.Clock.Now()
+	start := j.Clock.Now()
 	p, err = j.Serialization.Encode(ctx, value)
 	if err == nil && p.SerializerID == serialization.IDExternal {
-		at := began // so that only these payloads allocate it
+		at := start // so that only these payloads allocate it
 		put = &at
 	}
 	return p, put, err

@@ -22,19 +22,19 @@ func (j *Journal) Operate(
 }
 
 // Admit runs an operation as Operate does, after the operation is admitted: at most
-// Config.MaxConnections operations are between their start and their first reads. do calls begun
-// when it has made its first reads, which admits the next operation. If do does not call begun,
+// Config.MaxConnections operations are between their start and their first reads. do calls started
+// when it has made its first reads, which admits the next operation. If do does not call started,
 // Admit calls it after do.
 func (j *Journal) Admit(
 	ctx context.Context, purpose dynamo.Purpose,
-	do func(ctx context.Context, op *lifetime.Operation, begun func()) error,
+	do func(ctx context.Context, op *lifetime.Operation, started func()) error,
 ) error {
-	begun, err := j.admission.Enter(ctx, j.Life.Reading())
+	started, err := j.admission.Enter(ctx, j.Life.Reading())
 	if err != nil {
 		return err
 	}
-	defer begun()
-	return j.Operate(ctx, purpose, func(ctx context.Context, op *lifetime.Operation) error { return do(ctx, op, begun) })
+	defer started()
+	return j.Operate(ctx, purpose, func(ctx context.Context, op *lifetime.Operation) error { return do(ctx, op, started) })
 }
 
 // Requests runs do, which sends requests with the client, as an operation of the journal.

@@ -69,8 +69,8 @@ func (j *Journal) ReadPage(ctx context.Context, pid string, from int64, most int
 	if !j.Native() {
 		req.Missing = func(span protocol.Span) { missing = append(missing, Span(span)) }
 	}
-	err := j.Admit(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation, begun func()) error {
-		req.Begun = begun
+	err := j.Admit(ctx, dynamo.ForRead, func(ctx context.Context, _ *lifetime.Operation, started func()) error {
+		req.Started = started
 		var m dynamo.Meter
 		result, err := j.Store.Replay(ctx, &m, req, func(e *layout.Event) error {
 			stored := storedEvent(e)

@@ -9,16 +9,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Poll calls look repeatedly, until look fails, ctx ends or the journal is closed. look reports
+// Poll calls poll repeatedly, until poll fails, ctx ends or the journal is closed. poll reports
 // whether it has found something; if not, Poll pauses before the next call. If left reports true
 // and its duration is positive, the pause is at most that long. After throttling, an outage, or a
 // request that Config.OperationTimeout has ended, Poll continues as if nothing was found.
 func (j *Journal) Poll(
-	ctx context.Context, pauses backoff.Pauses, look func() (bool, error), left func() (time.Duration, bool),
+	ctx context.Context, pauses backoff.Pauses, poll func() (bool, error), left func() (time.Duration, bool),
 ) error {
 	reading := j.Life.Reading()
 	for idle := 0; ; {
-		found, err := look()
+		found, err := poll()
 		switch {
 		case errors.Is(err, dynamo.ErrThrottled), errors.Is(err, dynamo.ErrUnavailable), err == nil && !found,
 			errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:

@@ -29,8 +29,8 @@ func (j *Journal) Read(
 		return protocol.Result{}, j.Operate(ctx, dynamo.ForRead, func(context.Context, *lifetime.Operation) error { return nil })
 	}
 	var result protocol.Result
-	err := j.Admit(ctx, dynamo.ForRead, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
-		req.Begun = begun
+	err := j.Admit(ctx, dynamo.ForRead, func(ctx context.Context, op *lifetime.Operation, started func()) error {
+		req.Started = started
 		var err error
 		result, err = j.Store.Replay(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
 			return op.Outside(func() error { return emit(e) })
@@ -82,8 +82,8 @@ func (j *Journal) Recover(
 		return Writer{}, err
 	}
 	var w Writer
-	err := j.Admit(ctx, dynamo.ForRecover, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
-		req.Begun = begun
+	err := j.Admit(ctx, dynamo.ForRecover, func(ctx context.Context, op *lifetime.Operation, started func()) error {
+		req.Started = started
 		state, err := j.Protocol.Recover(ctx, req, func(e *layout.Event) error {
 			return op.Outside(func() error { return handle(e) })
 		})

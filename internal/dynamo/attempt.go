@@ -138,10 +138,10 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	var none T
 	slot := a.slot
 	a.slot = Slot{}
-	if !slot.Held() {
+	if !slot.IsAcquired() {
 		slot = a.acquire()
 	}
-	if !slot.Held() {
+	if !slot.IsAcquired() {
 		return none, errNotSent
 	}
 	defer slot.Release()
@@ -156,9 +156,9 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		}
 	}
 	a.sent++
-	began := time.Now()
+	start := time.Now()
 	sent := &sending{checked: a.checked}
-	ctx, cancel := a.within(context.WithValue(a.ctx, sendingKey{}, sent), began)
+	ctx, cancel := a.within(context.WithValue(a.ctx, sendingKey{}, sent), start)
 	out, cost, err := send(ctx)
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended(nil) == nil
 	cancel()
@@ -170,7 +170,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		m.add(cost)
 	}
 	charge(a.ctx, cost)
-	a.observe(time.Since(began), cost, sent.requestID, err)
+	a.observe(time.Since(start), cost, sent.requestID, err)
 	return out, err
 }
 

@@ -206,10 +206,10 @@ func TestBatch_NoProgressIsThrottled(t *testing.T) {
 			},
 		} {
 			b := newBatchService(5, 0)
-			began := time.Now()
+			start := time.Now()
 			err := send(newClient(t, options(b)))
 			var request *dynamo.RequestError
-			if !errors.Is(err, dynamo.ErrThrottled) || !errors.As(err, &request) || len(b.sent) != request.Attempts || time.Since(began) != time.Minute {
+			if !errors.Is(err, dynamo.ErrThrottled) || !errors.As(err, &request) || len(b.sent) != request.Attempts || time.Since(start) != time.Minute {
 				t.Errorf("%s: %d attempts, error %v", name, len(b.sent), err)
 			}
 		}
@@ -227,10 +227,10 @@ func TestBatch_UnprocessedKeysRiseAndFall(t *testing.T) {
 		for range 10_000 {
 			steps = append(steps, leave(5), leave(6))
 		}
-		s, began := newScript(append(steps, ok(`{}`))...), time.Now()
+		s, start := newScript(append(steps, ok(`{}`))...), time.Now()
 		_, err := client(t, s).BatchGet(t.Context(), &dynamo.Meter{}, table, keys(10))
-		if !errors.Is(err, dynamo.ErrThrottled) || time.Since(began) != time.Minute || len(s.attempts()) > 2500 {
-			t.Errorf("%d attempts, %v, error %v", len(s.attempts()), time.Since(began), err)
+		if !errors.Is(err, dynamo.ErrThrottled) || time.Since(start) != time.Minute || len(s.attempts()) > 2500 {
+			t.Errorf("%d attempts, %v, error %v", len(s.attempts()), time.Since(start), err)
 		}
 	})
 }

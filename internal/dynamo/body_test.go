@@ -53,7 +53,7 @@ func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = &responseBody{ReadCloser: response.Body, begin: func() {
+	response.Body = &responseBody{ReadCloser: response.Body, start: func() {
 		close(conn.release)
 		<-written
 		if q.writeErr != nil {
@@ -63,16 +63,16 @@ func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// responseBody calls begin before its first read. The SDK reads it after it has closed the request.
+// responseBody calls start before its first read. The SDK reads it after it has closed the request.
 type responseBody struct {
 	io.ReadCloser
 
 	once  sync.Once
-	begin func()
+	start func()
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
-	b.once.Do(b.begin)
+	b.once.Do(b.start)
 	return b.ReadCloser.Read(p)
 }
 

@@ -19,12 +19,12 @@ import (
 func TestAttemptThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(hang, ok(`{}`))
-		began := time.Now()
+		start := time.Now()
 		if err := put(t, client(t, s, func(o *dynamo.Options) { o.AttemptTimeout = 7 * time.Second })); err != nil {
 			t.Fatal(err)
 		}
 		const slack = time.Millisecond // the pause
-		if took := time.Since(began); took < 7*time.Second || took > 7*time.Second+slack {
+		if took := time.Since(start); took < 7*time.Second || took > 7*time.Second+slack {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -56,14 +56,14 @@ func TestRequestEndsAtTheOperationTimeout(t *testing.T) {
 				c := client(t, newScript(fail), func(o *dynamo.Options) {
 					o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
 				})
-				began := time.Now()
+				start := time.Now()
 				err := put(t, c)
 				reason := context.DeadlineExceeded
 				if name == "throttled" {
 					reason = dynamo.ErrThrottled
 				}
-				if !errors.Is(err, reason) || time.Since(began) != 10*time.Second {
-					t.Errorf("after %v: %v", time.Since(began), err)
+				if !errors.Is(err, reason) || time.Since(start) != 10*time.Second {
+					t.Errorf("after %v: %v", time.Since(start), err)
 				}
 			})
 		})
@@ -75,10 +75,10 @@ func TestOperationTimeoutBoundsABatchThatIsNeverDone(t *testing.T) {
 		c := client(t, newScript(leaveAll), func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
 		})
-		began := time.Now()
+		start := time.Now()
 		err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(3), nil)
-		if !errors.Is(err, dynamo.ErrThrottled) || time.Since(began) != 10*time.Second {
-			t.Errorf("after %v: %v", time.Since(began), err)
+		if !errors.Is(err, dynamo.ErrThrottled) || time.Since(start) != 10*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
 }
@@ -132,11 +132,11 @@ func TestPause_BoundedForManyRetries(t *testing.T) {
 func TestPause_NeverZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const retries = 100
-		began := time.Now()
+		start := time.Now()
 		_ = put(t, client(t, newScript(noConnection), func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.BackoffCap = retries, 1, 1
 		}))
-		if waited := time.Since(began); waited != retries {
+		if waited := time.Since(start); waited != retries {
 			t.Errorf("%d pauses of at most 1 ns took %v", retries, waited)
 		}
 	})
@@ -189,9 +189,9 @@ func TestPause_FreesTheSlot(t *testing.T) {
 		first := make(chan error)
 		go func() { first <- put(t, c) }()
 		synctest.Wait() // until the first pauses
-		began := time.Now()
-		if err := put(t, c); err != nil || time.Since(began) != 0 {
-			t.Errorf("the second took %v: %v", time.Since(began), err)
+		start := time.Now()
+		if err := put(t, c); err != nil || time.Since(start) != 0 {
+			t.Errorf("the second took %v: %v", time.Since(start), err)
 		}
 		if err := <-first; err != nil {
 			t.Error(err)
@@ -248,9 +248,9 @@ func TestOperationTimeout_StartsWithTheSlot(t *testing.T) {
 					})
 					synctest.Wait() // until one request hangs and the other waits
 				}
-				began := time.Now()
-				if err := send(t, c); err != nil || time.Since(began) != 20*time.Second {
-					t.Errorf("after %v: %v", time.Since(began), err)
+				start := time.Now()
+				if err := send(t, c); err != nil || time.Since(start) != 20*time.Second {
+					t.Errorf("after %v: %v", time.Since(start), err)
 				}
 				hanging.Wait()
 			})
@@ -269,16 +269,16 @@ func TestSlot_WaitOfSecondAttemptEndsAtOperationTimeout(t *testing.T) {
 		c := client(t, newScript(slow, hang), func(o *dynamo.Options) {
 			o.MaxInFlight, o.AttemptTimeout, o.OperationTimeout = 1, time.Hour, 10*time.Second
 		})
-		began, first := time.Now(), make(chan error)
+		start, first := time.Now(), make(chan error)
 		go func() { first <- put(t, c) }()
 		synctest.Wait() // until the first is sent
 		second := make(chan error)
 		go func() { second <- put(t, c) }()
-		if err := <-first; !errors.Is(err, dynamo.ErrThrottled) || time.Since(began) != 10*time.Second {
-			t.Errorf("the first ended after %v: %v", time.Since(began), err)
+		if err := <-first; !errors.Is(err, dynamo.ErrThrottled) || time.Since(start) != 10*time.Second {
+			t.Errorf("the first ended after %v: %v", time.Since(start), err)
 		}
-		if err := <-second; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 11*time.Second {
-			t.Errorf("the second ended after %v: %v", time.Since(began), err)
+		if err := <-second; !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 11*time.Second {
+			t.Errorf("the second ended after %v: %v", time.Since(start), err)
 		}
 	})
 }
@@ -301,10 +301,10 @@ func TestReservedSlotIsUsedByTheFirstAttempt(t *testing.T) {
 			c := client(t, tt.script, func(o *dynamo.Options) { o.MaxInFlight = 1 })
 			for range 2 {
 				slot := c.Reserve()
-				if !slot.Held() {
+				if !slot.IsAcquired() {
 					t.Fatal("the free slot was not reserved")
 				}
-				if c.Reserve().Held() {
+				if c.Reserve().IsAcquired() {
 					t.Fatal("a second slot was reserved of one")
 				}
 				if _, err := c.QueryItems(tt.ctx, &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken{}, slot); !errors.Is(err, tt.err) {

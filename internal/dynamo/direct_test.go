@@ -271,9 +271,9 @@ func TestDirectRequests_HangingCredentialsDelayOutcome(t *testing.T) {
 			})
 		})
 		puts(t, c, 1)
-		began := time.Now()
+		start := time.Now()
 		err := c.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
-		if took := time.Since(began); !errors.Is(err, context.Canceled) || !dynamo.MaybeApplied(err) || took > 2*time.Second {
+		if took := time.Since(start); !errors.Is(err, context.Canceled) || !dynamo.MaybeApplied(err) || took > 2*time.Second {
 			t.Errorf("after %v: error %v", took, err)
 		}
 	})

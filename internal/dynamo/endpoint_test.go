@@ -245,7 +245,7 @@ func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...fun
 	}
 	g := groupOn(t, client(t, s, opts), func(o *dynamo.GroupOptions) { o.Refused = func(error) {} })
 	var all []*dynamo.Insertion
-	begin := func(i int, check func() error) {
+	start := func(i int, check func() error) {
 		in := dynamo.Insert{ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{1}, Condition: "c"}
 		if check != nil {
 			in.Before = func(clock.Moment) error { return check() }
@@ -254,10 +254,10 @@ func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...fun
 		synctest.Wait()
 	}
 	for i := range dynamo.Busy {
-		begin(i, nil)
+		start(i, nil)
 	}
 	for i, check := range checks {
-		begin(dynamo.Busy+i, check)
+		start(dynamo.Busy+i, check)
 	}
 	close(gate)
 	var outcomes []error
@@ -294,13 +294,13 @@ func TestFailedCheckOfOneWriterDoesNotAffectTheOthersOfItsRequest(t *testing.T) 
 func TestSharedRequestThatHangsIsSplitAfterAQuarterOfTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(hang, ok(`{}`))
-		began := time.Now()
+		start := time.Now()
 		for i, err := range together(t, s, func(*dynamo.Options) {}, nil, nil, nil) {
 			if err != nil {
 				t.Errorf("writer %d: %v", i, err)
 			}
 		}
-		if passed := time.Since(began); passed != time.Second {
+		if passed := time.Since(start); passed != time.Second {
 			t.Errorf("it took %v, want a quarter of AttemptTimeout", passed)
 		}
 		if got := len(s.attempts()); got != dynamo.Busy+1+3 {

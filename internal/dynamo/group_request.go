@@ -162,7 +162,7 @@ var errWrongNumber = errors.New("the number of responses is not the number of st
 // send makes one attempt. It returns the failure of each member, or nil if all have succeeded. The
 // request is charged to the first member, the units of each item to its own member.
 func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
-	first, began := r.members[0].part.meter, time.Now()
+	first, start := r.members[0].part.meter, time.Now()
 	first.add(Cost{Requests: 1})
 	r.setOperation()
 	if len(r.members) == 1 {
@@ -170,7 +170,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		cost, err := r.group.client.putItem(ctx, &put)
 		first.add(cost.units())
 		if err == nil {
-			r.group.took(time.Since(began))
+			r.group.took(time.Since(start))
 		}
 		return nil, cost, err
 	}
@@ -186,7 +186,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	if err != nil {
 		return nil, Cost{}, err
 	}
-	r.group.took(time.Since(began))
+	r.group.took(time.Since(start))
 	cost := consumed(true, out.ConsumedCapacity...)
 	failures := statementFailures(out.Responses)
 	r.charge(out.ConsumedCapacity, cost, failures)

@@ -302,11 +302,11 @@ func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
 				shared := ok(`{"Responses":[` + strings.Join(c.responses, ",") + `],"ConsumedCapacity":[` + c.capacity + `]}`)
-				hold := func(r *http.Request) (*http.Response, error) {
+				block := func(r *http.Request) (*http.Response, error) {
 					<-gate
 					return respondEmpty(r)
 				}
-				steps := append(slices.Repeat([]step{hold}, dynamo.Busy), shared, respondEmpty)
+				steps := append(slices.Repeat([]step{block}, dynamo.Busy), shared, respondEmpty)
 				entry := key(dynamo.Busy)["num"]
 				g := groupOn(t, client(t, newScript(steps...)), func(o *dynamo.GroupOptions) {
 					o.IndexBytes = func(item dynamo.Attributes) int {

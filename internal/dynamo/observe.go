@@ -66,7 +66,7 @@ func (e *failure) Unwrap() []error { return []error{e.reason, e.err} }
 // observed has the times and costs of a request for its observers. It is not used without
 // observers.
 type observed struct {
-	began time.Time
+	start time.Time
 	// last is the time that the last attempt waited for a slot. waited, sent and cost are the sums
 	// over all attempts.
 	last, waited time.Duration
@@ -84,7 +84,7 @@ func (a *attempts) start(writers []context.Context) {
 	if !a.client.Observes() {
 		return
 	}
-	a.observed.began = time.Now()
+	a.observed.start = time.Now()
 	if a.purpose == "" {
 		a.purpose = purposeOf(a.ctx)
 	}
@@ -142,6 +142,6 @@ func (a *attempts) end(err error) {
 		return
 	}
 	a.client.opts.End(a.ctx, End{
-		a.described(nil), a.observed.sent, a.observed.waited, time.Since(a.observed.began), a.observed.cost, err,
+		a.described(nil), a.observed.sent, a.observed.waited, time.Since(a.observed.start), a.observed.cost, err,
 	})
 }

@@ -72,7 +72,7 @@ func TestRetry_OnlyIfItCanHelp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScript(f.fail)
-				began := time.Now()
+				start := time.Now()
 				err := put(t, client(t, s))
 				want := 1
 				if f.retried {
@@ -80,8 +80,8 @@ func TestRetry_OnlyIfItCanHelp(t *testing.T) {
 				}
 				if isThrottling(name) { // the number of attempts is random
 					want = max(len(s.attempts()), 60)
-					if time.Since(began) != time.Minute { // Options.OperationTimeout
-						t.Errorf("it ended after %v", time.Since(began))
+					if time.Since(start) != time.Minute { // Options.OperationTimeout
+						t.Errorf("it ended after %v", time.Since(start))
 					}
 				}
 				if got := len(s.attempts()); got != want {

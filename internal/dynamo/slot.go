@@ -39,12 +39,12 @@ func (c *Client) acquire(ctx context.Context) Slot {
 // slot.
 func (c *Client) InFlight() (sent, waiting int) { return len(c.slots), int(c.waiting.Load()) }
 
-// Held reports whether the slot is not the zero Slot.
-func (s Slot) Held() bool { return s.slots != nil }
+// IsAcquired reports whether the slot is not the zero Slot.
+func (s Slot) IsAcquired() bool { return s.slots != nil }
 
 // Release frees the slot. It does nothing for the zero Slot.
 func (s Slot) Release() {
-	if s.Held() {
+	if s.IsAcquired() {
 		<-s.slots
 	}
 }

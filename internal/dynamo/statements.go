@@ -25,8 +25,8 @@ type statement struct {
 	text  string
 }
 
-// maxStatementsKept bounds the cached statements. Events have few different sets of attributes.
-const maxStatementsKept = 32
+// maxCachedStatements bounds the cached statements. Events have few different sets of attributes.
+const maxCachedStatements = 32
 
 // of returns the statement of an item, and values with the item's parameters appended.
 func (s *statements) of(item Attributes, values []types.AttributeValue) (*statement, []types.AttributeValue) {
@@ -40,7 +40,7 @@ func (s *statements) of(item Attributes, values []types.AttributeValue) (*statem
 	}
 	k := newStatement(s.table, item)
 	s.mu.Lock()
-	if len(s.known) < maxStatementsKept {
+	if len(s.known) < maxCachedStatements {
 		s.known = append(slices.Clip(s.known), k)
 	}
 	s.mu.Unlock()

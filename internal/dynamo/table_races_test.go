@@ -55,9 +55,9 @@ func TestCreateTable_DeletionWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(inUse, described("DELETING", "DELETING"))
-		began := time.Now()
+		start := time.Now()
 		_, err := create(t.Context(), client(t, s))
-		if took := time.Since(began); !errors.Is(err, dynamo.ErrInvalidRequest) || !strings.Contains(err.Error(), "still being deleted after 10m0s") ||
+		if took := time.Since(start); !errors.Is(err, dynamo.ErrInvalidRequest) || !strings.Contains(err.Error(), "still being deleted after 10m0s") ||
 			took < 10*time.Minute || took > 11*time.Minute {
 			t.Errorf("after %v: %v", took, err)
 		}
@@ -163,9 +163,9 @@ func TestUpdateTable_LostResponse(t *testing.T) {
 func TestUpdateTable_Refused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		_, err := update(t.Context(), client(t, newScript(invalid, bare)))
-		if took := time.Since(began); !errors.Is(err, dynamo.ErrInvalidRequest) || took < dynamo.DescriptionLag || took > 2*dynamo.DescriptionLag {
+		if took := time.Since(start); !errors.Is(err, dynamo.ErrInvalidRequest) || took < dynamo.DescriptionLag || took > 2*dynamo.DescriptionLag {
 			t.Errorf("after %v: %v", took, err)
 		}
 	})

@@ -36,11 +36,11 @@ func (c *Client) DescribeTable(ctx context.Context, table string) (*types.TableD
 // table yet, it asks again, for at most [DescriptionLag].
 func (c *Client) DescribeExistingTable(ctx context.Context, table string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	began := time.Now()
+	start := time.Now()
 	err := poll(ctx, table, func() (string, error) {
 		var err error
 		found, err = c.DescribeTable(ctx, table)
-		if errors.Is(err, ErrTableNotFound) && time.Since(began) < DescriptionLag {
+		if errors.Is(err, ErrTableNotFound) && time.Since(start) < DescriptionLag {
 			return "which is not described yet", nil
 		}
 		return "", err
@@ -164,7 +164,7 @@ func (c *Client) DeleteTable(ctx context.Context, table string) error {
 func (c *Client) UpdateTable(
 	ctx context.Context, in *dynamodb.UpdateTableInput, shows func(*types.TableDescription) bool,
 ) (bool, *types.TableDescription, error) {
-	table, began := aws.ToString(in.TableName), time.Now()
+	table, start := aws.ToString(in.TableName), time.Now()
 	var (
 		found   *types.TableDescription
 		changed bool
@@ -188,7 +188,7 @@ func (c *Client) UpdateTable(
 		}
 		d, err := c.DescribeTable(ctx, table)
 		switch {
-		case errors.Is(err, ErrTableNotFound) && time.Since(began) < DescriptionLag:
+		case errors.Is(err, ErrTableNotFound) && time.Since(start) < DescriptionLag:
 			return "which is not described yet", nil
 		case err != nil:
 			return "", err
@@ -277,13 +277,13 @@ func (c *Client) DescribeRecovery(ctx context.Context, table string) (types.Poin
 // already has one. It reports whether it has set the attribute. While the table is in use,
 // EnableTTL waits and resends the request, until ctx ends.
 func (c *Client) EnableTTL(ctx context.Context, table, attribute string) (bool, error) {
-	began := time.Now()
+	start := time.Now()
 	var changed bool
 	var refused refusal
 	err := poll(ctx, table, func() (string, error) {
 		name, err := c.TTL(ctx, table)
 		switch {
-		case errors.Is(err, ErrTableNotFound) && time.Since(began) < DescriptionLag:
+		case errors.Is(err, ErrTableNotFound) && time.Since(start) < DescriptionLag:
 			return "which is not described yet", nil
 		case err != nil || name != "":
 			return "", err

@@ -75,10 +75,10 @@ func TestThrottledRequestEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		began := time.Now()
+		start := time.Now()
 		err := client(t, newScript(throttle())).Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
-		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, dynamo.ErrThrottled) || dynamo.MaybeApplied(err) || time.Since(began) != 5*time.Second {
-			t.Errorf("after %v: %v", time.Since(began), err)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, dynamo.ErrThrottled) || dynamo.MaybeApplied(err) || time.Since(start) != 5*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
 }
@@ -94,7 +94,7 @@ func (c *replaceable) Do(r *http.Request) (*http.Response, error) { return (*c.n
 // The other writers of the request get their outcome at once, and new writers are not delayed.
 func TestGroup_ThrottledStatementDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		s := newScript(ok(`{"Responses":[{},{"Error":{"Code":"ThrottlingError","Message":"too much"}},{}]}`))
 		s.steps = append(s.steps, throttle())
 		service := &replaceable{}
@@ -105,7 +105,7 @@ func TestGroup_ThrottledStatementDoesNotDelayOthers(t *testing.T) {
 		synctest.Wait()
 		service.next.Store(new(aws.HTTPClient(step(func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
-			if err == nil && bytes.Contains(body, []byte(`{"N":"2"}`)) && time.Since(began) < 30*time.Second {
+			if err == nil && bytes.Contains(body, []byte(`{"N":"2"}`)) && time.Since(start) < 30*time.Second {
 				return throttle()(r)
 			}
 			return ok(`{}`)(r)
@@ -126,7 +126,7 @@ func TestGroup_ThrottledStatementDoesNotDelayOthers(t *testing.T) {
 				t.Errorf("item %d: %v", i, err)
 			}
 		}
-		if took := time.Since(began); took < 30*time.Second || took > 32*time.Second {
+		if took := time.Since(start); took < 30*time.Second || took > 32*time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -135,9 +135,9 @@ func TestGroup_ThrottledStatementDoesNotDelayOthers(t *testing.T) {
 func TestNewAccessKey_RetriedOnceAfterPause(t *testing.T) {
 	for _, code := range []string{"UnrecognizedClientException", "InvalidClientTokenId"} {
 		synctest.Test(t, func(t *testing.T) {
-			began := time.Now()
-			if err := put(t, client(t, newScript(refuse(400, code), ok(`{}`)))); err != nil || time.Since(began) != time.Second {
-				t.Errorf("%s: after %v: %v", code, time.Since(began), err)
+			start := time.Now()
+			if err := put(t, client(t, newScript(refuse(400, code), ok(`{}`)))); err != nil || time.Since(start) != time.Second {
+				t.Errorf("%s: after %v: %v", code, time.Since(start), err)
 			}
 			s := newScript(refuse(400, code))
 			if err := put(t, client(t, s)); !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.attempts()) != 2 {

@@ -41,7 +41,7 @@ func TestTransactionIsSentAgainForTransientReasonsOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, began := newScript(cancelled(c.codes...)), time.Now()
+				s, start := newScript(cancelled(c.codes...)), time.Now()
 				err := client(t, s).Transact(t.Context(), &dynamo.Meter{}, dynamo.Transaction{
 					Table: table, Items: make([]types.TransactWriteItem, 2), Token: "token",
 				})
@@ -49,7 +49,7 @@ func TestTransactionIsSentAgainForTransientReasonsOnly(t *testing.T) {
 					t.Errorf("the error is %v, want %v", err, c.reason)
 				}
 				attempts := s.attempts()
-				if len(attempts) != c.sent && (c.sent != 0 || time.Since(began) != time.Minute) {
+				if len(attempts) != c.sent && (c.sent != 0 || time.Since(start) != time.Minute) {
 					t.Errorf("%d attempts, want %d", len(attempts), c.sent)
 				}
 				for _, attempt := range attempts {

@@ -26,8 +26,8 @@ type Standstill struct {
 	over chan struct{}
 }
 
-// Begin suspends the process until End, unless it is suspended already.
-func (s *Standstill) Begin() {
+// Suspend suspends the process until Resume, unless it is suspended already.
+func (s *Standstill) Suspend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over == nil {
@@ -35,8 +35,8 @@ func (s *Standstill) Begin() {
 	}
 }
 
-// End resumes the process, if it is suspended.
-func (s *Standstill) End() {
+// Resume resumes the process, if it is suspended.
+func (s *Standstill) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over != nil {

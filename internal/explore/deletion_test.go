@@ -25,7 +25,7 @@ func TestDeletionKilledAtEveryRequest(t *testing.T) {
 			w.fill(r, 120)
 			w.append(r, "121", "122", "123")
 			w.append(r, "124")
-			w.net.Hold("dead")
+			w.net.Block("dead")
 			wait := do(func() (dynajournal.DeleteResult, error) { return r.DeleteTo(w.Context(), 121) })
 			marked := false
 			for range n {
@@ -138,7 +138,7 @@ func TestDeletion_BatchesNeverProcessed(t *testing.T) {
 		j, reader := w.journal("writer"), w.journal("reader")
 		r := w.recovered(j)
 		w.fill(r, 30)
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		wait := do(func() (dynajournal.DeleteResult, error) { return r.DeleteTo(w.Context(), 29) })
 		ended := make(chan error, 1)
 		go func() {
@@ -219,7 +219,7 @@ func membersAreDeletedMeanwhile(
 		r := w.recovered(live)
 		w.append(r, "1", "2", "3")
 		late := w.recovered(slow)
-		w.net.Hold("slow")
+		w.net.Block("slow")
 		wait := do(func() (dynajournal.DeleteResult, error) { return late.DeleteTo(w.Context(), 2) })
 		w.deliverUntil("slow", "Query "+key("0")+" 1 to 2")
 		if err := deleteFirst(w, r.Writer); err != nil {
@@ -242,7 +242,7 @@ func TestDeletion_CutsIncompleteAtomicWrite(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
-		w.net.Hold("dead")
+		w.net.Block("dead")
 		wait := w.appending(r, "1", "2", "3", "4", "5")
 		lost := w.await("dead", "PutItem event "+key("0/2"))
 		for _, put := range w.net.Pending() {
@@ -288,7 +288,7 @@ func TestRecoveryMeetsTheSealOfADeletion(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		reader, writer := w.journal("reader"), w.journal("writer")
 		r := w.recovered(writer)
-		w.net.Hold("reader")
+		w.net.Block("reader")
 		wait := w.recovering(reader, dynajournal.RecoverOptions{})
 		w.net.Deliver(w.await("reader", "BatchGetItem journal-SH-"))
 		w.append(r, "1")
@@ -313,7 +313,7 @@ func TestRecovery_DeletionDuringMarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		reader, writer := w.journal("reader"), w.journal("writer")
 		r := w.recovered(writer)
-		w.net.Hold("reader")
+		w.net.Block("reader")
 		wait := w.recovering(reader, dynajournal.RecoverOptions{})
 		marks := w.await("reader", "BatchGetItem journal-SH-")
 		w.net.Deliver(w.await("reader", "Query "))

@@ -95,7 +95,7 @@ func TestLowMarkOfAnEarlierPurgeThatVanishes(t *testing.T) {
 		for seq := 1; seq <= 4; seq++ {
 			w.remove("journal-P-"+pid+"-0", seq)
 		}
-		w.net.Hold("slow")
+		w.net.Block("slow")
 		wait := w.recovering(slow, dynajournal.RecoverOptions{})
 		w.deliverUntil("slow", "PutItem mark")
 		w.remove("journal-SL-"+pid+"-0", 0)
@@ -117,7 +117,7 @@ func TestTombstonesOfAnEarlierPurgeAreSealed(t *testing.T) {
 			slow, other := w.journal("slow"), w.journal("other")
 			w.putExpiring(earlier.EncodeSeal(pid, 2))
 			w.putExpiring(earlier.EncodeFence(pid, 4, 5))
-			w.net.Hold("slow")
+			w.net.Block("slow")
 			wait := w.recovering(slow, dynajournal.RecoverOptions{})
 			if vanishes {
 				w.deliverUntil("slow", "PutItem")

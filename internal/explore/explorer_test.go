@@ -250,11 +250,11 @@ func (x *explorer) run(choose func(step, n int) int, from, used int) {
 	}
 	r.ledger = explore.NewLedger(r.pid)
 	if x.base > 0 {
-		r.begin()
+		r.start()
 	}
 	var choices []int
 	for i := range x.programs {
-		x.net.Hold(process(i))
+		x.net.Block(process(i))
 		r.live++
 		go r.program(i)
 	}
@@ -282,14 +282,14 @@ func (x *explorer) run(choose func(step, n int) int, from, used int) {
 	}
 	r.end()
 	if wrong := r.ledger.Check(); wrong != nil {
-		told, err := json.Marshal(choices)
-		x.Errorf("%v\nschedule %s (%v):\n\t%s", wrong, told, err, strings.Join(r.trace, "\n\t"))
+		text, err := json.Marshal(choices)
+		x.Errorf("%v\nschedule %s (%v):\n\t%s", wrong, text, err, strings.Join(r.trace, "\n\t"))
 	}
 }
 
-// begin uses the numbers before the base.
-func (r *run) begin() {
-	r.net.Hold("auditor")
+// start uses the numbers before the base.
+func (r *run) start() {
+	r.net.Block("auditor")
 	done := do(func() (*dynajournal.Writer, error) {
 		return r.auditor.Recover(r.Context(), r.pid, dynajournal.RecoverOptions{Snapshot: r.base, JournalLost: true}, nil)
 	})
@@ -328,7 +328,7 @@ func (r *run) noted(request *explore.Request, carry func(*explore.Request) (int,
 
 // actions returns everything that can happen next. The first is not a deviation.
 func (r *run) actions() []action {
-	pending := r.settled()
+	pending := r.awaitRequests()
 	slices.SortStableFunc(pending, func(a, b *explore.Request) int {
 		switch {
 		case a.Process == b.Process:
@@ -344,7 +344,7 @@ func (r *run) actions() []action {
 	for _, p := range pending {
 		all = append(all, action{"delivered: " + p.String(), func() {
 			r.last = p.Process
-			r.told(p, "delivered", r.noted(p, r.net.Deliver))
+			r.record(p, "delivered", r.noted(p, r.net.Deliver))
 		}})
 	}
 	late := r.net.Late()
@@ -360,12 +360,12 @@ func (r *run) actions() []action {
 		}
 		all = append(all, action{"response lost: " + p.String(), func() {
 			r.noted(p, r.net.LoseAnswer)
-			r.told(p, "reset", "")
+			r.record(p, "reset", "")
 		}})
 		if len(late) < maxLate {
 			all = append(all, action{"delayed: " + p.String(), func() {
 				r.net.Delay(p)
-				r.told(p, "reset", "")
+				r.record(p, "reset", "")
 			}})
 		}
 	}
@@ -377,9 +377,9 @@ func (r *run) actions() []action {
 	return all
 }
 
-// settled waits until every process waits for a response, including pauses between attempts, and
-// returns the requests in flight.
-func (r *run) settled() []*explore.Request {
+// awaitRequests waits until every process waits for a response, including pauses between attempts,
+// and returns the requests in flight.
+func (r *run) awaitRequests() []*explore.Request {
 	for {
 		endPauses()
 		synctest.Wait()
@@ -406,8 +406,8 @@ func (r *run) crash(name string) {
 	r.crashed[name] = true
 }
 
-// told adds the result of a request to the history of its process.
-func (r *run) told(p *explore.Request, fault, response string) {
+// record adds the result of a request to the history of its process.
+func (r *run) record(p *explore.Request, fault, response string) {
 	var i int
 	if _, err := fmt.Sscanf(p.Process, "p%d", &i); err != nil {
 		return
@@ -491,7 +491,7 @@ func (r *run) expire() {
 
 // finish recovers, compares with the ledger, and writes until a write succeeds.
 func (r *run) finish(text string) {
-	r.net.Hold("auditor")
+	r.net.Block("auditor")
 	done := do(func() (struct{}, error) {
 		var err error
 		for range maxLives {
@@ -537,7 +537,7 @@ func (r *run) program(i int) {
 
 // read reads as a process that never writes.
 func (r *run) read(j *dynajournal.Journal) {
-	began := r.ledger.Begin()
+	start := r.ledger.StartRead()
 	var got []explore.Event
 	for e, err := range j.Events(context.WithoutCancel(r.Context()), r.pid, dynajournal.Range{}) {
 		if err != nil {
@@ -545,7 +545,7 @@ func (r *run) read(j *dynajournal.Journal) {
 		}
 		got = append(got, explore.Event{Number: e.SequenceNumber, Text: text(e)})
 	}
-	r.ledger.Read(0, began, got)
+	r.ledger.Read(0, start, got)
 }
 
 // size returns the number in a step, or 1.
@@ -583,7 +583,7 @@ func (r *run) life(
 	j *dynajournal.Journal, name string, opts dynajournal.RecoverOptions, program []string, next *int,
 ) error {
 	ctx := context.WithoutCancel(r.Context())
-	began := r.ledger.Begin()
+	start := r.ledger.StartRead()
 	var knows []explore.Event
 	if program[0][0] == 'S' {
 		opts = dynajournal.RecoverOptions{Snapshot: r.base + size(program[0]), JournalLost: true}
@@ -604,7 +604,7 @@ func (r *run) life(
 			return err
 		}
 	}
-	r.ledger.Recovered(began, knows, knows)
+	r.ledger.Recovered(start, knows, knows)
 	for ; *next < len(program); *next++ {
 		step := program[*next]
 		switch step[0] {

@@ -43,7 +43,7 @@ func crowded(w *world, n int) *crowd {
 	for i := range n {
 		c.writers = append(c.writers, c.recover(i))
 	}
-	w.net.Hold("writer")
+	w.net.Block("writer")
 	return c
 }
 
@@ -315,7 +315,7 @@ func TestWritersOfOneIDShareNoRequest(t *testing.T) {
 		c := crowded(w, several)
 		w.net.Free("writer")
 		c.writers = append(c.writers, c.recover(several-1))
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		first := c.gathered()
 		if statements(first) != 5 || strings.Count(first.Label, c.id(several-1)) != 1 {
 			w.Errorf("shared: %v", first)
@@ -385,18 +385,18 @@ func TestThrottledStatementIsTriedUntilItsTimeIsOver(t *testing.T) {
 		c.write(w.Context(), dynamo.Busy, "a", "b")
 		c.write(w.Context(), dynamo.Busy+1)
 		w.net.Deliver(w.net.Pending()[0])
-		began := time.Now()
+		start := time.Now()
 		tries := 0
 		for {
 			time.Sleep(time.Microsecond) // it is answered before the time can be over
 			synctest.Wait()
 			pending := slices.DeleteFunc(w.net.Pending(), func(r *explore.Request) bool { return r.Operation != "BatchExecuteStatement" })
-			if len(pending) == 0 && time.Since(began) < w.config.OperationTimeout {
+			if len(pending) == 0 && time.Since(start) < w.config.OperationTimeout {
 				time.Sleep(time.Millisecond)
 				continue
 			}
 			if len(pending) == 0 {
-				if passed := time.Since(began); tries < 10 || passed < w.config.OperationTimeout {
+				if passed := time.Since(start); tries < 10 || passed < w.config.OperationTimeout {
 					w.Errorf("%d attempts in %v", tries-1, passed)
 				}
 				break
@@ -480,7 +480,7 @@ func TestServiceThatRefusesPartiQL(t *testing.T) {
 				if log.logged() != 1 {
 					w.Errorf("%d log records, want 1", log.logged())
 				}
-				w.net.Hold("writer")
+				w.net.Block("writer")
 				c.results = nil
 				for i := range c.writers {
 					c.write(w.Context(), i, "next")
@@ -513,7 +513,7 @@ func TestEventThatIsAlwaysRejectedFailsAlone(t *testing.T) {
 			}
 		}
 		c.wantAll(map[int]error{several - 1: dynajournal.ErrInvalidRequest})
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		c.results = nil
 		for i := range c.writers {
 			c.write(w.Context(), i, "next")
@@ -590,7 +590,7 @@ func TestCancelWhileTheSharedRequestIsInFlight(t *testing.T) {
 }
 
 // After many writers whose calls all end early, nothing is left.
-func TestManyCancelledWritersLeaveNothingBehind(t *testing.T) {
+func TestManyCancelledWriters_LeaveNothing(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.MaxConnections = 3
 		c := crowded(w, 200)

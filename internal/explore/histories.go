@@ -28,7 +28,7 @@ const collecting = 400
 // fails. The first seed is rapid's flag, or a random one if the flag is 0. It is printed, because
 // with it the same histories are run again. RunHistories returns the last seed.
 func RunHistories[H any](
-	t *testing.T, over func(began time.Time) bool, draw func(*rapid.T) H, run func(*testing.T, H) error,
+	t *testing.T, over func(start time.Time) bool, draw func(*rapid.T) H, run func(*testing.T, H) error,
 ) uint64 {
 	t.Helper()
 	given := flag.Lookup(seedFlag).Value.String()
@@ -43,12 +43,12 @@ func RunHistories[H any](
 	defer debug.SetGCPercent(debug.SetGCPercent(collecting))
 	t.Logf("-%s=%d", seedFlag, seed)
 	failing := false // then the same history is run again to shrink it, even after the limit
-	for began := time.Now(); ; seed++ {
+	for start := time.Now(); ; seed++ {
 		if err := flag.Set(seedFlag, strconv.FormatUint(seed, 10)); err != nil {
 			t.Fatal(err)
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			if over(began) && !failing {
+			if over(start) && !failing {
 				return
 			}
 			history := draw(rt)
@@ -59,7 +59,7 @@ func RunHistories[H any](
 				rt.Fatalf("%v\n%v", wrong, history)
 			}
 		})
-		if t.Failed() || over(began) {
+		if t.Failed() || over(start) {
 			return seed
 		}
 	}
@@ -68,7 +68,7 @@ func RunHistories[H any](
 // PickRequest picks a random request to be served next, and reports whether it is a late one. It
 // does not pick pending requests of stopped processes. It returns nil if there is no request to
 // pick.
-func PickRequest(n *Network, random *rand.Rand, stopped func(process string) bool) (r *Request, kept bool) {
+func PickRequest(n *Network, random *rand.Rand, stopped func(process string) bool) (r *Request, isLate bool) {
 	pending := slices.DeleteFunc(n.Pending(), func(r *Request) bool { return stopped(r.Process) })
 	if late := n.Late(); len(late) > 0 && (len(pending) == 0 || random.IntN(oneIsLate) == 0) {
 		return late[random.IntN(len(late))], true

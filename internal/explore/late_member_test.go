@@ -31,10 +31,10 @@ func (w *world) becomesWhole(missing string, deletes bool) {
 	writer, reader := w.journal("writer"), w.journal("reader")
 	r := w.recovered(writer)
 	w.fill(r, 96)
-	w.net.Hold("writer")
+	w.net.Block("writer")
 	wait := w.appending(r, "a", "b", "c", "d", "e") // 97 to 101
 	w.deliverAllBut("writer", "PutItem event "+key(missing))
-	w.net.Hold("reader")
+	w.net.Block("reader")
 	reading := do(func() ([]string, error) { return w.visible(reader, 97), nil })
 	last := w.deliverAllBut("reader", "Query "+key("1"))
 	w.net.Free("writer")
@@ -61,13 +61,13 @@ func (w *world) deliverAllBut(process, label string) *explore.Request {
 	w.Helper()
 	for {
 		synctest.Wait()
-		var kept *explore.Request
+		var late *explore.Request
 		delivered := false
 		for _, r := range w.net.Pending() {
 			switch {
 			case r.Process != process:
 			case strings.HasPrefix(r.Label, label):
-				kept = r
+				late = r
 			default:
 				w.net.Deliver(r)
 				delivered = true
@@ -76,9 +76,9 @@ func (w *world) deliverAllBut(process, label string) *explore.Request {
 		if delivered {
 			continue
 		}
-		if kept == nil {
+		if late == nil {
 			w.Fatalf("%s has not sent %q", process, label)
 		}
-		return kept
+		return late
 	}
 }

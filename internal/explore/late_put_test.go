@@ -20,7 +20,7 @@ func TestLatePut_SealOrEvent(t *testing.T) {
 				dead, live, reader := w.journal("dead"), w.journal("live"), w.journal("reader")
 				r := w.recovered(dead)
 				w.append(r, "1")
-				w.net.Hold("dead")
+				w.net.Block("dead")
 				wait := w.appending(r, "a", "b", "c")
 				synctest.Wait()
 				for _, put := range w.net.Pending() {
@@ -41,7 +41,7 @@ func TestLatePut_SealOrEvent(t *testing.T) {
 					}
 				}
 				land("before the recovery reads")
-				w.net.Hold("live")
+				w.net.Block("live")
 				recovering := w.recovering(live, dynajournal.RecoverOptions{})
 				if late != "before the recovery reads" {
 					w.deliverUntil("live", "PutItem seal "+key("0/3"))
@@ -78,7 +78,7 @@ func TestLatePutAboveTheHighestNumberConflicts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
-		w.net.Hold("dead")
+		w.net.Block("dead")
 		wait := w.appending(r, "late")
 		put := w.await("dead", "PutItem event")
 		w.net.Crash("dead")
@@ -113,7 +113,7 @@ func TestHighMarkWithoutItsEventAndEventWithoutItsHighMark(t *testing.T) {
 				dead, live := w.journal("dead"), w.journal("live")
 				r := w.recovered(dead)
 				w.fill(r, 99)
-				w.net.Hold("dead")
+				w.net.Block("dead")
 				wait := w.appending(r, c.events...)
 				lost := w.await("dead", c.lost)
 				for _, put := range w.net.Pending() {
@@ -155,7 +155,7 @@ func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 				for i := range want {
 					want[i] = "filling"
 				}
-				w.net.Hold("other")
+				w.net.Block("other")
 				wait := w.recovering(other, dynajournal.RecoverOptions{})
 				for range before {
 					synctest.Wait()
@@ -193,7 +193,7 @@ func TestRecoveryPutsTheHighMarkThatIsMissing(t *testing.T) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
 		w.fill(r, 99)
-		w.net.Hold("dead")
+		w.net.Block("dead")
 		wait := w.appending(r, "100")
 		w.net.Deliver(w.await("dead", "PutItem event "+key("1/0")))
 		w.net.Crash("dead")

@@ -416,8 +416,8 @@ type ReadStart struct {
 	life int
 }
 
-// Begin returns the state for a read that begins now.
-func (l *Ledger) Begin() ReadStart {
+// StartRead returns the state for a read that begins now.
+func (l *Ledger) StartRead() ReadStart {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return ReadStart{slices.Clone(l.acked), l.low.seq, l.life}
@@ -494,17 +494,17 @@ func (l *Ledger) checkAcknowledged(a Acknowledged, visible []Event, there map[Ev
 	}
 }
 
-// Recovered checks a recovery. began is the state at its start. handed has the events that it
+// Recovered checks a recovery. start is the state at its start. handed has the events that it
 // returned. knows also has the events before them: up to the last of these there must never be
 // other events.
-func (l *Ledger) Recovered(began ReadStart, handed, knows []Event) {
+func (l *Ledger) Recovered(start ReadStart, handed, knows []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.life != began.life {
+	if l.life != start.life {
 		return
 	}
 	for _, e := range handed {
-		if e.Number < began.low {
+		if e.Number < start.low {
 			l.problem("D: a recovery returned %v, deleted before it began", e)
 		}
 	}
@@ -514,8 +514,8 @@ func (l *Ledger) Recovered(began ReadStart, handed, knows []Event) {
 }
 
 // Read checks the events that a reader received from a number on. It must have received all events
-// that were acknowledged when it began and are not deleted, without a gap, each once, in order.
-func (l *Ledger) Read(from int64, began ReadStart, got []Event) {
+// that were acknowledged when it started and are not deleted, without a gap, each once, in order.
+func (l *Ledger) Read(from int64, start ReadStart, got []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	given := make(map[Event]bool, len(got))
@@ -534,10 +534,10 @@ func (l *Ledger) Read(from int64, began ReadStart, got []Event) {
 			l.problem("a reader was given %v, which was never there", e)
 		}
 	}
-	if l.life != began.life {
+	if l.life != start.life {
 		return
 	}
-	for _, a := range began.due {
+	for _, a := range start.due {
 		if a.Number >= max(l.low.seq, from) && !given[a.Event] {
 			l.problem("a reader was not given %v, acknowledged before it began: %v", a.Event, got)
 		}

@@ -22,7 +22,7 @@ func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
-		w.net.Hold("dead")
+		w.net.Block("dead")
 		wait := w.appending(r, "1", "2")
 		w.net.Deliver(w.await("dead", "PutItem event "+key("0/2")))
 		w.net.Crash("dead")

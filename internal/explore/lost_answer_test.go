@@ -24,7 +24,7 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 					events[i] = fmt.Sprint("event ", i+1)
 				}
 				r := w.recovered(j)
-				w.net.Hold("writer")
+				w.net.Block("writer")
 				wait := w.appending(r, events...)
 				synctest.Wait()
 				for _, put := range w.net.Pending() {
@@ -47,7 +47,7 @@ func TestPutThatWasLostIsSentAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
 		r := w.recovered(j)
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		wait := w.appending(r, "1", "2")
 		w.net.Lose(w.await("writer", "PutItem event "+key("0/2")))
 		endPauses()
@@ -65,7 +65,7 @@ func TestLatePut_AfterRetrySucceeded(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
 		r := w.recovered(j)
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		wait := w.appending(r, "1")
 		late := w.await("writer", "PutItem event")
 		w.net.Delay(late)
@@ -90,7 +90,7 @@ func TestUnknownOutcomeEndsTheWriterAndIsKnownAfterRecovery(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j, other := w.journal("writer"), w.journal("other")
 		r := w.recovered(j)
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		wait := w.appending(r, "1")
 		w.net.LoseAnswer(w.await("writer", "PutItem event"))
 		w.net.Crash("writer")
@@ -113,7 +113,7 @@ func TestThrottling_TenSeconds(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
 		r := w.recovered(j)
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		until := time.Now().Add(10 * time.Second)
 		wait := do(func() (int, error) {
 			for failed := 0; ; failed++ {
@@ -148,7 +148,7 @@ func TestLostAnswer_EventDeletedBeforeRetry(t *testing.T) {
 			inWorld(t, func(w *world) {
 				j, other := w.journal("writer"), w.journal("other")
 				r := w.recovered(j)
-				w.net.Hold("writer")
+				w.net.Block("writer")
 				wait := w.appending(r, events...)
 				w.await("writer", "PutItem event "+key("0/1"))
 				for _, put := range w.net.Pending() {

@@ -22,14 +22,15 @@ import (
 // sender can't distinguish the two.
 var ErrReset = errors.New("connection reset by peer")
 
-// Network connects journals to the service. Requests of a held process wait until the test decides
-// about them. Requests of other processes are delivered at once. It is safe for concurrent use.
+// Network connects journals to the service. Requests of a blocked process wait until the test
+// decides about them. Requests of other processes are delivered at once. It is safe for concurrent
+// use.
 type Network struct {
 	service http.RoundTripper
 	now     func() time.Time
 
 	mu      sync.Mutex
-	held    map[string]bool
+	blocked map[string]bool
 	crashed map[string]bool
 	pending []*Request
 	late    []*Request
@@ -74,7 +75,7 @@ type answer struct {
 
 // NewNetwork returns a network for a service. It holds no process.
 func NewNetwork(service http.RoundTripper) *Network {
-	return &Network{service: service, now: time.Now, held: map[string]bool{}, crashed: map[string]bool{}}
+	return &Network{service: service, now: time.Now, blocked: map[string]bool{}, crashed: map[string]bool{}}
 }
 
 // SetClock makes the network take the time from now instead of the system. It must be called before
@@ -138,7 +139,7 @@ func (n *Network) send(process string, message *http.Request) (*Request, error) 
 	if n.crashed[process] {
 		return nil, ErrReset
 	}
-	if n.held[process] {
+	if n.blocked[process] {
 		r.answer = make(chan answer, 1)
 		n.sent++
 		r.order = n.sent
@@ -188,12 +189,12 @@ func (a answer) response(message *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Hold makes the requests of a process wait for the test's decision from now on.
-func (n *Network) Hold(process string) { n.set(n.held, process, true) }
+// Block makes the requests of a process wait for the test's decision from now on.
+func (n *Network) Block(process string) { n.set(n.blocked, process, true) }
 
 // Free lets the requests of a process pass from now on, and delivers the ones that wait.
 func (n *Network) Free(process string) {
-	n.set(n.held, process, false)
+	n.set(n.blocked, process, false)
 	for _, r := range n.Pending() {
 		if r.Process == process {
 			n.Deliver(r)

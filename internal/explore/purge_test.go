@@ -44,7 +44,7 @@ func purgeBy(w *world, j *dynajournal.Journal, opts dynajournal.PurgeOptions) {
 // It returns that request, which is lost and can be delivered later.
 func (w *world) diesInPurge(r recovery, label string, n int) *explore.Request {
 	w.Helper()
-	w.net.Hold("dead")
+	w.net.Block("dead")
 	wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
 	sent := w.deliverUntil("dead", label)
 	for range n {
@@ -164,7 +164,7 @@ func TestRecoveryAcrossPurge(t *testing.T) {
 	inWorld(t, func(w *world) {
 		reader, purger := w.journal("reader"), w.journal("purger")
 		w.fill(w.recovered(purger), 250)
-		w.net.Hold("reader")
+		w.net.Block("reader")
 		wait := w.recovering(reader, dynajournal.RecoverOptions{})
 		marks := w.await("reader", "BatchGetItem")
 		w.net.Deliver(marks)
@@ -243,7 +243,7 @@ func TestPurge_TwoAtTheSameTime(t *testing.T) {
 				first, second := w.journal("first"), w.journal("second")
 				w.append(w.recovered(second), "1")
 				r, s := w.recovered(first), w.recovered(second)
-				w.net.Hold("first")
+				w.net.Block("first")
 				wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
 				w.deliverUntil("first", "PutItem mark")
 				if dies {
@@ -285,7 +285,7 @@ func TestPurge_FenceOfAnotherPurge(t *testing.T) {
 		if _, err := slow.SaveSnapshot(w.Context(), newer, "state"); err != nil {
 			w.Fatal(err)
 		}
-		w.net.Hold("slow")
+		w.net.Block("slow")
 		wait := do(func() (dynajournal.PurgeResult, error) { return s.Purge(w.Context(), dynajournal.PurgeOptions{}) })
 		w.deliverUntil("slow", "PutItem mark")
 		w.append(w.recovered(live), "acknowledged")
@@ -553,7 +553,7 @@ func TestPurge_TornWriteInNextPartition(t *testing.T) {
 				j, dead := w.journal("one"), w.journal("dead")
 				r := w.recovered(dead)
 				w.fill(r, first-1)
-				w.net.Hold("dead")
+				w.net.Block("dead")
 				wait := w.appending(r, slices.Repeat([]string{"torn"}, 40)...)
 				w.net.Deliver(w.await("dead", "PutItem event "+key("1/1")))
 				w.diesAndIsPurged(wait, j, now)
@@ -630,7 +630,7 @@ func TestPurge_TornWriteAfterEmptyPartitions(t *testing.T) {
 				j, dead := w.journal("one"), w.journal("dead")
 				r := w.recovered(dead)
 				w.fill(r, first-1)
-				w.net.Hold("dead")
+				w.net.Block("dead")
 				wait := w.appending(r, slices.Repeat([]string{"torn"}, events)...)
 				last := key(fmt.Sprintf("%d/", (first+events-1)/layout.PartitionSize))
 				for range 3 { // single requests, and requests for the last partition, arrive

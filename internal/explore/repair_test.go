@@ -18,7 +18,7 @@ func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 		plugin := jvm.New(client, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable, dynajournal.DefaultJournalName, dynajournal.DefaultSequenceShards)
 		dead, other, repairer := w.journal("dead"), w.journal("other"), w.journal("repairer")
 		r := w.recovered(dead)
-		w.net.Hold("dead")
+		w.net.Block("dead")
 		wait := w.appending(r, "1", "2", "3")
 		last := w.await("dead", "PutItem event "+key("0/3"))
 		for _, put := range w.net.Pending() {
@@ -30,7 +30,7 @@ func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 		if wait() == nil {
 			w.Fatal("the append of a dead process succeeded")
 		}
-		w.net.Hold("repairer")
+		w.net.Block("repairer")
 		repaired := do(func() (struct{}, error) {
 			opts := dynajournal.VerifyOptions{RemoveIncomplete: true, RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
 			for _, err := range repairer.Repair(w.Context(), pid, opts) {

@@ -43,7 +43,7 @@ func TestRecovery_WhileAnotherProcessSaves(t *testing.T) {
 			}
 			w.append(r, "1")
 			save(1)
-			w.net.Hold("one")
+			w.net.Block("one")
 			wait := do(func() (recovery, error) {
 				newest, _, err := one.LoadSnapshot(w.Context(), pid, dynajournal.SnapshotCriteria{})
 				if err != nil {
@@ -73,7 +73,7 @@ func TestSnapshotAheadIsConfirmed(t *testing.T) {
 		one, other := w.journal("one"), w.journal("other")
 		r := w.recovered(other)
 		w.append(r, "1")
-		w.net.Hold("one")
+		w.net.Block("one")
 		wait := w.recovering(one, dynajournal.RecoverOptions{Snapshot: 2})
 		const marks = "BatchGetItem journal-SH"
 		w.net.Deliver(w.deliverUntil("one", marks))

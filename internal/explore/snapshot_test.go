@@ -14,7 +14,7 @@ func TestSnapshot_BatchInFlightAtEnd(t *testing.T) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
 		w.append(r, "1")
-		w.net.Hold("dead")
+		w.net.Block("dead")
 		wait := w.appending(r, "batch a", "batch b", "batch c")
 		w.await("dead", "PutItem event "+key("0/2"))
 		for _, r := range w.net.Pending() {
@@ -50,7 +50,7 @@ func TestSnapshotAhead_HidesNoEvent(t *testing.T) {
 	inWorld(t, func(w *world) {
 		restored, other := w.journal("restored"), w.journal("other")
 		w.append(w.recovered(other), "1")
-		w.net.Hold("restored")
+		w.net.Block("restored")
 		wait := w.recovering(restored, dynajournal.RecoverOptions{Snapshot: 10, JournalLost: true})
 		w.deliverUntil("restored", "PutItem mark 11 journal-SL")
 		meanwhile := w.recovered(other)
@@ -69,8 +69,8 @@ func TestSnapshotAhead_TwoWriters(t *testing.T) {
 	inWorld(t, func(w *world) {
 		older, newer := w.journal("older"), w.journal("newer")
 		w.append(w.recovered(newer), "1")
-		w.net.Hold("older")
-		w.net.Hold("newer")
+		w.net.Block("older")
+		w.net.Block("newer")
 		wait := w.recovering(older, dynajournal.RecoverOptions{Snapshot: 10, JournalLost: true})
 		waitNewer := w.recovering(newer, dynajournal.RecoverOptions{Snapshot: 20, JournalLost: true})
 		w.deliverUntil("older", "PutItem")
@@ -97,7 +97,7 @@ func TestSnapshotAhead_WriteInFlight(t *testing.T) {
 		restored, other := w.journal("restored"), w.journal("other")
 		r := w.recovered(other)
 		w.append(r, "1")
-		w.net.Hold("other")
+		w.net.Block("other")
 		wait := w.appending(r, "a", "b", "c")
 		w.net.Deliver(w.await("other", "PutItem event "+key("0/4")))
 		w.net.Deliver(w.await("other", "PutItem event "+key("0/2")))

@@ -16,7 +16,7 @@ func TestWrittenEventWhoseHighMarkIsRefusedHasAnUnknownOutcome(t *testing.T) {
 			j, other := w.journal("writer"), w.journal("other")
 			r := w.recovered(j)
 			w.fill(r, 99)
-			w.net.Hold("writer")
+			w.net.Block("writer")
 			wait := w.appending(r, events...)
 			mark := w.await("writer", "PutItem mark 100")
 			for _, put := range w.net.Pending() {
@@ -45,7 +45,7 @@ func TestWriterEndsWithAPartOfAnAtomicWrite(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j, other := w.journal("writer"), w.journal("other")
 		r := w.recovered(j)
-		w.net.Hold("writer")
+		w.net.Block("writer")
 		wait := w.appending(r, "first a", "first b", "first c")
 		written := w.await("writer", "PutItem event "+key("0/1"))
 		for _, put := range w.net.Pending() {

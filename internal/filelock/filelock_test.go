@@ -38,7 +38,7 @@ func TestAcquire_OneHolder(t *testing.T) {
 func TestAcquire_OneHolderDuringReleases(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")
-	var holders, held atomic.Int64
+	var holders, acquired atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -54,14 +54,14 @@ func TestAcquire_OneHolderDuringReleases(t *testing.T) {
 				if holders.Add(1) > 1 {
 					t.Error("two hold the lock")
 				}
-				held.Add(1)
+				acquired.Add(1)
 				holders.Add(-1)
 				guard.Release()
 			}
 		})
 	}
 	all.Wait()
-	if held.Load() == 0 {
+	if acquired.Load() == 0 {
 		t.Error("nobody ever held the lock")
 	}
 }

@@ -105,8 +105,8 @@ var gone = map[string]struct {
 	"deleted by a JVM": {func(b *base, pid string) { b.deletedByJVM(pid) }, false},
 }
 
-// begin gives each letter a first event and nothing else.
-func (b *base) begin() {
+// start gives each letter a first event and nothing else.
+func (b *base) start() {
 	b.Helper()
 	for _, pid := range letters {
 		b.event(pid, 1)
@@ -129,7 +129,7 @@ func TestListing_ContinuesAfterDeletedID(t *testing.T) {
 					b.Skip("the position of the id can't be known")
 				}
 				for k := range letters {
-					b.begin()
+					b.start()
 					s := b.store(1, nil)
 					all := b.inOrder(way, s, ids.Window{})
 					g.change(b, all[k])
@@ -162,7 +162,7 @@ func TestListing_DeletionBetweenPages(t *testing.T) {
 					b.Skip("no JVM deletes in a native journal: its low mark would not be in the index")
 				}
 				for at := 1; ; at++ {
-					b.begin()
+					b.start()
 					var turned atomic.Int64
 					s := b.store(1, func(page int) {
 						if turned.Store(int64(page)); page == at {

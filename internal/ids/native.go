@@ -105,10 +105,10 @@ type idsPage struct {
 
 // shardIDs are the sorted ids of one shard of the index.
 type shardIDs struct {
-	pages chan idsPage
-	begun bool
-	ids   []string
-	last  string
+	pages   chan idsPage
+	started bool
+	ids     []string
+	last    string
 }
 
 func (s *shardIDs) left() bool { return len(s.ids) > 0 }
@@ -116,10 +116,10 @@ func (s *shardIDs) left() bool { return len(s.ids) > 0 }
 // advance drops the current id, and waits for the next page after the last id of one. A shard that
 // ended because of the context is an error: it may be incomplete.
 func (s *shardIDs) advance(ctx context.Context) error {
-	if s.begun {
+	if s.started {
 		s.ids = s.ids[1:]
 	}
-	s.begun = true
+	s.started = true
 	for len(s.ids) == 0 {
 		page, ok := <-s.pages
 		if !ok {

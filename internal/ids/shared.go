@@ -39,9 +39,9 @@ type idItem struct {
 	tombstone bool
 	// ambiguous reports that the key could also be the key of another journal.
 	ambiguous bool
-	// lifeBegin is the number that decides whether a purged id is used again, or 0. See
-	// Store.lifeBegin.
-	lifeBegin int64
+	// lifeStart is the number that decides whether a purged id is used again, or 0. See
+	// Store.lifeStart.
+	lifeStart int64
 }
 
 // idItemOf returns the id that an item can list, by its key.
@@ -229,7 +229,7 @@ func (s *Store) position(ctx context.Context, m *dynamo.Meter, pid string) (*lay
 	}
 	first, marks := s.Keys.Event(pid, 1), s.Keys.LowMarks(pid)
 	there := items{}
-	if err := s.lookUp(ctx, m, there, append([]layout.Key{first}, marks...)); err != nil {
+	if err := s.readItems(ctx, m, there, append([]layout.Key{first}, marks...)); err != nil {
 		return nil, err
 	}
 	if !there.exists(first, pid) {
@@ -287,7 +287,7 @@ func (s *Store) entriesOf(page dynamo.Page, w Window, known map[string]bool) ([]
 		}
 		if e, ok := s.idItemOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
 			_, e.tombstone = item[layout.AttrExpires]
-			e.lifeBegin = s.lifeBegin(item, e.pid)
+			e.lifeStart = s.lifeStart(item, e.pid)
 			entries = append(entries, e)
 		}
 	}
@@ -332,13 +332,13 @@ func (s *Store) readAhead(
 // then the first numbers after a purge.
 func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) ([]string, error) {
 	there, deciding := items{}, s.decidingKeys(entries)
-	if err := s.lookUp(ctx, m, there, deciding); err != nil {
+	if err := s.readItems(ctx, m, there, deciding); err != nil {
 		return nil, err
 	}
-	if err := s.lookUp(ctx, m, there, s.undecidedMarks(there, entries)); err != nil {
+	if err := s.readItems(ctx, m, there, s.undecidedMarks(there, entries)); err != nil {
 		return nil, err
 	}
-	if err := s.lookUp(ctx, m, there, s.lifeBeginKeys(there, entries)); err != nil {
+	if err := s.readItems(ctx, m, there, s.lifeStartKeys(there, entries)); err != nil {
 		return nil, err
 	}
 	pids := make([]string, 0, len(entries))
@@ -397,7 +397,7 @@ func (s *Store) lists(ctx context.Context, m *dynamo.Meter, there items, e idIte
 	switch {
 	case e.shard >= 0 && (e.ambiguous && !s.lowMark(there[e.key], e.pid) || there.exists(s.Keys.Event(e.pid, 1), e.pid)):
 		return false, nil
-	case e.shard >= 0 && !s.usedAgain(there, e.lifeBegin, e.pid):
+	case e.shard >= 0 && !s.usedAgain(there, e.lifeStart, e.pid):
 		return false, nil
 	case e.shard >= 0:
 		return !s.anyLowMark(there, marks[:e.shard], e.pid), nil
@@ -411,31 +411,31 @@ func (s *Store) lists(ctx context.Context, m *dynamo.Meter, there items, e idIte
 	return false, nil
 }
 
-// lifeBeginKeys returns the keys of the items that decide whether purged ids are used again. The
+// lifeStartKeys returns the keys of the items that decide whether purged ids are used again. The
 // low marks that decide were read before, into there, or are entries.
-func (s *Store) lifeBeginKeys(there items, entries []idItem) []layout.Key {
+func (s *Store) lifeStartKeys(there items, entries []idItem) []layout.Key {
 	var keys []layout.Key
-	add := func(lifeBegin int64, pid string) {
-		if lifeBegin > 0 {
-			keys = append(keys, s.Keys.Event(pid, lifeBegin))
+	add := func(lifeStart int64, pid string) {
+		if lifeStart > 0 {
+			keys = append(keys, s.Keys.Event(pid, lifeStart))
 		}
 	}
 	for _, e := range entries {
-		add(e.lifeBegin, e.pid)
+		add(e.lifeStart, e.pid)
 		if e.shard < 0 && there.lists(e) {
 			continue
 		}
 		for _, key := range s.Keys.LowMarks(e.pid) {
-			add(s.lifeBegin(there[key], e.pid), e.pid)
+			add(s.lifeStart(there[key], e.pid), e.pid)
 		}
 	}
 	return keys
 }
 
-// lifeBegin returns the first number after the purge that a low mark names, if nothing after the
+// lifeStart returns the first number after the purge that a low mark names, if nothing after the
 // purge is deleted. Then the item at that number lists the id, and not the low mark. For any other
-// item lifeBegin returns 0.
-func (s *Store) lifeBegin(item layout.Attributes, pid string) int64 {
+// item lifeStart returns 0.
+func (s *Store) lifeStart(item layout.Attributes, pid string) int64 {
 	if item[layout.AttrPurged] == nil || item[layout.AttrSeq] == nil {
 		return 0
 	}
@@ -447,11 +447,11 @@ func (s *Store) lifeBegin(item layout.Attributes, pid string) int64 {
 }
 
 // usedAgain reports whether an event or a seal is stored at the first number after a purge.
-// lifeBegin is 0 for a low mark that lists its id itself. Then usedAgain reports true.
-func (s *Store) usedAgain(there items, lifeBegin int64, pid string) bool {
-	first := s.Keys.Event(pid, lifeBegin)
+// lifeStart is 0 for a low mark that lists its id itself. Then usedAgain reports true.
+func (s *Store) usedAgain(there items, lifeStart int64, pid string) bool {
+	first := s.Keys.Event(pid, lifeStart)
 	_, expires := there[first][layout.AttrExpires]
-	return lifeBegin == 0 || there.exists(first, pid) && !expires
+	return lifeStart == 0 || there.exists(first, pid) && !expires
 }
 
 // hasEvent reports whether the first partition of an id has an event that names the id. It is
@@ -483,8 +483,8 @@ func (s *Store) hasEvent(ctx context.Context, m *dynamo.Meter, e idItem) (bool, 
 // items are the items that were read by key.
 type items map[layout.Key]layout.Attributes
 
-// lookUp adds the items that exist at keys.
-func (s *Store) lookUp(ctx context.Context, m *dynamo.Meter, there items, keys []layout.Key) error {
+// readItems adds the items that exist at keys.
+func (s *Store) readItems(ctx context.Context, m *dynamo.Meter, there items, keys []layout.Key) error {
 	asked := map[layout.Key]bool{}
 	var wanted []dynamo.Attributes
 	for _, key := range keys {
@@ -549,7 +549,7 @@ func (s *Store) lowMark(item layout.Attributes, pid string) bool {
 // anyLowMark reports whether a low mark that lists an id exists at one of some keys.
 func (s *Store) anyLowMark(there items, keys []layout.Key, pid string) bool {
 	return slices.ContainsFunc(keys, func(key layout.Key) bool {
-		return s.lowMark(there[key], pid) && s.usedAgain(there, s.lifeBegin(there[key], pid), pid)
+		return s.lowMark(there[key], pid) && s.usedAgain(there, s.lifeStart(there[key], pid), pid)
 	})
 }
 

@@ -105,9 +105,9 @@ func takeLedgerTurns(t *testing.T, s *service, random *rand.Rand, turns int, aga
 }
 
 // openLedgers opens entities, which close with the test.
-func openLedgers(t *testing.T, s *service, keep retention, hooks ...entity.Hook) *ledgers {
+func openLedgers(t *testing.T, s *service, snapshots retention, hooks ...entity.Hook) *ledgers {
 	t.Helper()
-	hosted, err := entity.Open(s.open(t), ledgerType(t.Name(), keep), entity.Options{Hooks: hooks})
+	hosted, err := entity.Open(s.open(t), ledgerType(t.Name(), snapshots), entity.Options{Hooks: hooks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +120,9 @@ func openLedgers(t *testing.T, s *service, keep retention, hooks ...entity.Hook)
 }
 
 func randomRetention(random *rand.Rand) retention {
-	const never, mostEvery, mostKept = 6, 20, 3
+	const never, mostEvery, mostSnapshots = 6, 20, 3
 	if random.IntN(never) == 0 {
 		return retention{Keep: 1}
 	}
-	return retention{random.Int64N(mostEvery) + 2, random.IntN(mostKept) + 1, random.IntN(3) > 0}
+	return retention{random.Int64N(mostEvery) + 2, random.IntN(mostSnapshots) + 1, random.IntN(3) > 0}
 }

@@ -34,7 +34,7 @@ func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 			recoverGo(t, j, pid, test.snapshot).appendAll(t, false, "go-1", "go-2")
 			started := s.startJVM(t, pid)
 			s.stopJVM(t, pid)
-			checkBegins(t, started, test.snapshot, "state", test.snapshot+1, test.snapshot+2)
+			checkStarted(t, started, test.snapshot, "state", test.snapshot+1, test.snapshot+2)
 			if started.Last != test.snapshot+2 {
 				t.Errorf("the JVM continues after %d, want %d", started.Last, test.snapshot+2)
 			}

@@ -22,15 +22,15 @@ type gate struct {
 	url string
 
 	mu    sync.Mutex
-	holds []*held
+	rules []*rule
 	// allowed lists the operations that the policy allows. Nil allows all.
 	allowed []string
 	// used has the operations that were requested.
 	used map[string]bool
 }
 
-// held blocks or watches the requests that match a condition.
-type held struct {
+// rule blocks or watches the requests that match a condition.
+type rule struct {
 	matches func(operation, body string) bool
 	// open, when closed, releases the requests. passed is closed when the first of them got its
 	// response.
@@ -39,7 +39,7 @@ type held struct {
 }
 
 // release releases the blocked requests and later ones.
-func (h *held) release() { close(h.open) }
+func (h *rule) release() { close(h.open) }
 
 // newGate returns a gate in front of the server. It closes with the test.
 func newGate(tb testing.TB) *gate {
@@ -91,19 +91,19 @@ func deny(w http.ResponseWriter, operation string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// hold blocks the requests that match, until they are released.
-func (g *gate) hold(matches func(operation, body string) bool) *held {
+// block blocks the requests that match, until they are released.
+func (g *gate) block(matches func(operation, body string) bool) *rule {
 	h := g.watch(matches)
 	h.open = make(chan struct{})
 	return h
 }
 
 // watch signals when a request that matches got its response.
-func (g *gate) watch(matches func(operation, body string) bool) *held {
+func (g *gate) watch(matches func(operation, body string) bool) *rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	h := &held{matches: matches, passed: make(chan struct{})}
-	g.holds = append(g.holds, h)
+	h := &rule{matches: matches, passed: make(chan struct{})}
+	g.rules = append(g.rules, h)
 	return h
 }
 
@@ -136,11 +136,11 @@ func (g *gate) serve(proxy http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-func (g *gate) matching(operation, body string) []*held {
+func (g *gate) matching(operation, body string) []*rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var matching []*held
-	for _, h := range g.holds {
+	var matching []*rule
+	for _, h := range g.rules {
 		if h.matches(operation, body) {
 			matching = append(matching, h)
 		}

@@ -28,7 +28,7 @@ type role struct {
 }
 
 // roles are the roles that docs/jvm.md names.
-type roles struct{ looks, prepares, serves, repairs, copies, jvm *role }
+type roles struct{ reads, prepares, serves, repairs, copies, jvm *role }
 
 // newRoles returns roles on the tables that an application.conf names.
 func newRoles(t *testing.T, journal, snapshots string) roles {
@@ -45,7 +45,7 @@ func newRoles(t *testing.T, journal, snapshots string) roles {
 		return r
 	}
 	return roles{
-		looks:    permitted("who inspects", "BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "Query", "Scan"),
+		reads:    permitted("who inspects", "BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "Query", "Scan"),
 		prepares: permitted("who prepares", "CreateTable", "DescribeTable", "DescribeTimeToLive", "GetItem", "PutItem", "UpdateTable", "UpdateTimeToLive"),
 		// BatchExecuteStatement is PartiQLInsert in a policy.
 		serves:  permitted("the service", "BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DescribeTable", "GetItem", "PutItem", "Query"),
@@ -57,7 +57,7 @@ func newRoles(t *testing.T, journal, snapshots string) roles {
 
 // needed checks that each role needed all its permissions.
 func (r roles) needed() {
-	for _, r := range []*role{r.looks, r.prepares, r.serves, r.repairs, r.copies, r.jvm} {
+	for _, r := range []*role{r.reads, r.prepares, r.serves, r.repairs, r.copies, r.jvm} {
 		r.Helper()
 		if unused := r.gate.unused(); len(unused) > 0 {
 			r.Errorf("%s did not need %q", r.name, unused)
@@ -141,26 +141,26 @@ func handOverToGo(t *testing.T, p *plugin) {
 	stays.byJVM(operation{singles: 20}, operation{deleteTo: 10})
 
 	// 1. Inspect. If the tables lack something, tables describe may exit with a failure.
-	if out, err := by.looks.try("tables", "describe"); !strings.Contains(out, journal) {
+	if out, err := by.reads.try("tables", "describe"); !strings.Contains(out, journal) {
 		t.Errorf("tables describe shows %s (%v), want table %s", out, err, journal)
 	}
-	if ids := by.looks.run("ids", "--scan", "--limit", "20"); !strings.Contains(ids, u.pid) {
+	if ids := by.reads.run("ids", "--scan", "--limit", "20"); !strings.Contains(ids, u.pid) {
 		t.Errorf("ids lists %s, want %q among it", ids, u.pid)
 	}
-	by.looks.run("events", u.pid, "--max", "5")
-	by.looks.run("verify", "--all", "--read-units", "100")
-	by.looks.run("repair", "--all", "--dry-run")
+	by.reads.run("events", u.pid, "--max", "5")
+	by.reads.run("verify", "--all", "--read-units", "100")
+	by.reads.run("repair", "--all", "--dry-run")
 
 	// 2. Prepare the tables, while the JVM runs.
 	by.prepares.run("--sequence-shards", "10", "tables", "create", "--shared-with-jvm")
 	by.prepares.run("tables", "update")
-	if described := by.looks.run("tables", "describe"); !strings.Contains(described, `"shared"`) {
+	if described := by.reads.run("tables", "describe"); !strings.Contains(described, `"shared"`) {
 		t.Errorf("after the preparation the tables are %s, want a shared journal", described)
 	}
 	stays.byJVM(operation{singles: 3}, operation{deleteTo: 15})
 
 	// 3. Read everything in Go.
-	reading := by.looks.open(s, func(c *dynajournal.Config) { c.DecodeEagerly = true })
+	reading := by.reads.open(s, func(c *dynajournal.Config) { c.DecodeEagerly = true })
 	read := map[string][]seen{}
 	for pid, err := range reading.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{}) {
 		if err != nil {
@@ -185,7 +185,7 @@ func handOverToGo(t *testing.T, p *plugin) {
 	// 5. Hand over: the entity was stopped, and Go starts it.
 	u.j = by.serves.open(s)
 	u.byGo(operation{singles: 5}, operation{batch: 100}, operation{save: true}, operation{deleteTo: 205})
-	by.looks.run("verify", u.pid)
+	by.reads.run("verify", u.pid)
 	stays.byJVM(operation{singles: 1})
 
 	damaged := newPID(t) // by a crash between an event and its high mark
@@ -198,7 +198,7 @@ func handOverToGo(t *testing.T, p *plugin) {
 	u.byGo(operation{singles: 1})
 	stays.j = u.j
 	stays.byGo(operation{singles: 1})
-	by.looks.run("verify", "--all")
+	by.reads.run("verify", "--all")
 
 	// 7. When the JVM is no longer used, a native journal costs less.
 	native := []string{"--journal-table", journal + "-native", "--snapshot-table", snapshots + "-native", "--sequence-shards", "1"}
@@ -241,6 +241,6 @@ func TestServiceIsHandedOverFromGoToTheJVM(t *testing.T) {
 		u.check()
 		u.byJVM(operation{singles: 3}, operation{save: true}, operation{deleteTo: all}, operation{restart: true}, operation{singles: 1})
 		u.byGo(operation{singles: 1})
-		by.looks.run("verify", u.pid)
+		by.reads.run("verify", u.pid)
 	})
 }

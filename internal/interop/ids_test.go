@@ -44,9 +44,9 @@ func TestPersistenceIDsOfBothSidesInBothLists(t *testing.T) {
 	s := idsService(t)
 	j := s.open(t)
 	pid := newPID(t)
-	kept := []string{pid + "-0", pid + "|x", pid + "-P-1-0", pid + "-SL-ü 漢字", pid + "--"}
+	retained := []string{pid + "-0", pid + "|x", pid + "-P-1-0", pid + "-SL-ü 漢字", pid + "--"}
 	all := []string{}
-	for _, id := range kept {
+	for _, id := range retained {
 		for _, side := range []string{"go:", "jvm:"} {
 			all = append(all, side+id)
 		}
@@ -71,22 +71,22 @@ func TestPersistenceIDsOfBothSidesInBothLists(t *testing.T) {
 
 	// Go still lists ids with deleted events. The JVM does so as long as Go's tombstone is stored
 	// at 1; a JVM's deletion leaves none.
-	if _, err := recoverGo(t, j, "go:"+kept[0], 0).DeleteTo(t.Context(), 2); err != nil {
+	if _, err := recoverGo(t, j, "go:"+retained[0], 0).DeleteTo(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	s.startJVM(t, "jvm:"+kept[0])
-	s.jvm.do(t, request{Op: "deleteTo", PID: "jvm:" + kept[0], To: new(int64(2))})
-	s.stopJVM(t, "jvm:"+kept[0])
-	withoutJVMs := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "jvm:"+kept[0] })
+	s.startJVM(t, "jvm:"+retained[0])
+	s.jvm.do(t, request{Op: "deleteTo", PID: "jvm:" + retained[0], To: new(int64(2))})
+	s.stopJVM(t, "jvm:"+retained[0])
+	withoutJVMs := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "jvm:"+retained[0] })
 	check("Go by the index, after deletions,", idsGo(t, j, dynajournal.IDsOptions{}), all)
 	check("Go by a scan, after deletions,", idsGo(t, j, dynajournal.IDsOptions{Scan: true}), all)
 	check("the JVM by the index, after deletions,", s.idsJVM(t, "index"), withoutJVMs)
 	check("the JVM by a scan, after deletions,", s.idsJVM(t, "scan"), withoutJVMs)
 
 	// Ids that either side has purged are not listed.
-	purgeGo(t, recoverGo(t, j, "jvm:"+kept[1], 0))
-	s.jvm.do(t, request{Op: "purge", PID: "go:" + kept[1]})
-	left := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "jvm:"+kept[1] || id == "go:"+kept[1] })
+	purgeGo(t, recoverGo(t, j, "jvm:"+retained[1], 0))
+	s.jvm.do(t, request{Op: "purge", PID: "go:" + retained[1]})
+	left := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "jvm:"+retained[1] || id == "go:"+retained[1] })
 	check("Go by the index, after purges,", idsGo(t, j, dynajournal.IDsOptions{}), left)
 	check("Go by a scan, after purges,", idsGo(t, j, dynajournal.IDsOptions{Scan: true}), left)
 }

@@ -35,8 +35,10 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 	t.Helper()
 	const events = 5
 	pid := newPID(t)
-	looks := &requests{more: make(chan struct{}, 1)}
-	j := s.open(t, func(c *dynajournal.Config) { c.Hooks = append(c.Hooks, dynajournal.Hook{OnRequest: looks.OnRequest}) })
+	requested := &requests{more: make(chan struct{}, 1)}
+	j := s.open(t, func(c *dynajournal.Config) {
+		c.Hooks = append(c.Hooks, dynajournal.Hook{OnRequest: requested.OnRequest})
+	})
 	write := func(from int64, values ...any) {
 		t.Helper()
 		s.jvm.do(t, request{Op: "write", PID: pid, From: &from, Events: typedAll(t, values...)})
@@ -59,8 +61,8 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 		}
 	}()
 
-	holding := g.hold(putOf(pid, late))
-	others := make([]*held, 0, events)
+	blocked := g.block(putOf(pid, late))
+	others := make([]*rule, 0, events)
 	for n := int64(2); n <= events; n++ {
 		if n != late {
 			others = append(others, g.watch(putOf(pid, n)))
@@ -70,8 +72,8 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 		for _, h := range others {
 			<-h.passed
 		}
-		looks.await(20, ended)
-		holding.release()
+		requested.await(20, ended)
+		blocked.release()
 	}()
 	write(2, texts("later", events-1)...)
 	if <-ended; failed != nil {

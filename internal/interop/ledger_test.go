@@ -66,11 +66,11 @@ func (r retention) String() string {
 type ledgers = entity.Entities[totals, any]
 
 // ledgerType returns the type with a name.
-func ledgerType(name string, keep retention) entity.Type[totals, any] {
+func ledgerType(name string, snapshots retention) entity.Type[totals, any] {
 	return entity.Type[totals, any]{
 		Name:      name,
 		Initial:   func(string) totals { return totals{Newest: []string{}} },
 		Evolve:    totals.after,
-		Snapshots: entity.Snapshots{Every: keep.Every, Keep: keep.Keep, DeleteEvents: keep.DeleteEvents},
+		Snapshots: entity.Snapshots{Every: snapshots.Every, Keep: snapshots.Keep, DeleteEvents: snapshots.DeleteEvents},
 	}
 }

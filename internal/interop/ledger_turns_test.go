@@ -103,7 +103,7 @@ func (u *ledgerTurns) takeTurnOfGo() {
 // has saved since.
 func (u *ledgerTurns) loaded() {
 	u.Helper()
-	var kept []int64 // the snapshots that the entity knows
+	var snapshots []int64 // the snapshots that the entity knows
 	for len(u.recovered) > 0 {
 		r := <-u.recovered
 		if errors.Is(r.Err, dynajournal.ErrDeletedMeanwhile) {
@@ -115,7 +115,7 @@ func (u *ledgerTurns) loaded() {
 			u.fatal("the entity is loaded from %+v, want from the snapshot at %d", r, u.snapshot)
 		}
 		if r.Snapshot > 0 {
-			kept = append(kept, r.Snapshot)
+			snapshots = append(snapshots, r.Snapshot)
 		}
 	}
 	for len(u.saved) > 0 {
@@ -126,13 +126,13 @@ func (u *ledgerTurns) loaded() {
 		u.did("snapshot at %d", s.Version)
 		u.done.SnapshotsOfGo++
 		u.snapshot = s.Version
-		if kept = append(kept, s.Version); len(kept) > u.inGo.Keep {
-			kept = kept[len(kept)-u.inGo.Keep:]
+		if snapshots = append(snapshots, s.Version); len(snapshots) > u.inGo.Keep {
+			snapshots = snapshots[len(snapshots)-u.inGo.Keep:]
 		}
-		if len(kept) == u.inGo.Keep && u.inGo.DeleteEvents && kept[0] > u.deleted {
-			u.did("deleted to %d", kept[0])
+		if len(snapshots) == u.inGo.Keep && u.inGo.DeleteEvents && snapshots[0] > u.deleted {
+			u.did("deleted to %d", snapshots[0])
 			u.done.DeletionsOfGo++
-			u.deletedTo(kept[0])
+			u.deletedTo(snapshots[0])
 			u.requested = max(u.requested, u.deleted)
 		}
 	}

@@ -51,7 +51,7 @@ func TestEntity_LowMarkLoweredByJVM(t *testing.T) {
 	persist()
 	wantState(events)
 
-	earlier := g.hold(putsLowMark(pid, events+1))
+	earlier := g.block(putsLowMark(pid, events+1))
 	later := g.watch(putsLowMark(pid, 2*events+1))
 	removed := g.watch(func(operation, body string) bool {
 		return operation == "BatchWriteItem" && strings.Contains(body, "DeleteRequest") && strings.Contains(body, pid)

@@ -36,7 +36,7 @@ type recordedCalls struct {
 	purge map[string]int
 }
 
-func newTold() *recordedCalls {
+func newRecordedCalls() *recordedCalls {
 	return &recordedCalls{calls: map[string][]string{}, gaps: map[string][]projection.Gap{}, purge: map[string]int{}}
 }
 
@@ -66,7 +66,7 @@ func (p *recordedCalls) HandlePurge(_ context.Context, purge projection.Purge) e
 	return nil
 }
 
-// transactional is told as a transactional handler, without items.
+// transactional records calls as a transactional handler, without items.
 type transactional struct{ *recordedCalls }
 
 func (p transactional) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
@@ -87,7 +87,7 @@ func project(t *testing.T, pl *plugin, wait time.Duration) *projected {
 	name := "projected-" + strings.ReplaceAll(t.Name(), "/", "-")
 	s := newService(t, dynajournal.Config{JournalTable: name, SnapshotTable: name + "-snapshot"},
 		dynajournal.TableOptions{SharedWithJVM: true, Projections: true, Stream: true})
-	p := &projected{service: s, gate: newGate(t), all: newTold(), effect: newTold()}
+	p := &projected{service: s, gate: newGate(t), all: newRecordedCalls(), effect: newRecordedCalls()}
 	s.jvm = pl.start(t, append(tablesSettings(name, name+"-snapshot"), "dynamodb-journal.endpoint="+p.gate.url)...)
 	streams := dynamodbstreams.New(dynamodbstreams.Options{
 		BaseEndpoint: &s.config.Endpoint, Region: "us-east-1",
@@ -131,12 +131,12 @@ func (p *projected) await(t *testing.T, pid string, seq int64) {
 // check checks the calls of both projections.
 func (p *projected) check(t *testing.T, pid string, want []string) {
 	t.Helper()
-	for side, told := range map[string]*recordedCalls{"at least once": p.all, "transactional": p.effect} {
-		told.mu.Lock()
-		if got := told.calls[pid]; !slices.Equal(got, want) {
+	for side, recorded := range map[string]*recordedCalls{"at least once": p.all, "transactional": p.effect} {
+		recorded.mu.Lock()
+		if got := recorded.calls[pid]; !slices.Equal(got, want) {
 			t.Errorf("%s is called with\n%q, want\n%q", side, got, want)
 		}
-		told.mu.Unlock()
+		recorded.mu.Unlock()
 	}
 }
 
@@ -162,9 +162,9 @@ func TestProjectionWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 				first := int64(1)
 				p.jvm.do(t, request{Op: "write", PID: pid, From: &first, Events: typedAll(t, texts("early", int(from))...)})
 				p.await(t, pid, from)
-				holding := p.gate.hold(putOf(pid, late))
+				blocked := p.gate.block(putOf(pid, late))
 				go func() {
-					defer holding.release()
+					defer blocked.release()
 					for t.Context().Err() == nil && (p.group.Lag()[0].Missing == 0 || p.group.Lag()[1].Missing == 0) {
 						time.Sleep(time.Millisecond)
 					}
@@ -246,14 +246,14 @@ func TestProjectionsOfAJVMService(t *testing.T) {
 // again waits until both projections have handled a purge, and then the events after it.
 func (p *projected) again(t *testing.T, pid string, last int64, want []string) {
 	t.Helper()
-	for _, told := range []*recordedCalls{p.all, p.effect} {
-		begun := func() bool {
-			told.mu.Lock()
-			defer told.mu.Unlock()
-			calls := told.calls[pid]
-			return told.purge[pid] > 0 && len(calls) > 0 && strings.HasPrefix(calls[len(calls)-1], fmt.Sprint(last, " "))
+	for _, recorded := range []*recordedCalls{p.all, p.effect} {
+		started := func() bool {
+			recorded.mu.Lock()
+			defer recorded.mu.Unlock()
+			calls := recorded.calls[pid]
+			return recorded.purge[pid] > 0 && len(calls) > 0 && strings.HasPrefix(calls[len(calls)-1], fmt.Sprint(last, " "))
 		}
-		for until := time.Now().Add(time.Minute); !begun(); time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(time.Minute); !started(); time.Sleep(time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatal("it never begins again")
 			}

@@ -39,9 +39,9 @@ func loadGo(tb testing.TB, j *dynajournal.Journal, pid string, criteria dynajour
 	return seen{snapshot.SequenceNumber, typedOf(tb, state)}
 }
 
-// checkBegins checks the snapshot, or 0, from which a persistent actor recovered, and the events
+// checkStarted checks the snapshot, or 0, from which a persistent actor recovered, and the events
 // replayed after it.
-func checkBegins(tb testing.TB, started answer, snapshot int64, state any, replayed ...int64) {
+func checkStarted(tb testing.TB, started answer, snapshot int64, state any, replayed ...int64) {
 	tb.Helper()
 	switch {
 	case snapshot == 0 && started.Snapshot != nil:
@@ -69,7 +69,7 @@ func TestSnapshotsOfEveryKindAreReadByTheOtherSide(t *testing.T) {
 			recoverGo(t, j, pid, 0).appendAll(t, false, texts("event", 3)...)
 		}
 		saveGo(t, j, byGo, 2, state)
-		checkBegins(t, s.startJVM(t, byGo), 2, state, 3)
+		checkStarted(t, s.startJVM(t, byGo), 2, state, 3)
 		s.stopJVM(t, byGo)
 
 		s.startJVM(t, byJVM)
@@ -86,7 +86,7 @@ func TestSnapshotInTheEnvelopeOfAkkaIsReadByTheJVM(t *testing.T) {
 	j, pid := s.open(t, func(c *dynajournal.Config) { c.OldSnapshotFormat = true }), newPID(t)
 	recoverGo(t, j, pid, 0).appendAll(t, false, texts("event", 3)...)
 	saveGo(t, j, pid, 2, orderPlaced{ID: "a"})
-	checkBegins(t, s.startJVM(t, pid), 2, orderPlaced{ID: "a"}, 3)
+	checkStarted(t, s.startJVM(t, pid), 2, orderPlaced{ID: "a"}, 3)
 	s.stopJVM(t, pid)
 }
 
@@ -106,7 +106,7 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 			inGo := recoverGo(t, j, pid, 0)
 			inGo.appendAll(t, false, texts("event", 4)...)
 			saveGo(t, j, pid, 4, test.state)
-			checkBegins(t, s.startJVM(t, pid), 0, nil, 1, 2, 3, 4)
+			checkStarted(t, s.startJVM(t, pid), 0, nil, 1, 2, 3, 4)
 			s.stopJVM(t, pid)
 
 			saveGo(t, plain, pid, 2, "an older state")
@@ -120,7 +120,7 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 					t.Errorf("asked for %+v, the JVM loads %+v, want the snapshot at 2", by, loaded)
 				}
 			}
-			checkBegins(t, s.startJVM(t, pid), 2, "an older state", 3, 4)
+			checkStarted(t, s.startJVM(t, pid), 2, "an older state", 3, 4)
 			checkSeen(t, "Go", []seen{loadGo(t, plain, pid, dynajournal.SnapshotCriteria{})}, []seen{{4, typedOf(t, test.state)}})
 
 			// The JVM deletes the snapshots that it knows, and leaves snapshots that only Go reads.
@@ -185,7 +185,7 @@ func TestSnapshotsAreDeletedByTheOtherSide(t *testing.T) {
 	if err != nil || deleted != 2 {
 		t.Fatalf("Go deletes %d snapshots (%v), want 2", deleted, err)
 	}
-	checkBegins(t, s.startJVM(t, pid), 3, "state of the JVM", 4)
+	checkStarted(t, s.startJVM(t, pid), 3, "state of the JVM", 4)
 	s.jvm.do(t, request{Op: "deleteSnapshots", PID: pid, MaxSeq: new(int64(3)), MinSeq: new(int64(2))})
 	s.stopJVM(t, pid)
 	if got := loadGo(t, j, pid, dynajournal.SnapshotCriteria{}); got.seq != 1 {
@@ -216,7 +216,7 @@ func TestEntityWithSnapshotsIsHandedOver(t *testing.T) {
 	}
 
 	started := s.startJVM(t, pid)
-	checkBegins(t, started, 104, orderShipped{"state", 104, ""}, 105)
+	checkStarted(t, started, 104, orderShipped{"state", 104, ""}, 105)
 	if started.Last != 105 {
 		t.Errorf("the JVM continues after %d, want 105", started.Last)
 	}

@@ -149,12 +149,12 @@ func (u *turns) table() string {
 // stored records acknowledged events.
 func (u *turns) stored(atomically bool, values []any) {
 	u.Helper()
-	begin := u.highest + 1
+	start := u.highest + 1
 	for i, value := range values {
-		seq := begin + int64(i)
+		seq := start + int64(i)
 		first := seq
 		if atomically {
-			first = begin
+			first = start
 		}
 		u.events = append(u.events, turnEvent{seen{seq, typedOf(u, value)}, first})
 	}
@@ -448,7 +448,7 @@ func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
 }
 
 // A purged persistence id starts again at 1, for both sides.
-func TestNumbersBeginAgainAfterAPurge(t *testing.T) {
+func TestPurge_NumbersStartAgain(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
 		u := newTurns(t, s, j)

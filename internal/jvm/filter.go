@@ -10,15 +10,15 @@ const (
 
 // filtered returns the events that Pekko's replay filter lets through by default: if several
 // writers have written, the events of the newer one. It holds back the last events of its window.
-// At the first event of a new writer, it drops the held events with the same or a higher number.
+// At the first event of a new writer, it drops the events in rest with the same or a higher number.
 func filtered(events []Event) []Event {
-	var passed, held []Event
+	var passed, rest []Event
 	var writer string
 	var old []string
 	last := int64(-1)
 	for _, e := range events {
-		if len(held) == filterWindow {
-			passed, held = append(passed, held[0]), held[1:]
+		if len(rest) == filterWindow {
+			passed, rest = append(passed, rest[0]), rest[1:]
 		}
 		switch {
 		case e.Writer == writer:
@@ -33,9 +33,9 @@ func filtered(events []Event) []Event {
 			}
 			old = old[max(len(old)-oldWriters, 0):]
 			writer = e.Writer
-			held = slices.DeleteFunc(held, func(h Event) bool { return h.SequenceNumber >= e.SequenceNumber })
+			rest = slices.DeleteFunc(rest, func(h Event) bool { return h.SequenceNumber >= e.SequenceNumber })
 		}
-		held, last = append(held, e), e.SequenceNumber
+		rest, last = append(rest, e), e.SequenceNumber
 	}
-	return append(passed, held...)
+	return append(passed, rest...)
 }

@@ -26,9 +26,9 @@ type Admission struct {
 // Open sets the number of reads that start at once.
 func (a *Admission) Open(room int) { a.room = make(chan struct{}, room) }
 
-// Enter waits for a slot, until the call or the journal ends. The first call of begun releases the
-// slot.
-func (a *Admission) Enter(call, journal context.Context) (begun func(), err error) {
+// Enter waits for a slot, until the call or the journal ends. The first call of started releases
+// the slot.
+func (a *Admission) Enter(call, journal context.Context) (started func(), err error) {
 	if journal.Err() != nil {
 		return nil, context.Cause(journal)
 	}
@@ -38,13 +38,13 @@ func (a *Admission) Enter(call, journal context.Context) (begun func(), err erro
 	case a.room <- struct{}{}:
 		return sync.OnceFunc(func() { <-a.room }), nil
 	case <-call.Done():
-		return nil, notBegun(call)
+		return nil, waitError(call)
 	case <-journal.Done():
-		return nil, notBegun(journal)
+		return nil, waitError(journal)
 	}
 }
 
 // Waiting returns how many reads wait for a slot.
 func (a *Admission) Waiting() int { return int(a.waiting.Load()) }
 
-func notBegun(ctx context.Context) error { return fmt.Errorf("wait to start: %w", context.Cause(ctx)) }
+func waitError(ctx context.Context) error { return fmt.Errorf("wait to start: %w", context.Cause(ctx)) }

@@ -53,8 +53,8 @@ func (l *Lifetime) count(n int64) {
 	}
 }
 
-// Begin starts an operation, which End must end once.
-func (l *Lifetime) Begin() error {
+// Start starts an operation, which End must end once.
+func (l *Lifetime) Start() error {
 	if l.under.Add(1) > closing {
 		l.End()
 		return l.err
@@ -62,7 +62,7 @@ func (l *Lifetime) Begin() error {
 	return nil
 }
 
-// End ends an operation that has begun.
+// End ends an operation that has started.
 func (l *Lifetime) End() { l.count(-1) }
 
 // Go runs work in a goroutine that Close waits for. The caller must itself be in progress: an
@@ -91,9 +91,9 @@ func (l *Lifetime) Reading() context.Context { return l.reading }
 // Writing returns a context that ends when no write continues.
 func (l *Lifetime) Writing() context.Context { return l.writing }
 
-// Look returns the context of a read that belongs to a write: it ends with ctx, or when no write
-// continues.
-func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
+// ReadForWrite returns the context of a read that belongs to a write: it ends with ctx, or when no
+// write continues.
+func (l *Lifetime) ReadForWrite(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(l.writing, func() { cancel(l.err) })
 	return ctx, func() {

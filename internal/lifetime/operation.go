@@ -14,7 +14,7 @@ type Operation struct {
 
 // Operate starts an operation that ends with ctx, or when the journal is closed.
 func (l *Lifetime) Operate(ctx context.Context) (context.Context, *Operation, error) {
-	if err := l.Begin(); err != nil {
+	if err := l.Start(); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -39,7 +39,7 @@ func (o *Operation) Return() error {
 	if o.inside {
 		return nil
 	}
-	if err := o.life.Begin(); err != nil {
+	if err := o.life.Start(); err != nil {
 		return err
 	}
 	o.inside = true

@@ -20,12 +20,13 @@ const (
 var errMessage = errors.New("the proxy can't carry this HTTP message")
 
 // readMessage appends the next message, head and body, to buffer. It waits for the first byte of
-// the message before it calls begun. It returns io.EOF if the stream ends before a message begins.
-func readMessage(r *bufio.Reader, buffer []byte, begun func()) ([]byte, error) {
+// the message before it calls started. It returns io.EOF if the stream ends before a message
+// begins.
+func readMessage(r *bufio.Reader, buffer []byte, started func()) ([]byte, error) {
 	if _, err := r.Peek(1); err != nil {
 		return buffer, err
 	}
-	begun()
+	started()
 	length, head := 0, len(buffer)
 	for {
 		line, err := r.ReadSlice('\n')

@@ -54,7 +54,7 @@ func carried(t *testing.T, o Options) net.Conn {
 
 // exchange sends a message, and returns the time until the answer.
 func exchange(connection net.Conn) (time.Duration, error) {
-	begin := time.Now()
+	start := time.Now()
 	if _, err := connection.Write([]byte(message)); err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ func exchange(connection net.Conn) (time.Duration, error) {
 	if err == nil && string(answer) != message {
 		err = errors.New("another answer: " + string(answer))
 	}
-	return time.Since(begin), err
+	return time.Since(start), err
 }
 
 func TestDelay_Distribution(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // after Append has returned. If nothing was sent because the writer's knowledge of the journal
 // became too old, Append reads the journal again and starts over.
 func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int) error {
-	a, err := w.begin(ctx, m, events, index)
+	a, err := w.start(ctx, m, events, index)
 	if err != nil {
 		w.Leave()
 		return err
@@ -34,9 +34,9 @@ func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.E
 // again first. The caller still holds the turn.
 var errReread = errors.New("the journal must be read again first")
 
-// begin prepares a write, puts the high mark if that comes before the events, and starts to put the
+// start prepares a write, puts the high mark if that comes before the events, and starts to put the
 // events.
-func (w *Writer) begin(
+func (w *Writer) start(
 	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int,
 ) (*AtomicWrite, error) {
 	for {
@@ -62,7 +62,7 @@ func (a *AtomicWrite) Finish(ctx context.Context) error {
 		if !errors.Is(err, errReread) {
 			return err
 		}
-		again, err := a.writer.begin(ctx, a.meter, a.events, a.index)
+		again, err := a.writer.start(ctx, a.meter, a.events, a.index)
 		if err != nil {
 			a.writer.Leave()
 			return err
@@ -99,7 +99,7 @@ func (a *AtomicWrite) conclude(ctx context.Context) error {
 	// The writer counts as idle since the write began. The time of the response would also be safe:
 	// both this write and the next are acknowledged within half the fence window after the reads
 	// that they rely on, so no tombstone that was put in between has expired.
-	w.next, w.last, w.visible, w.active, w.alone = a.last()+1, w.uuid, a.last(), a.began, a.began
+	w.next, w.last, w.visible, w.active, w.alone = a.last()+1, w.uuid, a.last(), a.startedAt, a.startedAt
 	w.time, w.timed = a.events[len(a.events)-1].Metadata.Time, true
 	return nil
 }
@@ -132,14 +132,14 @@ func (w *Writer) build(
 			len(events), w.pid, w.next-1, ErrSequenceExhausted)
 	}
 	a := &AtomicWrite{writer: w, meter: m, events: events, index: index, known: w.active, alone: w.alone}
-	a.began = j.Clock.Now()
+	a.startedAt = j.Clock.Now()
 	a.items, a.sizes = a.item[:], a.size[:]
 	var batch layout.Batch
 	if len(events) > 1 {
 		a.items, a.sizes = make([]layout.Attributes, len(events)), make([]int, len(events))
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(events)) - 1, WriterUUID: w.uuid}
 	}
-	written, err := w.eventTime(ctx, m, a.began)
+	written, err := w.eventTime(ctx, m, a.startedAt)
 	if err != nil {
 		return nil, fmt.Errorf("append to %q: %w", w.pid, InTable(j.Store.Table, err))
 	}
@@ -185,10 +185,10 @@ func (a *AtomicWrite) take(e *layout.Event, index int) error {
 	if e.Outside == nil {
 		return nil
 	}
-	if err := outside.Check(e.Outside, a.began); err != nil {
+	if err := outside.Check(e.Outside, a.startedAt); err != nil {
 		return &RejectedError{a.writer.pid, index, 0, 0, err}
 	}
-	if a.outside == nil || a.outside.Until(a.began) < e.Outside.Until(a.began) {
+	if a.outside == nil || a.outside.Until(a.startedAt) < e.Outside.Until(a.startedAt) {
 		a.outside = e.Outside
 	}
 	return nil

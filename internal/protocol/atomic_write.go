@@ -24,8 +24,8 @@ type AtomicWrite struct {
 	meter   *dynamo.Meter
 	sending lifetime.Sending
 	// known is the time of the read that the write relies on. alone is the time of the last check
-	// that no JVM has taken over. began is the start of the write.
-	known, alone, began clock.Moment
+	// that no JVM has taken over. startedAt is the start of the write.
+	known, alone, startedAt clock.Moment
 	// outside is the time at which the oldest payload outside of the journal was put, or nil.
 	outside *clock.Moment
 

@@ -18,9 +18,9 @@ import (
 //
 // covered reports that a saved snapshot, at seq or after it, contains the deleted events.
 func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64, covered bool) (int64, error) {
-	began, removed := w.journal.Clock.Now(), int64(0)
+	start, removed := w.journal.Clock.Now(), int64(0)
 	for {
-		n, err := w.deleteOnce(ctx, m, seq, covered, began)
+		n, err := w.deleteOnce(ctx, m, seq, covered, start)
 		removed += n
 		if !errors.Is(err, ErrTooLate) {
 			return removed, err
@@ -28,10 +28,10 @@ func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64, cover
 	}
 }
 
-// deleteOnce deletes as DeleteTo does, but returns ErrTooLate instead of starting over. began is
+// deleteOnce deletes as DeleteTo does, but returns ErrTooLate instead of starting over. start is
 // the start of DeleteTo.
 func (w *Writer) deleteOnce(
-	ctx context.Context, m *dynamo.Meter, seq int64, covered bool, began clock.Moment,
+	ctx context.Context, m *dynamo.Meter, seq int64, covered bool, start clock.Moment,
 ) (int64, error) {
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
@@ -42,7 +42,7 @@ func (w *Writer) deleteOnce(
 	if covered {
 		behind = target - 1
 	}
-	before, err := w.raiseLowMark(ctx, m, target, behind, began)
+	before, err := w.raiseLowMark(ctx, m, target, behind, start)
 	if err != nil {
 		return 0, err
 	}
@@ -50,19 +50,19 @@ func (w *Writer) deleteOnce(
 	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, w.low.Seq-1, put)
 }
 
-// nothingBehind makes raiseLowMark put a low mark that does not rely on a snapshot: a purge also
+// withoutSnapshot makes raiseLowMark put a low mark that does not rely on a snapshot: a purge also
 // removes the snapshots.
-const nothingBehind = -1
+const withoutSnapshot = -1
 
 // raiseLowMark raises the low mark to target, and records the batch that it cuts. It does nothing
 // if the low mark is already as high. It returns the first number that no earlier deletion has
-// removed. It fails if a response since began shows that the clock is off. The Behind of the new
-// low mark is at least behind, and 0 if behind is nothingBehind.
+// removed. It fails if a response since start shows that the clock is off. The Behind of the new
+// low mark is at least behind, and 0 if behind is withoutSnapshot.
 func (w *Writer) raiseLowMark(
-	ctx context.Context, m *dynamo.Meter, target, behind int64, began clock.Moment,
+	ctx context.Context, m *dynamo.Meter, target, behind int64, start clock.Moment,
 ) (int64, error) {
 	for {
-		marks, err := w.readLowMark(ctx, m, began)
+		marks, err := w.readLowMark(ctx, m, start)
 		if err != nil {
 			return 0, err
 		}
@@ -70,8 +70,8 @@ func (w *Writer) raiseLowMark(
 		if target <= w.low.First() {
 			return before, nil
 		}
-		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(w.low), Purged: w.low.Purged}
-		if behind != nothingBehind {
+		raised := layout.LowMark{Seq: target, Removed: w.journal.removalStart(w.low), Purged: w.low.Purged}
+		if behind != withoutSnapshot {
 			raised.Behind = max(w.low.Behind, behind)
 		}
 		err = w.putRaised(ctx, m, raised, marks)
@@ -82,14 +82,14 @@ func (w *Writer) raiseLowMark(
 }
 
 // readLowMark reads the low mark, and ends the writer if the persistence id was purged meanwhile.
-// It fails if a response since began shows that the clock is off.
-func (w *Writer) readLowMark(ctx context.Context, m *dynamo.Meter, began clock.Moment) (layout.Marks, error) {
+// It fails if a response since start shows that the clock is off.
+func (w *Writer) readLowMark(ctx context.Context, m *dynamo.Meter, start clock.Moment) (layout.Marks, error) {
 	seen := w.journal.Clock.Now()
 	marks, err := w.journal.Store.LowMark(ctx, m, w.pid)
 	if err != nil {
 		return layout.Marks{}, err
 	}
-	if err := w.journal.CheckClock(began); err != nil {
+	if err := w.journal.CheckClock(start); err != nil {
 		return layout.Marks{}, err
 	}
 	w.lowSeen = seen
@@ -126,10 +126,10 @@ func (w *Writer) putRaised(ctx context.Context, m *dynamo.Meter, raised layout.L
 	return nil
 }
 
-// removalBegin returns the number at which the removal after a low mark begins. In a shared journal
+// removalStart returns the number at which the removal after a low mark begins. In a shared journal
 // the last deleted number may be a seal. The next deletion replaces it with a tombstone, which
 // expires: otherwise each deletion of everything would leave a seal.
-func (j *Journal) removalBegin(low layout.LowMark) int64 {
+func (j *Journal) removalStart(low layout.LowMark) int64 {
 	if j.Store.Shared() && low.Removed > 1 && low.Removed == low.Seq {
 		return low.Removed - 1
 	}

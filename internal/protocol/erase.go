@@ -20,7 +20,7 @@ import (
 // it again before that time is too long ago.
 //
 // erase also deletes what a torn atomic write has left, up to the number torn.
-func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment, torn int64) (int64, error) {
+func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, start clock.Moment, torn int64) (int64, error) {
 	j := w.journal
 	marks, err := w.reread(ctx, m)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 	if err := w.leadToEmptyBlock(ctx, m); err != nil {
 		return 0, err
 	}
-	before, err := w.raiseLowMark(ctx, m, w.next, nothingBehind, began)
+	before, err := w.raiseLowMark(ctx, m, w.next, withoutSnapshot, start)
 	if err != nil {
 		return 0, err
 	}

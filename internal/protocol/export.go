@@ -20,9 +20,9 @@ type ExportRequest struct {
 	// SkipMissing closes numbers at which an event is missing. Without it, an *EventMissingError
 	// ends the export there.
 	SkipMissing bool
-	// Begun is passed on as Request.Begun.
-	Begun func()
-	Pace  Pace
+	// Started is passed on as Request.Started.
+	Started func()
+	Pace    Pace
 }
 
 // Export reads the history of a persistence id, and calls emit with its records, in order and
@@ -37,7 +37,7 @@ func (s *Store) Export(ctx context.Context, req *ExportRequest, emit func(histor
 	}
 	result, err := s.Replay(ctx, &e.meter, Request{
 		PersistenceID: req.PersistenceID, From: e.next, To: math.MaxInt64, Limit: Unlimited, Low: e.lowMark,
-		SkipMissing: req.SkipMissing, Begun: req.Begun,
+		SkipMissing: req.SkipMissing, Started: req.Started,
 	}, func(event *layout.Event) error { return e.event(ctx, event) })
 	if err != nil || e.stopped {
 		return err

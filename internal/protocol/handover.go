@@ -28,7 +28,7 @@ func (w *Writer) wasStoredBefore(seq int64) bool { return seq > w.low.First() }
 // the one before it. It checks only if that is possible since the last check.
 func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error {
 	for w.journal.handoverPossible(w.alone) {
-		began := w.journal.Clock.Now()
+		start := w.journal.Clock.Now()
 		low, stored, err := w.journal.Store.JVMLowAround(ctx, m, w.pid, w.next)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error
 		if low > w.next || !stored && w.wasStoredBefore(w.next) {
 			return w.endOvertaken()
 		}
-		w.alone = began
+		w.alone = start
 	}
 	return nil
 }
@@ -53,9 +53,9 @@ func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	if !w.journal.handoverPossible(a.alone) {
 		return nil
 	}
-	ctx, end := w.journal.Life.Look(ctx)
+	ctx, end := w.journal.Life.ReadForWrite(ctx)
 	defer end()
-	began := w.journal.Clock.Now()
+	start := w.journal.Clock.Now()
 	low, stored, err := w.journal.Store.JVMLowAround(ctx, a.meter, w.pid, a.first())
 	switch {
 	case err != nil:
@@ -64,7 +64,7 @@ func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	case !stored && w.wasStoredBefore(a.first()): // readers may have seen the events: they stay
 		return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
 	default:
-		a.began = began
+		a.startedAt = start
 		return nil
 	}
 	switch cut, err := a.cutByGo(ctx); {

@@ -65,12 +65,12 @@ const emptyPartitionsIfDamaged = 16
 // follow searches after the end for items that no high mark points to.
 func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, end *End) error {
 	for empty := int64(0); ; empty++ {
-		looks := s.emptyPartitionsAfter(end.Highest, s.Leads(marks))
+		reads := s.emptyPartitionsAfter(end.Highest, s.Leads(marks))
 		if end.FarMark != 0 {
-			looks = emptyPartitionsIfDamaged
+			reads = emptyPartitionsIfDamaged
 		}
 		p := end.Highest/layout.PartitionSize + 1 + empty
-		if empty >= looks || p > everywhere.last {
+		if empty >= reads || p > everywhere.last {
 			return nil
 		}
 		top, err := s.top(ctx, m, pid, p)

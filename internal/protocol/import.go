@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Import writes a history to a persistence id: call Begin, then Record for each record in order,
+// Import writes a history to a persistence id: call Start, then Record for each record in order,
 // then Finish. It must not be used concurrently.
 type Import struct {
 	paced
@@ -47,9 +47,9 @@ type Import struct {
 	batch []*layout.Event
 	bytes int
 
-	// began is the start of the first request. The responses since then show whether the clock is
+	// start is the start of the first request. The responses since then show whether the clock is
 	// off.
-	began clock.Moment
+	start clock.Moment
 
 	// slots are the slots of the partition with the number block, which is -1 at first.
 	block int64
@@ -67,10 +67,10 @@ func (in *Import) Cost() dynamo.Cost { return in.meter.Cost() }
 // Mark returns an error of the import as dynamo.Meter.Mark does.
 func (in *Import) Mark(err error) error { return in.meter.Mark(err) }
 
-// Begin reads the marks and the highest number of the target.
-func (in *Import) Begin(ctx context.Context) error {
-	in.began = in.journal.Clock.Now()
-	marks, err := in.journal.Store.KeptMarks(ctx, &in.meter, in.pid)
+// Start reads the marks and the highest number of the target.
+func (in *Import) Start(ctx context.Context) error {
+	in.start = in.journal.Clock.Now()
+	marks, err := in.journal.Store.DurableMarks(ctx, &in.meter, in.pid)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (in *Import) Record(ctx context.Context, r *history.Record) error {
 		}
 		return in.closeNumbers(ctx, r.SequenceNumber, r.Last)
 	case history.Deleted:
-		return in.keepDeleted(ctx, r.SequenceNumber, r.Last)
+		return in.putDeleted(ctx, r.SequenceNumber, r.Last)
 	}
 	return in.invalid(r.SequenceNumber, fmt.Sprintf("unknown kind of record %d", r.Kind))
 }

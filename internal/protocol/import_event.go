@@ -128,7 +128,7 @@ func (in *Import) writeOrDefer(
 		}
 		return nil
 	}
-	if in.mustHold(last) {
+	if in.mustDefer(last) {
 		return in.deferWrite(missing, write)
 	}
 	if err := in.finishComparison(ctx); err != nil {

@@ -104,7 +104,7 @@ func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 	if err := in.checkUnchanged(ctx, low); err != nil {
 		return err
 	}
-	if err := in.journal.CheckClock(in.began); err != nil {
+	if err := in.journal.CheckClock(in.start); err != nil {
 		return err
 	}
 	stored := in.tip
@@ -115,7 +115,7 @@ func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 			return err
 		}
 	}
-	first, last := in.journal.removalBegin(in.low), min(stored, low.Seq-1)
+	first, last := in.journal.removalStart(in.low), min(stored, low.Seq-1)
 	low.Removed = low.Seq
 	if first <= last {
 		low.Removed = first

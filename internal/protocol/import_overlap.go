@@ -24,9 +24,9 @@ type overlap struct {
 	// pending is the last low mark of the records if it was not put yet, or nil.
 	pending *layout.LowMark
 
-	held       []func(context.Context) error
-	heldEvents int
-	heldBytes  int
+	deferred       []func(context.Context) error
+	deferredEvents int
+	deferredBytes  int
 }
 
 // currentLow returns the low mark by which the next records are judged.
@@ -37,19 +37,19 @@ func (in *Import) currentLow() layout.LowMark {
 	return in.low
 }
 
-// mustHold reports whether the target may have items after a number that were not compared yet.
-func (in *Import) mustHold(seq int64) bool {
+// mustDefer reports whether the target may have items after a number that were not compared yet.
+func (in *Import) mustDefer(seq int64) bool {
 	return !in.allCompared && seq < in.highest
 }
 
 // deferWrite defers a write until everything was compared. It fails if more events are missing than
 // the members of one atomic write: an interrupted copy does not lack more.
 func (in *Import) deferWrite(missing []*layout.Event, write func(context.Context) error) error {
-	in.held = append(in.held, write)
+	in.deferred = append(in.deferred, write)
 	for _, e := range missing {
-		in.heldEvents++
-		in.heldBytes += len(e.Bytes)
-		if in.heldEvents > in.journal.MaxBatchEvents || in.heldBytes > in.journal.MaxBatchBytes {
+		in.deferredEvents++
+		in.deferredBytes += len(e.Bytes)
+		if in.deferredEvents > in.journal.MaxBatchEvents || in.deferredBytes > in.journal.MaxBatchBytes {
 			return in.conflict(e.SequenceNr,
 				"it is missing in the target, and more events are missing before the next one than an interrupted copy leaves")
 		}
@@ -70,9 +70,9 @@ func (in *Import) finishComparison(ctx context.Context) error {
 		return nil
 	}
 	in.allCompared, in.equal = true, max(in.equal, in.highest)
-	held := in.held
-	in.held = nil
-	for _, write := range held {
+	deferred := in.deferred
+	in.deferred = nil
+	for _, write := range deferred {
 		if err := write(ctx); err != nil {
 			return err
 		}

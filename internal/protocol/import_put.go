@@ -138,8 +138,8 @@ func (in *Import) eachNumber(ctx context.Context, s Span, do func(ctx context.Co
 	return in.pace(ctx)
 }
 
-// keepDeleted puts tombstones at deleted numbers where nothing is stored, so that they stay taken.
-func (in *Import) keepDeleted(ctx context.Context, first, last int64) error {
+// putDeleted puts tombstones at deleted numbers where nothing is stored, so that they stay taken.
+func (in *Import) putDeleted(ctx context.Context, first, last int64) error {
 	if last < first || last >= in.currentLow().Seq || last-first >= maxSpan {
 		return in.invalid(first, "deleted numbers must lie below the low mark")
 	}
@@ -165,7 +165,7 @@ func (in *Import) putMissingTombstones(ctx context.Context, first, last int64) e
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if err := in.journal.CheckClock(in.began); err != nil {
+	if err := in.journal.CheckClock(in.start); err != nil {
 		return err
 	}
 	r := &remover{journal: in.journal, pid: in.pid, next: in.low.Seq}

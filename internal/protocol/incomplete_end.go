@@ -14,7 +14,7 @@ import (
 // them ends the first one.
 func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
 	next := r.top.highest + 1
-	if !r.req.Recover || !r.store.Shared() || r.top.endsAt < next || r.top.highest < r.began {
+	if !r.req.Recover || !r.store.Shared() || r.top.endsAt < next || r.top.highest < r.firstSeq {
 		return false, nil
 	}
 	store := r.store.While(r.store.fresh())

@@ -22,7 +22,7 @@ func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result
 	if s.Shared() {
 		return Result{}, false, nil
 	}
-	marks, err := s.KeptMarks(ctx, m, pid)
+	marks, err := s.DurableMarks(ctx, m, pid)
 	if err != nil {
 		return Result{}, false, err
 	}

@@ -117,7 +117,7 @@ func (s *Store) lowMarkCandidates(known layout.Marks, reach int64) blocks {
 // lowMarkRead is a low mark that was read after the marks.
 type lowMarkRead struct {
 	marks layout.Marks
-	began int64  // the stamp of the moment before the request was sent
+	start int64  // the stamp of the moment before the request was sent
 	in    blocks // the blocks that were read
 }
 
@@ -139,12 +139,12 @@ func (s *Store) lowMarksIn(
 			}
 		}
 	}
-	began := stamps.stamp()
+	start := stamps.stamp()
 	marks, err := s.marks(ctx, m, pid, keys)
 	if err != nil {
 		return nil, err
 	}
-	return &lowMarkRead{marks, began, in}, nil
+	return &lowMarkRead{marks, start, in}, nil
 }
 
 // confirmLowMark reads the low mark, unless it was read after the given stamp. If it has moved,
@@ -164,7 +164,7 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 		seen = nil // it was read in parallel with the marks, which are newer
 	}
 	var err error
-	if seen == nil || seen.began <= after || !seen.in.cover(in) {
+	if seen == nil || seen.start <= after || !seen.in.cover(in) {
 		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, in)
 	}
 	// Only all low marks together show the current value.
@@ -175,7 +175,7 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 		return err
 	}
 	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
-	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
+	r.marks.Low, r.lowRead = seen.marks.Low, seen.start
 	r.marks.JVMLow = max(r.marks.JVMLow, seen.marks.JVMLow)
 	if moved {
 		return errStale

@@ -10,10 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// KeptMarks reads all marks of a persistence id for a program that writes after them. If an earlier
-// version has put the low mark with an expiry, KeptMarks first puts it without one: if it vanished,
-// its numbers would be used again.
-func (s *Store) KeptMarks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
+// DurableMarks reads all marks of a persistence id for a program that writes after them. If an
+// earlier version has put the low mark with an expiry, DurableMarks first puts it without one: if
+// it vanished, its numbers would be used again.
+func (s *Store) DurableMarks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
 	for {
 		marks, err := s.Marks(ctx, m, pid)
 		if err != nil || !marks.Expiring {

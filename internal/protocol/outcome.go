@@ -93,7 +93,7 @@ func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 	if old == nil {
 		return
 	}
-	ctx, end := w.journal.Life.Look(ctx)
+	ctx, end := w.journal.Life.ReadForWrite(ctx)
 	defer end()
 	slots, err := w.journal.Store.MetSlots(ctx, a.meter, w.pid, old)
 	for i, e := range a.events {
@@ -124,7 +124,7 @@ func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	if len(a.items) == 1 {
 		return
 	}
-	ctx, end := w.journal.Life.Look(ctx)
+	ctx, end := w.journal.Life.ReadForWrite(ctx)
 	defer end()
 	store := w.journal.Store.While(w.journal.freshFromNow())
 	var puts errgroup.Group // a put that fails does not cancel the others

@@ -57,8 +57,8 @@ type partitions struct {
 
 	current int64             // the partition that is being handed out
 	rest    dynamo.Attributes // where current continues, once its first page was handed out
-	begun   bool              // the first page of current was handed out
-	holds   bool              // a slot of current was handed out
+	started bool              // the first page of current was handed out
+	found   bool              // a slot of current was handed out
 	top     int64             // the highest number that was handed out, or deleted
 	empty   int64             // the number of empty partitions in a row, up to current
 	first   *reader           // reads the first page of current; if it is nil, take reads it
@@ -177,7 +177,7 @@ func (p *partitions) readAhead() {
 			return
 		}
 		slot := p.store.Client.Reserve()
-		if !slot.Held() {
+		if !slot.IsAcquired() {
 			return
 		}
 		p.ahead = append(p.ahead, p.request(pageRequest{number, slot}))
@@ -202,25 +202,25 @@ func (p *partitions) read(o pageRequest, next dynamo.Attributes) page {
 // next returns the next page, which may be empty. It reports false after the last page of the last
 // needed partition, or of a later partition after which nothing follows.
 func (p *partitions) next() (page, bool) {
-	if p.begun && p.rest == nil {
+	if p.started && p.rest == nil {
 		if p.current >= p.needed && !p.leadsOn() {
 			return page{}, false
 		}
 		p.current++
-		p.begun, p.holds = false, false
+		p.started, p.found = false, false
 		if len(p.ahead) > 0 {
 			p.first, p.ahead = p.ahead[0], p.ahead[1:]
 		}
 	}
 	got := p.take()
-	p.begun = true
+	p.started = true
 	p.rest = got.next
 	if n := len(got.slots); n > 0 {
 		// Deleted numbers can be above it.
-		p.top, p.holds = max(p.top, got.slots[n-1].SequenceNr), true
+		p.top, p.found = max(p.top, got.slots[n-1].SequenceNr), true
 	}
 	switch {
-	case p.holds:
+	case p.found:
 		p.empty = 0
 	case got.next == nil:
 		p.empty++
@@ -253,7 +253,7 @@ func (p *partitions) take() page {
 		return got
 	}
 	slot := p.store.Client.Reserve()
-	if slot.Held() {
+	if slot.IsAcquired() {
 		p.readAhead()
 	}
 	return p.read(pageRequest{p.current, slot}, p.rest)

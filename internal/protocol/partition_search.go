@@ -127,8 +127,8 @@ func (e *partitionSearch) next(ctx context.Context, p, last int64) (int64, bool,
 		seed := e.seeds[0]
 		e.seeds = e.seeds[1:]
 		if seed > p {
-			begin, err := e.firstInRow(ctx, p, seed)
-			return begin, true, err
+			start, err := e.firstInRow(ctx, p, seed)
+			return start, true, err
 		}
 	}
 	return 0, false, nil
@@ -169,7 +169,7 @@ func (e *partitionSearch) sample(ctx context.Context, p, last int64) error {
 	for _, seq := range found {
 		e.seeds = append(e.seeds, seq/layout.PartitionSize)
 	}
-	there, err := e.holds(ctx, last) // the marks point to it
+	there, err := e.hasItems(ctx, last) // the marks point to it
 	if there {
 		e.seeds = append(e.seeds, last)
 	}
@@ -182,7 +182,7 @@ func (e *partitionSearch) sample(ctx context.Context, p, last int64) error {
 // has items. The partition empty is before the row, and does not.
 func (e *partitionSearch) firstInRow(ctx context.Context, empty, seed int64) (int64, error) {
 	for distance := int64(1); seed-distance > empty; distance *= 2 {
-		there, err := e.holds(ctx, seed-distance)
+		there, err := e.hasItems(ctx, seed-distance)
 		if err != nil {
 			return 0, err
 		}
@@ -194,7 +194,7 @@ func (e *partitionSearch) firstInRow(ctx context.Context, empty, seed int64) (in
 	}
 	for seed-empty > 1 {
 		middle := empty + (seed-empty)/2
-		there, err := e.holds(ctx, middle)
+		there, err := e.hasItems(ctx, middle)
 		if err != nil {
 			return 0, err
 		}
@@ -207,8 +207,8 @@ func (e *partitionSearch) firstInRow(ctx context.Context, empty, seed int64) (in
 	return seed, nil
 }
 
-// holds reports whether a partition has any item.
-func (e *partitionSearch) holds(ctx context.Context, p int64) (bool, error) {
+// hasItems reports whether a partition has any item.
+func (e *partitionSearch) hasItems(ctx context.Context, p int64) (bool, error) {
 	top, err := e.store.top(ctx, e.meter, e.pid, p)
 	return top > 0, err
 }

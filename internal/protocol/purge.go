@@ -28,7 +28,7 @@ func (w *Writer) Purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 }
 
 func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
-	began := w.journal.Clock.Now()
+	start := w.journal.Clock.Now()
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
@@ -37,16 +37,16 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 		return 0, err
 	}
 	if now {
-		return w.erase(ctx, m, began, torn)
+		return w.erase(ctx, m, start, torn)
 	}
 	last, err := w.lastTrace(ctx, m, torn)
 	if err != nil {
 		return 0, err
 	}
 	if last <= w.low.Purged {
-		return w.purgeAgain(ctx, m, began)
+		return w.purgeAgain(ctx, m, start)
 	}
-	return w.retire(ctx, m, began, last)
+	return w.retire(ctx, m, start, last)
 }
 
 // tornAfter returns the highest number stored after the partition of the writer's last number, or
@@ -84,7 +84,7 @@ func (w *Writer) lastTrace(ctx context.Context, m *dynamo.Meter, torn int64) (in
 
 // purgeAgain removes what an earlier purge has left, when nothing was written since. As nothing is
 // fenced, purgeAgain first checks that no other writer has written.
-func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
+func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, start clock.Moment) (int64, error) {
 	first, err := w.journal.Store.Stored(ctx, m, w.pid, w.next)
 	if err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, began clock.Mo
 	if w.low.Seq == 0 {
 		return 0, nil
 	}
-	if err := w.journal.CheckClock(began); err != nil {
+	if err := w.journal.CheckClock(start); err != nil {
 		return 0, err
 	}
 	w.lowSeen = w.active
@@ -112,13 +112,13 @@ func (w *Writer) purgeAgain(ctx context.Context, m *dynamo.Meter, began clock.Mo
 //     purge or deletion removes the rest.
 //
 // If another purge has put its fence first, both continue with that fence.
-func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment, last int64) (int64, error) {
+func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, start clock.Moment, last int64) (int64, error) {
 	j, written := w.journal, w.next-1
 	marks, err := j.Store.Marks(ctx, m, w.pid)
 	if err != nil {
 		return 0, err
 	}
-	if err := j.CheckClock(began); err != nil {
+	if err := j.CheckClock(start); err != nil {
 		return 0, err
 	}
 	w.low.Removed = max(marks.Low.Removed, 1)

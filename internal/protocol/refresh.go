@@ -27,7 +27,7 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 // a purge removes, after it has raised the low mark. A lower low mark, a low mark of another life,
 // or a missing event shows that the persistence id was erased, or that the table is an older copy.
 func (w *Writer) rereadLowMark(ctx context.Context, m *dynamo.Meter) error {
-	j, began := w.journal, w.journal.Clock.Now()
+	j, start := w.journal, w.journal.Clock.Now()
 	if j.Store.Shared() {
 		_, err := w.reread(ctx, m)
 		return err
@@ -47,14 +47,14 @@ func (w *Writer) rereadLowMark(ctx context.Context, m *dynamo.Meter) error {
 	if w.last != "" && low.Seq < w.next && (last.Event == nil || last.Event.WriterUUID != w.last) {
 		return w.endOvertaken()
 	}
-	w.low, w.active = low, began
+	w.low, w.active = low, start
 	return nil
 }
 
 // reread reads the marks and the highest number again. If another writer has written, it ends the
 // writer with a *ConflictError.
 func (w *Writer) reread(ctx context.Context, m *dynamo.Meter) (layout.Marks, error) {
-	j, began := w.journal, w.journal.Clock.Now()
+	j, start := w.journal, w.journal.Clock.Now()
 	marks, err := j.Store.Marks(ctx, m, w.pid)
 	if err != nil {
 		return marks, err
@@ -72,7 +72,7 @@ func (w *Writer) reread(ctx context.Context, m *dynamo.Meter) (layout.Marks, err
 	if !same {
 		return marks, w.endOvertaken()
 	}
-	w.low, w.active, w.alone = marks.Low, began, began
+	w.low, w.active, w.alone = marks.Low, start, start
 	return marks, nil
 }
 

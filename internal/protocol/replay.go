@@ -35,7 +35,7 @@ func (s *Store) replay(
 ) (Result, error) {
 	r := &replay{store: s.While(s.fresh()), meter: m, req: *req, emit: emit, handing: true}
 	defer func() { r.pages.close() }() // even if emit panics
-	if err := r.begin(ctx); err != nil {
+	if err := r.seekStart(ctx); err != nil {
 		return Result{}, err
 	}
 	defer r.unneeded.wait()
@@ -107,10 +107,10 @@ type replay struct {
 	slots    slotQueue
 	top      topRead
 
-	began   int64 // the first number of this pass that counts
-	want    int64 // the next number to decide on
-	visible int64 // the number of the last visible event that was read
-	batch   pendingBatch
+	firstSeq int64 // the first number of this pass that counts
+	want     int64 // the next number to decide on
+	visible  int64 // the number of the last visible event that was read
+	batch    pendingBatch
 	// cut is the last tombstone above the low mark that names the batch its deletion has cut.
 	cut layout.Slot
 	// unfinished is the last batch that was left out, if its missing members may still come.
@@ -131,8 +131,8 @@ type progress struct {
 	awaited Span   // the missing numbers before which the replay ends
 }
 
-// begin reads the marks and the first partition in parallel. Most entities need no more reads.
-func (r *replay) begin(ctx context.Context) error {
+// seekStart reads the marks and the first partition in parallel. Most entities need no more reads.
+func (r *replay) seekStart(ctx context.Context) error {
 	from := r.req.From
 	if (r.req.Recover || r.req.Snapshot) && from%layout.PartitionSize > 0 {
 		// The event of the snapshot: with it, the highest number is known even if nothing follows.
@@ -147,7 +147,7 @@ func (r *replay) begin(ctx context.Context) error {
 	runtime.Gosched()
 	read := r.store.Marks
 	if r.req.Recover {
-		read = r.store.KeptMarks
+		read = r.store.DurableMarks
 	}
 	var err error
 	if r.marks, err = read(ctx, r.meter, r.req.PersistenceID); err != nil {
@@ -159,9 +159,9 @@ func (r *replay) begin(ctx context.Context) error {
 	}
 	r.high = r.marks.High
 	r.start(max(r.req.From, r.marks.Low.First()))
-	if r.began/layout.PartitionSize != from/layout.PartitionSize {
+	if r.firstSeq/layout.PartitionSize != from/layout.PartitionSize {
 		r.unneeded = r.pages
-		r.pages = openPartitions(ctx, r, r.began, r.needed())
+		r.pages = openPartitions(ctx, r, r.firstSeq, r.needed())
 	}
 	r.pages.needed = r.needed()
 	r.pages.setMarks(r.marks)
@@ -170,7 +170,7 @@ func (r *replay) begin(ctx context.Context) error {
 
 // start starts a pass that decides on the numbers from the given one on.
 func (r *replay) start(from int64) {
-	r.began, r.want = from, from
+	r.firstSeq, r.want = from, from
 	r.slots.waiting, r.progress.missing, r.unfinished = nil, nil, unfinishedBatch{}
 	r.batch.clear()
 	r.progress.skipped = within(r.progress.skipped, r.marks.Low.First(), from-1)
@@ -201,13 +201,13 @@ func (r *replay) restart(ctx context.Context) error {
 	}
 	r.start(max(undecided, r.marks.Low.First()))
 	r.search = nil
-	r.pages = openPartitions(ctx, r, r.began, r.needed())
+	r.pages = openPartitions(ctx, r, r.firstSeq, r.needed())
 	return nil
 }
 
 // passEnd is the outcome of a pass over the pages.
 //
-//	begin ─▶ pass ─▶ passSatisfied ───────────▶ result
+//	seekStart ─▶ pass ─▶ passSatisfied ───────────▶ result
 //	          ▲ │ └▶ passOver ─▶ a reader ────▶ result
 //	          │ │       └▶ findHighest ────────▶ recovered
 //	          │ ▼            │ something is stored after it
@@ -296,8 +296,8 @@ func (r *replay) next(ctx context.Context) (readSlot, bool, error) {
 // readPage appends the slots of the next page to the queue. It reports false after the last page.
 func (r *replay) readPage(ctx context.Context) (bool, error) {
 	p, ok := r.pages.next()
-	if r.req.Begun != nil {
-		r.req.Begun()
+	if r.req.Started != nil {
+		r.req.Started()
 	}
 	if !ok {
 		return false, p.err
@@ -366,7 +366,7 @@ func (r *replay) decide(ctx context.Context, slot readSlot) error {
 		return r.decideOnSeal(ctx, slot)
 	case !e.Batch.IsBatch():
 		return r.handOut(e)
-	case r.begins(e):
+	case r.startsBatch(e):
 		r.batch.add(e, slot.at)
 		return r.handOutWhole(ctx)
 	default: // its batch lacks a member before it

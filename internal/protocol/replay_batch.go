@@ -68,9 +68,9 @@ func (r *replay) handOutBatch(events []*layout.Event) error {
 	return nil
 }
 
-// begins reports whether a batch can be followed from e on: from its start, from the number where
-// reading began, or after the tombstone of the deletion that cut it.
-func (r *replay) begins(e *layout.Event) bool {
-	return e.SequenceNr == e.Batch.Start || e.SequenceNr == r.began ||
+// startsBatch reports whether a batch can be followed from e on: from its start, from the number
+// where reading began, or after the tombstone of the deletion that cut it.
+func (r *replay) startsBatch(e *layout.Event) bool {
+	return e.SequenceNr == e.Batch.Start || e.SequenceNr == r.firstSeq ||
 		e.SequenceNr == r.cut.SequenceNr+1 && e.Batch == r.cut.Cut()
 }

@@ -33,7 +33,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		return nil
 	}
 	if slot.Tombstone() && !r.store.Shared() {
-		return r.keepTaken(ctx, slot)
+		return r.sealTombstone(ctx, slot)
 	}
 	raises, err := r.store.RaisesLowMark(ctx, r.meter, r.req.PersistenceID, slot.Slot, r.marks)
 	if err != nil {
@@ -85,11 +85,11 @@ func (r *replay) noteCut(slot layout.Slot) {
 	}
 }
 
-// keepTaken decides on a tombstone above the low mark of a native journal, which a purge by an
+// sealTombstone decides on a tombstone above the low mark of a native journal, which a purge by an
 // earlier version has left. The recovery replaces the tombstone by a seal before the number counts
 // as taken: two recoveries, one before and one after it has expired, would otherwise continue at
 // different numbers. If the tombstone has vanished, the pages are read again.
-func (r *replay) keepTaken(ctx context.Context, slot readSlot) error {
+func (r *replay) sealTombstone(ctx context.Context, slot readSlot) error {
 	err := r.store.Client.Put(ctx, r.meter, dynamo.Put{
 		Table:     r.store.Table,
 		Item:      r.store.Keys.EncodeSeal(r.req.PersistenceID, slot.SequenceNr),

@@ -48,7 +48,7 @@ func (r *replay) skipEmpty(ctx context.Context) error {
 // reading has to start again, because something is stored after the first number that was not there
 // when its partition was read.
 func (r *replay) findHighest(ctx context.Context) (bool, error) {
-	if r.top.highest > 0 || r.began == r.marks.Low.First() {
+	if r.top.highest > 0 || r.firstSeq == r.marks.Low.First() {
 		r.top.highest = max(r.top.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
@@ -60,7 +60,7 @@ func (r *replay) findHighest(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	r.farMark = max(r.farMark, end.FarMark)
-	if end.Highest >= r.began {
+	if end.Highest >= r.firstSeq {
 		r.high = max(r.high, layout.HighestBlock(end.Highest)) // the next pass has to read that far
 		return false, r.restart(ctx)
 	}

@@ -23,11 +23,11 @@ func (r *replay) reportSkipped() {
 
 // within returns the parts of spans that lie between two numbers.
 func within(spans []Span, from, to int64) []Span {
-	var kept []Span
+	var rest []Span
 	for _, s := range spans {
 		if s.First, s.Last = max(s.First, from), min(s.Last, to); s.First <= s.Last {
-			kept = append(kept, s)
+			rest = append(rest, s)
 		}
 	}
-	return kept
+	return rest
 }

@@ -102,11 +102,11 @@ func TestRecover_SnapshotBeyondJournal(t *testing.T) {
 		if c.mark > 0 {
 			s.put(s.keys.EncodeHighMark(pid, c.mark))
 		}
-		var behind []int64
+		var after []int64
 		for n := c.snapshot + 1; n <= c.stored; n++ {
-			behind = append(behind, n)
+			after = append(after, n)
 		}
-		s.want(protocol.Request{Recover: true, From: c.snapshot + 1}, ranges(behind), c.highest)
+		s.want(protocol.Request{Recover: true, From: c.snapshot + 1}, ranges(after), c.highest)
 	}
 }
 

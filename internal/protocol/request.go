@@ -46,9 +46,9 @@ type Request struct {
 	// Missing, if set, is called with the numbers at which nothing is stored, in order, before the
 	// event that is handed out after them. Numbers that were deleted are not among them.
 	Missing func(Span)
-	// Begun, if set, is called for every page, after the marks and the page were read and before an
-	// event of the page is handed out. It is not called if the replay ends before that.
-	Begun func()
+	// Started, if set, is called for every page, after the marks and the page were read and before
+	// an event of the page is handed out. It is not called if the replay ends before that.
+	Started func()
 	// Wait ends the replay before a missing number that may still be written. If it is nil, the
 	// replay does not wait.
 	Wait *Wait

@@ -33,7 +33,7 @@ func (r *replay) checkUnfinished(ctx context.Context, slot readSlot) error {
 	if err != nil || !there {
 		return err
 	}
-	r.want = max(b.Start, r.began)
+	r.want = max(b.Start, r.firstSeq)
 	return errStale
 }
 
@@ -52,5 +52,5 @@ func (r *replay) beforeUnfinished(from int64) int64 {
 	if !b.IsBatch() || b.Start <= r.progress.decided {
 		return from
 	}
-	return min(from, max(b.Start, r.began))
+	return min(from, max(b.Start, r.firstSeq))
 }

@@ -92,11 +92,11 @@ func (w *Wait) gaveUp(seq int64) bool { return w != nil && w.passed[seq] }
 
 // over reports whether the first number of a span of missing numbers was waited for long enough.
 func (w *Wait) over(ctx context.Context, span Span) bool {
-	began, known := w.seen[span.First]
+	start, known := w.seen[span.First]
 	if !known || w.passed[span.First] {
 		return true
 	}
-	if time.Since(began) < w.Most {
+	if time.Since(start) < w.Most {
 		return false
 	}
 	w.pass(ctx, span)
@@ -118,8 +118,8 @@ func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 		return false, nil
 	}
 	r.taken = max(r.taken, r.slots.waiting[len(r.slots.waiting)-1].SequenceNr)
-	farBehind := func() bool { return r.taken-seq >= w.Window }
-	if farBehind() && w.awaited.First != seq || r.neverShown(seq) {
+	farAfter := func() bool { return r.taken-seq >= w.Window }
+	if farAfter() && w.awaited.First != seq || r.neverShown(seq) {
 		return false, nil
 	}
 	holes := r.holes(seq)
@@ -130,14 +130,14 @@ func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 	if w.over(ctx, holes[0]) {
 		return false, nil
 	}
-	if !farBehind() {
+	if !farAfter() {
 		end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
 		if err != nil {
 			return false, err
 		}
 		r.taken = max(r.taken, end.Highest)
 	}
-	if farBehind() {
+	if farAfter() {
 		if w.awaited.First == seq {
 			w.pass(ctx, holes[0])
 		}
@@ -184,7 +184,7 @@ func (r *replay) neverShown(seq int64) bool {
 		if !b.IsBatch() || seq < b.Start || seq > b.Last {
 			return false
 		}
-		if seq > max(b.Start, r.began) {
+		if seq > max(b.Start, r.firstSeq) {
 			return true
 		}
 	}

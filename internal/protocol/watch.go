@@ -117,12 +117,12 @@ func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 
 // span returns the span that the next poll reads. It reports false if nothing wanted can come.
 func (w *Watch) span() (Span, bool) {
-	behind := Span{w.next.First, min(w.next.Last, w.to)}
-	some := behind.First <= behind.Last
+	next := Span{w.next.First, min(w.next.Last, w.to)}
+	some := next.First <= next.Last
 	if n := len(w.missing); n > 0 && (w.queries%2 == 1 || !some) {
 		return w.missing[w.queries/2%n], true
 	}
-	return behind, some
+	return next, some
 }
 
 // marksMoved reports whether a mark is higher than the known ones. It reads marksPerPoll marks: the

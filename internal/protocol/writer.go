@@ -44,7 +44,7 @@ type Writer struct {
 // Enter starts a call on the writer, for which Close of the journal waits, and takes the turn.
 // Leave ends both.
 func (w *Writer) Enter(ctx context.Context) error {
-	if err := w.journal.Life.Begin(); err != nil {
+	if err := w.journal.Life.Start(); err != nil {
 		return err
 	}
 	if err := w.Turn.Enter(ctx); err != nil {
@@ -56,7 +56,7 @@ func (w *Writer) Enter(ctx context.Context) error {
 
 // TryEnter does the same as Enter, but does not wait. It reports whether the call has started.
 func (w *Writer) TryEnter() bool {
-	if w.journal.Life.Begin() != nil {
+	if w.journal.Life.Start() != nil {
 		return false
 	}
 	if !w.Turn.TryEnter() {

@@ -16,9 +16,9 @@ import (
 const projectionsSuffix = "-projections"
 
 // DebtsIndex is the name of the index of the projections table that lists debts: the persistence
-// ids to which a projection owes a run. AttrDebt and AttrDue are its key. AttrDebt names the
-// projection. AttrDue is when the run is due, in milliseconds since 1970. The index also has
-// AttrSince, when the debt was stored.
+// ids that have a debt. AttrDebt and AttrDue are its key. AttrDebt names the projection. AttrDue is
+// when the run is due, in milliseconds since 1970. The index also has AttrSince, when the debt was
+// stored.
 //
 // Only rows with a debt have AttrDebt, so the index has no other rows.
 const (

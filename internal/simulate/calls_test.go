@@ -68,7 +68,7 @@ func (g *simulation) call(a *actor, c command) {
 			a.writer = nil
 		}
 		if errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-			g.tell(func() { g.left[c.entity] = time.Now() })
+			g.checkLater(func() { g.left[c.entity] = time.Now() })
 		}
 		g.trace(a.name+" ended", err)
 	}()
@@ -179,7 +179,7 @@ func (g *simulation) recover(
 	ctx context.Context, a *actor, entity int, opts dynajournal.RecoverOptions, knows []explore.Event,
 ) error {
 	l, purges := g.ledgers[entity], g.purges[entity]
-	began := l.Begin()
+	start := l.StartRead()
 	a.writer = nil
 	var got []explore.Event
 	w, err := a.journal.Recover(ctx, pid(entity), opts, func(e dynajournal.Event) error {
@@ -190,9 +190,9 @@ func (g *simulation) recover(
 		return err
 	}
 	knows = append(knows, got...)
-	g.tell(func() {
-		l.Recovered(began, got, knows)
-		l.Read(opts.Snapshot+1, began, got)
+	g.checkLater(func() {
+		l.Recovered(start, got, knows)
+		l.Read(opts.Snapshot+1, start, got)
 	})
 	a.writer, a.entity, a.knows, a.purges = w, entity, knows, purges
 	return nil
@@ -216,7 +216,7 @@ func (g *simulation) recoverFromSnapshot(ctx context.Context, a *actor, entity i
 // load loads the newest snapshot up to a number. It returns 0 if there is no snapshot.
 func (g *simulation) load(ctx context.Context, j *dynajournal.Journal, entity int, most int64) (int64, string, error) {
 	s := g.snapshots[entity]
-	began := s.now()
+	start := s.now()
 	snapshot, found, err := j.LoadSnapshot(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
 	if err != nil {
 		return 0, "", err
@@ -225,7 +225,7 @@ func (g *simulation) load(ctx context.Context, j *dynajournal.Journal, entity in
 	if found {
 		number = snapshot.SequenceNumber
 	}
-	g.tell(func() { g.fail(s.loaded(began, most, number, string(snapshot.Bytes))) })
+	g.checkLater(func() { g.fail(s.loaded(start, most, number, string(snapshot.Bytes))) })
 	return number, string(snapshot.Bytes), nil
 }
 
@@ -241,17 +241,17 @@ func (g *simulation) save(ctx context.Context, a *actor) error {
 
 func (g *simulation) deleteSnapshots(ctx context.Context, a *actor, entity int, most int64) error {
 	s := g.snapshots[entity]
-	began := s.now()
+	start := s.now()
 	_, err := a.journal.DeleteSnapshots(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
 	if err == nil {
-		g.tell(func() { g.fail(s.deleted(began, most)) })
+		g.checkLater(func() { g.fail(s.deleted(start, most)) })
 	}
 	return err
 }
 
 func (g *simulation) read(ctx context.Context, j *dynajournal.Journal, entity int, from int64) error {
 	l := g.ledgers[entity]
-	beginning, began := l.Begin(), g.cells[entity].now()
+	read, start := l.StartRead(), g.cells[entity].now()
 	var got []explore.Event
 	for e, err := range j.Events(ctx, pid(entity), dynajournal.Range{From: from}) {
 		if err != nil {
@@ -259,9 +259,9 @@ func (g *simulation) read(ctx context.Context, j *dynajournal.Journal, entity in
 		}
 		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
 	}
-	g.tell(func() {
-		l.Read(from, beginning, got)
-		g.cells[entity].read(began, from, l.Highest(), got)
+	g.checkLater(func() {
+		l.Read(from, read, got)
+		g.cells[entity].read(start, from, l.Highest(), got)
 	})
 	return nil
 }
@@ -278,7 +278,7 @@ func (g *simulation) list(ctx context.Context, j *dynajournal.Journal, scan bool
 	}
 	for e := range entities {
 		if n := listed[pid(e)]; n > 1 && !g.shared {
-			g.tell(func() {
+			g.checkLater(func() {
 				if !scan || g.purges[e] == 0 {
 					g.fail(fmt.Errorf("%s was listed %d times", pid(e), n))
 				}
@@ -287,7 +287,7 @@ func (g *simulation) list(ctx context.Context, j *dynajournal.Journal, scan bool
 		delete(listed, pid(e))
 	}
 	if len(listed) > 0 {
-		g.tell(func() { g.fail(fmt.Errorf("there are no such ids: %v", listed)) })
+		g.checkLater(func() { g.fail(fmt.Errorf("there are no such ids: %v", listed)) })
 	}
 	return nil
 }
@@ -315,10 +315,10 @@ func (g *simulation) verify(
 			found(f)
 		}
 		if f.Repaired && form == repairDryRun {
-			g.tell(func() { g.fail(fmt.Errorf("a dry run has repaired %v", f)) })
+			g.checkLater(func() { g.fail(fmt.Errorf("a dry run has repaired %v", f)) })
 		}
 		if f.Repaired {
-			g.tell(func() { g.sum.repaired[f.Kind]++ })
+			g.checkLater(func() { g.sum.repaired[f.Kind]++ })
 		}
 	}
 	return nil
@@ -340,34 +340,34 @@ func (a *actor) texts(n int) ([]any, []string) {
 
 func (g *simulation) append(ctx context.Context, a *actor, size int) error {
 	values, texts := a.texts(size)
-	began := g.cells[a.entity].now()
+	start := g.cells[a.entity].now()
 	result, err := a.writer.Append(ctx, values...)
 	if err == nil {
-		g.acknowledged(a, began, result.First, texts)
+		g.acknowledged(a, start, result.First, texts)
 		return nil
 	}
 	if size == 1 {
-		g.failed(a, began, err, texts[0])
+		g.failed(a, start, err, texts[0])
 	} else if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
 		g.ledgers[a.entity].Refuse(texts)
 	}
 	return err
 }
 
-func (g *simulation) acknowledged(a *actor, began int, first int64, texts []string) {
+func (g *simulation) acknowledged(a *actor, start int, first int64, texts []string) {
 	events := make([]explore.Event, len(texts))
 	for i, t := range texts {
 		events[i] = explore.Event{Number: first + int64(i), Text: t}
 	}
 	entity, knew := a.entity, a.knows
 	a.knows = append(slices.Clone(a.knows), events...)
-	g.tell(func() {
+	g.checkLater(func() {
 		g.ledgers[entity].Acknowledge(knew, events)
 		g.sum.acknowledged += len(texts)
 		t := g.turnsOf(entity)
 		t.used = max(t.used, first+int64(len(texts))-1)
 		if len(texts) == 1 {
-			g.cells[entity].wrote(began, first, texts[0])
+			g.cells[entity].wrote(start, first, texts[0])
 		}
 	})
 }
@@ -375,7 +375,7 @@ func (g *simulation) acknowledged(a *actor, began int, first int64, texts []stri
 // appendEach writes events one after the other. Each event is recorded as acknowledged when the
 // next one is written, because a purge can erase the entity before the call ends.
 func (g *simulation) appendEach(ctx context.Context, a *actor, n int) error {
-	w, began := a.writer, g.cells[a.entity].now()
+	w, start := a.writer, g.cells[a.entity].now()
 	values, texts := make([]any, n), make([]string, n)
 	written := make([]int64, n) // the numbers of the events acknowledged so far
 	last := int64(0)            // the next number when the event before was written
@@ -389,7 +389,7 @@ func (g *simulation) appendEach(ctx context.Context, a *actor, n int) error {
 			}
 			if last > 0 && next > last {
 				written[i-1] = last
-				g.acknowledged(a, began, last, texts[i-1:i])
+				g.acknowledged(a, start, last, texts[i-1:i])
 			}
 			last = next
 		}}
@@ -399,24 +399,24 @@ func (g *simulation) appendEach(ctx context.Context, a *actor, n int) error {
 		switch {
 		case written[i] > 0:
 			if o.Err != nil || o.SequenceNumber != written[i] {
-				g.tell(func() {
+				g.checkLater(func() {
 					g.fail(fmt.Errorf("%s was written at %d, and its outcome is %+v",
 						texts[i], written[i], o))
 				})
 			}
 		case o.Err == nil:
-			g.acknowledged(a, began, o.SequenceNumber, texts[i:i+1])
+			g.acknowledged(a, start, o.SequenceNumber, texts[i:i+1])
 		default:
-			g.failed(a, began, o.Err, texts[i])
+			g.failed(a, start, o.Err, texts[i])
 		}
 	}
 	return err
 }
 
 // failed records a single event that was not acknowledged.
-func (g *simulation) failed(a *actor, began int, err error, text string) {
+func (g *simulation) failed(a *actor, start int, err error, text string) {
 	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](err); ok {
-		g.cells[a.entity].perhaps(began, unknown.First, text)
+		g.cells[a.entity].perhaps(start, unknown.First, text)
 		return
 	}
 	g.ledgers[a.entity].Refuse([]string{text})
@@ -428,16 +428,16 @@ func (g *simulation) delete(ctx context.Context, a *actor, size int) error {
 	if err != nil {
 		return err
 	}
-	began := g.cells[a.entity].now()
+	start := g.cells[a.entity].now()
 	to := next - 1 - int64(size%5)*(next-1-g.ledgers[a.entity].Low())/5
 	if g.jvm {
 		to = g.endOfWrite(a.entity, to, next-1)
 	}
 	entity := a.entity
 	_, err = a.writer.DeleteTo(ctx, max(to, 0))
-	g.cells[entity].deleted(began, max(to, 0))
+	g.cells[entity].deleted(start, max(to, 0))
 	if err == nil {
-		g.tell(func() {
+		g.checkLater(func() {
 			t := g.turnsOf(entity)
 			t.deleted = max(t.deleted, to)
 		})
@@ -450,10 +450,10 @@ func (g *simulation) purge(ctx context.Context, a *actor, now bool) error {
 	if err != nil {
 		return err
 	}
-	began, entity := g.cells[a.entity].now(), a.entity
-	defer g.tell(func() { g.purges[entity]++ })
+	start, entity := g.cells[a.entity].now(), a.entity
+	defer g.checkLater(func() { g.purges[entity]++ })
 	_, err = a.writer.Purge(ctx, dynajournal.PurgeOptions{Now: now})
-	g.cells[a.entity].deleted(began, next)
+	g.cells[a.entity].deleted(start, next)
 	if err == nil || now {
 		a.writer = nil
 	}

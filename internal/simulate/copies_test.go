@@ -28,8 +28,8 @@ type copies struct {
 	ids, events int
 	// last has the source that was last copied into each entity.
 	last []*source
-	// begun has, for each entity, all sources from which it may have events.
-	begun [][]*source
+	// started has, for each entity, all sources from which it may have events.
+	started [][]*source
 	// reserved has, for each entity, the source whose copy needs the entity for itself, or nil.
 	reserved []*source
 	// over reports whether that copy has ended.
@@ -49,7 +49,7 @@ type source struct {
 }
 
 func (c *copies) prepare(g *simulation) {
-	*c = copies{simulation: g, last: make([]*source, entities), begun: make([][]*source, entities), reserved: make([]*source, entities), over: make([]bool, entities)}
+	*c = copies{simulation: g, last: make([]*source, entities), started: make([][]*source, entities), reserved: make([]*source, entities), over: make([]bool, entities)}
 	if !g.copied {
 		return
 	}
@@ -99,13 +99,13 @@ func (g *simulation) copying(k command) func(context.Context) error {
 		s.empty = g.ledgers[e].Items() == 0 && g.ledgers[e].Low() == 0
 		c.reserved[e] = s
 	}
-	if s.empty && !slices.Contains(c.begun[e], s) {
+	if s.empty && !slices.Contains(c.started[e], s) {
 		into = "into an empty id"
 	}
 	g.sum.copies[into]++
 	g.dismiss(g.copier, e)
 	c.last[e] = s
-	c.begun[e] = append(c.begun[e], s)
+	c.started[e] = append(c.started[e], s)
 	return func(ctx context.Context) error { return c.whole(ctx, e, s) }
 }
 
@@ -264,13 +264,13 @@ func (c *copies) against(entity int, s *source) (against []explore.Event) {
 // mayDelete reports whether a copy may delete an event: a source of the same history has deleted
 // it.
 func (c *copies) mayDelete(entity int, e explore.Event) bool {
-	return slices.ContainsFunc(c.begun[entity], func(s *source) bool { return e.Number < s.low && s.ever[e.Number] == e.Text })
+	return slices.ContainsFunc(c.started[entity], func(s *source) bool { return e.Number < s.low && s.ever[e.Number] == e.Text })
 }
 
 // refused copies into an entity that has other events.
 func (c *copies) refused(ctx context.Context, entity int, s *source, against []explore.Event) error {
 	err := c.put(ctx, entity, s)
-	c.simulation.tell(func() {
+	c.simulation.checkLater(func() {
 		visible := c.simulation.ledgers[entity].Visible()
 		for _, e := range against {
 			if err == nil && slices.Contains(visible, e) {
@@ -284,12 +284,12 @@ func (c *copies) refused(ctx context.Context, entity int, s *source, against []e
 // whole copies into an entity that has no other events. No writer uses the entity until the copy
 // has ended.
 func (c *copies) whole(ctx context.Context, entity int, s *source) error {
-	records, began := s.records, c.simulation.cells[entity].now()
+	records, start := s.records, c.simulation.cells[entity].now()
 	err := c.put(ctx, entity, s)
 	if s.low > 0 {
-		c.simulation.cells[entity].deleted(began, s.low-1)
+		c.simulation.cells[entity].deleted(start, s.low-1)
 	}
-	c.simulation.tell(func() { c.ended(entity, s, records, err) })
+	c.simulation.checkLater(func() { c.ended(entity, s, records, err) })
 	return err
 }
 
@@ -321,16 +321,16 @@ func (c *copies) ended(entity int, s *source, records []dynajournal.Record, err 
 
 func (c *copies) put(ctx context.Context, entity int, s *source) error {
 	n := c.simulation.cells[entity]
-	began := n.now()
+	start := n.now()
 	for number, text := range s.there {
-		n.perhaps(began, number, text)
+		n.perhaps(start, number, text)
 	}
 	_, err := c.simulation.copier.journal.PutRecords(ctx, pid(entity), each(s.records), dynajournal.PutRecordsOptions{})
 	return err
 }
 
-// settle releases the entities whose copies have ended, when none of their requests are in flight.
-func (c *copies) settle() {
+// catchUp releases the entities whose copies have ended, when none of their requests are in flight.
+func (c *copies) catchUp() {
 	for e := range c.over {
 		if g := c.simulation; c.over[e] && (g.copier.idle() || g.copier.on != e) && !g.underWay(e) {
 			c.reserved[e], c.over[e] = nil, false
@@ -341,7 +341,7 @@ func (c *copies) settle() {
 // finish completes the copy into an entity, if one has begun.
 func (c *copies) finish(entity int) {
 	s := c.reserved[entity]
-	if s != nil && !c.over[entity] && slices.Contains(c.begun[entity], s) {
+	if s != nil && !c.over[entity] && slices.Contains(c.started[entity], s) {
 		c.simulation.serving(c.simulation.copier.name, func() error {
 			err := c.whole(c.simulation.Context(), entity, s)
 			if errors.Is(err, dynajournal.ErrContentConflict) {

@@ -90,9 +90,9 @@ func TestEndurance(t *testing.T) {
 		f.Probability, f.Delay = 0.003, min(f.Delay, 300*time.Millisecond)
 		faults = append(faults, f)
 	}
-	began := time.Now()
-	elapsed := func() time.Duration { return fast * time.Since(began) }
-	wall := func() time.Time { return began.Add(elapsed()).Round(0) }
+	start := time.Now()
+	elapsed := func() time.Duration { return fast * time.Since(start) }
+	wall := func() time.Time { return start.Add(elapsed()).Round(0) }
 	service := &restarted{T: t}
 	var injected []embedded.Fault
 	service.open = func(files vfs.FS) (*embedded.Engine, error) {
@@ -141,7 +141,7 @@ func TestEndurance(t *testing.T) {
 	all.Wait()
 	for _, s := range l.subjects {
 		if s.count > 0 && !t.Failed() {
-			l.settle(s)
+			l.awaitEnd(s)
 		}
 	}
 	for _, j := range l.journals {
@@ -160,12 +160,12 @@ func (l *load) watch(service *restarted, folder string) map[string]int {
 	injected, last, engine := map[string]int{}, int64(0), service.current()
 	fmt.Printf("| %8s | %12s | %12s | %10s | %10s | %10s | %10s |\n", "seconds", "operations", "acknowledged", "failed", "heap MB", "goroutines", "disk MB")
 	fmt.Printf("|%s\n", strings.Repeat("---:|", 7))
-	began := time.Now()
+	start := time.Now()
 	tick := time.NewTicker(max(*endurance/rows, time.Second))
 	defer tick.Stop()
 	counting := time.NewTicker(time.Second)
 	defer counting.Stop()
-	for time.Since(began) < *endurance && !l.Failed() {
+	for time.Since(start) < *endurance && !l.Failed() {
 		select {
 		case <-counting.C:
 			if now := service.current(); now != engine {
@@ -184,7 +184,7 @@ func (l *load) watch(service *restarted, folder string) map[string]int {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		fmt.Printf("| %8.0f | %12d | %12d | %10d | %10.1f | %10d | %10.1f |\n", time.Since(began).Seconds(), l.operations.Load(),
+		fmt.Printf("| %8.0f | %12d | %12d | %10d | %10.1f | %10d | %10.1f |\n", time.Since(start).Seconds(), l.operations.Load(),
 			l.acknowledged.Load(), l.failed.Load(), float64(m.HeapAlloc)/(1<<20), runtime.NumGoroutine(), float64(size(folder))/(1<<20))
 	}
 	return injected
@@ -327,8 +327,8 @@ func (l *load) judge(s *subject, got []explore.Event, who string) {
 	}
 }
 
-// settle recovers an entity until a recovery succeeds, which also checks the entity.
-func (l *load) settle(s *subject) {
+// awaitEnd recovers an entity until a recovery succeeds, which also checks the entity.
+func (l *load) awaitEnd(s *subject) {
 	const enough = 100
 	var err error
 	for range enough {

@@ -252,9 +252,9 @@ func (g *simulation) ask(operation string, in, out any) {
 	}
 }
 
-// settle waits until everything is blocked, reads what the engine has done since the last call, and
-// then checks the results of the actors.
-func (g *simulation) settle() {
+// catchUp waits until everything is blocked, reads what the engine has done since the last call,
+// and then checks the results of the actors.
+func (g *simulation) catchUp() {
 	synctest.Wait()
 	now := time.Now()
 	g.inside = slices.DeleteFunc(g.inside, func(i inside) bool {
@@ -265,13 +265,13 @@ func (g *simulation) settle() {
 		return true
 	})
 	g.mu.Lock()
-	told := g.told
-	g.told = nil
+	checks := g.checks
+	g.checks = nil
 	g.mu.Unlock()
-	for _, judge := range told {
+	for _, judge := range checks {
 		judge()
 	}
-	g.copies.settle()
+	g.copies.catchUp()
 	for e, l := range g.ledgers {
 		if g.erasing[e] && !g.underWay(e) && !g.beingPurged(e) {
 			g.erasing[e] = false
@@ -283,11 +283,11 @@ func (g *simulation) settle() {
 	}
 }
 
-// tell makes settle call judge, after all writes are known.
-func (g *simulation) tell(judge func()) {
+// checkLater makes catchUp call judge, after all writes are known.
+func (g *simulation) checkLater(judge func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.told = append(g.told, judge)
+	g.checks = append(g.checks, judge)
 }
 
 // tally counts the faults that an engine has injected.

@@ -93,7 +93,7 @@ func (g *simulation) wantNothingLeft() {
 }
 
 func (g *simulation) quiet() bool {
-	g.settle()
+	g.catchUp()
 	return len(g.inside) == 0 && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() })
 }
 

@@ -85,7 +85,7 @@ func (g *simulation) startJVM(entity int) *session {
 	plugin.Now = g.now
 	g.check()
 	t, l := g.turnsOf(entity), g.ledgers[entity]
-	began, most := l.Begin(), g.stored(entity).most
+	start, most := l.StartRead(), g.stored(entity).most
 	s := &session{simulation: g, entity: entity}
 	g.asJVM("start", func(ctx context.Context) (err error) {
 		s.actor, err = plugin.Start(ctx, pid(entity))
@@ -122,7 +122,7 @@ func (g *simulation) startJVM(entity int) *session {
 	if live < 0 {
 		live = len(got)
 	}
-	l.Read(after+1, began, got[live:])
+	l.Read(after+1, start, got[live:])
 	g.cells[entity].read(g.cells[entity].now(), max(after+1, low), l.Highest(), got[live:])
 	g.fail(t.resurfaced(entity, got[:live], low))
 	if visible := l.Visible(); len(visible) > 0 && visible[len(visible)-1].Number > s.actor.Highest {
@@ -186,7 +186,7 @@ func (s *session) persist(n int) {
 		}
 		values[i] = texts[i]
 	}
-	began := s.cells[s.entity].now()
+	start := s.cells[s.entity].now()
 	var first int64
 	s.asJVM("persist", func(ctx context.Context) (err error) {
 		first, err = s.actor.Persist(ctx, values...)
@@ -200,7 +200,7 @@ func (s *session) persist(n int) {
 	s.knows = append(slices.Clone(s.knows), events...)
 	s.sum.acknowledged += n
 	if n == 1 {
-		s.cells[s.entity].wrote(began, first, texts[0])
+		s.cells[s.entity].wrote(start, first, texts[0])
 	}
 	t := s.turnsOf(s.entity)
 	t.used = max(t.used, first+int64(n)-1)
@@ -210,8 +210,8 @@ func (s *session) persist(n int) {
 // would see the rest of it.
 func (s *session) delete(to int64) {
 	to = s.endOfWrite(s.entity, to, s.actor.Highest)
-	began := s.cells[s.entity].now()
-	s.cells[s.entity].deleted(began, to)
+	start := s.cells[s.entity].now()
+	s.cells[s.entity].deleted(start, to)
 	s.asJVM("delete", func(ctx context.Context) error { return s.actor.Delete(ctx, to) })
 }
 
@@ -235,7 +235,7 @@ func (s *session) save() {
 // time.
 func (g *simulation) asJVM(what string, do func(ctx context.Context) error) {
 	g.trace("jvm", what)
-	g.net.Hold(jvmName)
+	g.net.Block(jvmName)
 	done := make(chan error, 1)
 	go func() { done <- do(g.Context()) }()
 	for {
@@ -247,7 +247,7 @@ func (g *simulation) asJVM(what string, do func(ctx context.Context) error) {
 			if err != nil {
 				g.fail(fmt.Errorf("the JVM can't %s: %w", what, err))
 			}
-			g.settle()
+			g.catchUp()
 			return
 		default:
 		}
@@ -450,7 +450,7 @@ func (g *simulation) crash(a *actor) {
 	g.net.Free(a.name)
 	a.writer = nil
 	a.journal = g.journal(a.name, a.machine)
-	g.net.Hold(a.name)
+	g.net.Block(a.name)
 }
 
 // endOfWrite returns the first number, from number up to most, up to which a deletion does not cut

@@ -27,7 +27,7 @@ type cells struct {
 
 // deletion is a deletion of all numbers up to a number.
 type deletion struct {
-	began int
+	start int
 	to    int64
 }
 
@@ -43,7 +43,7 @@ type input struct {
 const (
 	write  = "write"
 	maybe  = "maybe write"
-	look   = "read"
+	read   = "read"
 	remove = "delete"
 )
 
@@ -54,39 +54,39 @@ func (n *cells) now() int {
 	return n.clock
 }
 
-func (n *cells) add(began int, number int64, in input, out string, ended int) {
+func (n *cells) add(start int, number int64, in input, out string, ended int) {
 	if n.cells == nil {
 		n.cells = map[int64][]porcupine.Operation{}
 	}
 	n.cells[number] = append(n.cells[number], porcupine.Operation{
-		ClientId: len(n.cells[number]), Input: in, Call: int64(began), Output: out, Return: int64(ended),
+		ClientId: len(n.cells[number]), Input: in, Call: int64(start), Output: out, Return: int64(ended),
 	})
 }
 
-func (n *cells) wrote(began int, number int64, text string) {
+func (n *cells) wrote(start int, number int64, text string) {
 	ended := n.now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.add(began, number, input{write, text}, "", ended)
+	n.add(start, number, input{write, text}, "", ended)
 }
 
 // never is a time after the end of the history.
 const never = 1 << 60
 
-func (n *cells) perhaps(began int, number int64, text string) {
+func (n *cells) perhaps(start int, number int64, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.add(began, number, input{maybe, text}, "", never)
+	n.add(start, number, input{maybe, text}, "", never)
 }
 
 // deleted records a deletion, which may have failed.
-func (n *cells) deleted(began int, to int64) {
+func (n *cells) deleted(start int, to int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if began <= n.forgotten {
+	if start <= n.forgotten {
 		return
 	}
-	n.deletions = append(n.deletions, deletion{began, to})
+	n.deletions = append(n.deletions, deletion{start, to})
 }
 
 // forget restarts the history after an erasure: nothing is left of the numbers, and they can be
@@ -99,11 +99,11 @@ func (n *cells) forget() {
 	n.forgotten = n.clock
 }
 
-func (n *cells) read(began int, from, to int64, got []explore.Event) {
+func (n *cells) read(start int, from, to int64, got []explore.Event) {
 	ended := n.now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if began <= n.forgotten {
+	if start <= n.forgotten {
 		return
 	}
 	given := map[int64]string{}
@@ -118,7 +118,7 @@ func (n *cells) read(began int, from, to int64, got []explore.Event) {
 	}
 	for number := range n.cells {
 		if number >= from && number <= to {
-			n.add(began, number, input{what: look}, given[number], ended)
+			n.add(start, number, input{what: read}, given[number], ended)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (n *cells) linearizable() error {
 		for _, d := range n.deletions {
 			if number <= d.to {
 				operations = append(operations, porcupine.Operation{
-					ClientId: len(operations), Input: input{what: remove}, Call: int64(d.began), Output: "", Return: never,
+					ClientId: len(operations), Input: input{what: remove}, Call: int64(d.start), Output: "", Return: never,
 				})
 			}
 		}

@@ -73,8 +73,8 @@ type simulation struct {
 	// wrong is the first error.
 	wrong error
 
-	mu   sync.Mutex
-	told []func()
+	mu     sync.Mutex
+	checks []func()
 }
 
 // actor is a process with one journal. It makes one call at a time.
@@ -134,9 +134,9 @@ func run(t *testing.T, h history, sum *totals) error {
 	}
 	g.auditor = g.journal("auditor", explore.NewMachine(g.now, 0, fenceWindow))
 	for i := range actors {
-		g.begin(fmt.Sprint("p", i), h.ahead[i])
+		g.start(fmt.Sprint("p", i), h.ahead[i])
 	}
-	g.copier, g.mender = g.begin("copier", 0), g.begin("mender", 0)
+	g.copier, g.mender = g.start("copier", 0), g.start("mender", 0)
 	g.copies.prepare(g)
 	g.useUp()
 	for _, c := range h.commands {
@@ -161,15 +161,15 @@ func run(t *testing.T, h history, sum *totals) error {
 // now returns the service's time.
 func (g *simulation) now() time.Time { return time.Now().Add(time.Duration(g.skew.Load())) }
 
-// begin starts a process whose wall clock is ahead of the service's.
-func (g *simulation) begin(name string, ahead time.Duration) *actor {
+// start starts a process whose wall clock is ahead of the service's.
+func (g *simulation) start(name string, ahead time.Duration) *actor {
 	if ahead != 0 {
 		g.sum.injected["wrong clock"]++
 	}
 	a := &actor{name: name, machine: explore.NewMachine(g.now, ahead, fenceWindow)}
 	a.journal = g.journal(name, a.machine)
 	g.actors = append(g.actors, a)
-	g.net.Hold(name)
+	g.net.Block(name)
 	return a
 }
 
@@ -227,19 +227,19 @@ func (g *simulation) useUp() {
 
 // serving serves the requests of a process during a call, without any fault.
 func (g *simulation) serving(process string, call func() error) {
-	g.net.Hold(process)
+	g.net.Block(process)
 	done := make(chan error, 1)
 	go func() { done <- call() }()
 	for {
 		time.Sleep(time.Microsecond)
-		g.settle()
+		g.catchUp()
 		select {
 		case err := <-done:
 			g.net.Free(process)
 			if err != nil {
 				g.fail(fmt.Errorf("%s, at the end: %w", process, err))
 			}
-			g.settle()
+			g.catchUp()
 			return
 		default:
 		}
@@ -258,7 +258,7 @@ func (g *simulation) fail(err error) {
 }
 
 func (g *simulation) check() {
-	g.settle()
+	g.catchUp()
 	for e, l := range g.ledgers {
 		if err := l.Check(); err != nil {
 			g.fail(fmt.Errorf("%s: %w", pid(e), err))
@@ -278,14 +278,14 @@ func (g *simulation) steps(n int) {
 // step serves one request. It reports false if there is none.
 func (g *simulation) step() bool {
 	time.Sleep(time.Microsecond)
-	g.settle()
-	r, kept := explore.PickRequest(g.net, g.rand, func(process string) bool {
+	g.catchUp()
+	r, isLate := explore.PickRequest(g.net, g.rand, func(process string) bool {
 		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == process && (a.paused || a.machine.Sleeps()) })
 	})
 	switch {
 	case r == nil:
 		return false
-	case kept:
+	case isLate:
 		g.sum.landed++
 		g.carry(r)
 	default:
@@ -300,7 +300,7 @@ func (g *simulation) command(c command) {
 	g.trace("command", c)
 	a := g.performer(c)
 	time.Sleep(time.Microsecond) // the random pauses between two attempts end
-	g.settle()
+	g.catchUp()
 	if g.rand.IntN(4) == 0 {
 		g.expire()
 	}
@@ -369,7 +369,7 @@ func (g *simulation) lag(size int) {
 // that were not synced are lost. Requests that the engine had not performed yet are lost.
 func (g *simulation) restart(size int) {
 	g.sum.restarts++
-	g.settle()
+	g.catchUp()
 	after := g.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: size % 3 * 50, RNG: rand.New(rand.NewPCG(g.seed, uint64(size)))})
 	g.tally()
 	if err := g.engine.Close(); err != nil {
@@ -379,7 +379,7 @@ func (g *simulation) restart(size int) {
 	g.files = after
 	g.open()
 	g.net.Serve(g.engine.Transport())
-	g.settle()
+	g.catchUp()
 	g.wantStored()
 }
 

@@ -74,17 +74,17 @@ func (s *totals) String() string {
 // -rapid.seed runs the same histories again.
 func TestSimulate(t *testing.T) {
 	sum := newTotals()
-	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
+	last := explore.RunHistories(t, func(start time.Time) bool { return over(start, sum) }, drawHistory,
 		func(t *testing.T, h history) error { return run(t, h, sum) })
 	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
 
 // over reports whether enough was run.
-func over(began time.Time, sum *totals) bool {
+func over(start time.Time, sum *totals) bool {
 	if *duration == 0 && *enough == 0 {
 		return sum.histories >= fixed
 	}
-	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.operations >= *enough
+	return *duration > 0 && time.Since(start) > *duration || *enough > 0 && sum.operations >= *enough
 }
 
 // kind is the kind of a command.

@@ -143,7 +143,7 @@ func (s *snapshotOracle) now() int {
 }
 
 // loaded checks the result of a load, begun at a time, of the snapshots up to a number.
-func (s *snapshotOracle) loaded(began int, most, number int64, state string) error {
+func (s *snapshotOracle) loaded(start int, most, number int64, state string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if number > 0 {
@@ -151,15 +151,15 @@ func (s *snapshotOracle) loaded(began int, most, number int64, state string) err
 			return fmt.Errorf("of the snapshots up to %d of %s one at %d was loaded that was never saved: %s",
 				most, s.pid, number, state)
 		}
-		if !s.wholes.existed(number, began) && !s.heads.existed(number, began) {
+		if !s.wholes.existed(number, start) && !s.heads.existed(number, start) {
 			return fmt.Errorf("the snapshot of %s at %d was loaded, which was deleted before", s.pid, number)
 		}
-		if s.wholes.since[number] > 0 && s.put[number] <= began && s.content[number] != state {
+		if s.wholes.since[number] > 0 && s.put[number] <= start && s.content[number] != state {
 			return fmt.Errorf("the snapshot of %s at %d was loaded that another has replaced", s.pid, number)
 		}
 	}
 	for n, since := range s.wholes.since {
-		if n > number && n <= most && since <= began {
+		if n > number && n <= most && since <= start {
 			return fmt.Errorf("of the snapshots up to %d of %s that at %d was loaded, not that at %d",
 				most, s.pid, number, n)
 		}
@@ -168,10 +168,10 @@ func (s *snapshotOracle) loaded(began int, most, number int64, state string) err
 }
 
 // deleted checks a successful deletion, begun at a time, of the snapshots up to a number.
-func (s *snapshotOracle) deleted(began int, most int64) error {
+func (s *snapshotOracle) deleted(start int, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if left := append(s.wholes.left(most, began), s.heads.left(most, began)...); len(left) > 0 {
+	if left := append(s.wholes.left(most, start), s.heads.left(most, start)...); len(left) > 0 {
 		return fmt.Errorf("the snapshots of %s up to %d were deleted, and left are %s",
 			s.pid, most, strings.Join(left, ", "))
 	}

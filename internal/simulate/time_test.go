@@ -45,7 +45,7 @@ func (g *simulation) expire() {
 	for _, l := range g.ledgers {
 		l.Expired(g.now())
 	}
-	g.settle()
+	g.catchUp()
 }
 
 // expireSome removes some of the expired items.
@@ -72,7 +72,7 @@ func (g *simulation) expireSome() {
 			g.sum.injected["expired alone"]++
 		}
 	}
-	g.settle()
+	g.catchUp()
 }
 
 // sleep lets time pass in which timers fire.
@@ -84,7 +84,7 @@ func (g *simulation) sleep(d time.Duration) {
 		}
 		time.Sleep(step)
 		d -= step
-		g.settle()
+		g.catchUp()
 	}
 }
 
@@ -110,7 +110,7 @@ func (g *simulation) sleepOrWake(a *actor) {
 			release()
 		}
 		a.withheld = nil
-		g.settle()
+		g.catchUp()
 		return
 	}
 	a = g.sleepy(a)

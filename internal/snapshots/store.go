@@ -292,7 +292,7 @@ func (s *Store) merge(
 	if c.none() {
 		return nil
 	}
-	wholes, heads, err := s.begin(ctx, m, pid, c, first)
+	wholes, heads, err := s.start(ctx, m, pid, c, first)
 	for more := true; err == nil && more && (wholes.item != nil || heads.item != nil); {
 		from, hidden := newer(wholes, heads)
 		if _, dated := layout.SnapshotTimestamp(from.item); !hidden && (!dated || c.meetsTime(from.item)) {
@@ -325,11 +325,11 @@ func newer(wholes, heads *search) (from *search, hidden bool) {
 	return heads, wholes.seq == heads.seq
 }
 
-// begin opens the searches for whole snapshots and for heads. Heads are above all whole ones, so
+// start opens the searches for whole snapshots and for heads. Heads are above all whole ones, so
 // one search over both finds out whether there are heads, which is rare. If there may be heads,
 // whole ones are searched first: in the other order, a snapshot that is being replaced by a split
 // one could be missed.
-func (s *Store) begin(
+func (s *Store) start(
 	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32,
 ) (wholes, heads *search, err error) {
 	lowest, highest := strconv.FormatInt(max(c.MinSeq, 0), 10), strconv.FormatInt(c.MaxSeq, 10)

@@ -26,8 +26,8 @@ type narrow struct {
 	*dynajournal.Journal
 
 	mu sync.Mutex
-	// held is closed when requests may continue. It is nil while requests are not blocked.
-	held chan struct{}
+	// blocked is closed when requests may continue. It is nil while requests are not blocked.
+	blocked chan struct{}
 	// fails makes all requests fail.
 	fails bool
 	// asked has the persistence ids of the requests, in order and without repetitions.
@@ -64,15 +64,15 @@ func (n *narrow) send(r *http.Request, send sender) (*http.Response, error) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	n.mu.Lock()
-	held, fails := n.held, n.fails
+	blocked, fails := n.blocked, n.fails
 	for _, pid := range []string{"a", "b", "c"} {
 		if strings.Contains(string(body), "-"+pid+"-") && !slices.Contains(n.asked, pid) {
 			n.asked = append(n.asked, pid)
 		}
 	}
 	n.mu.Unlock()
-	if held != nil {
-		<-held
+	if blocked != nil {
+		<-blocked
 	}
 	if fails {
 		return answerOf(r, http.StatusBadRequest, `{"__type":"AccessDeniedException"}`), nil
@@ -80,17 +80,17 @@ func (n *narrow) send(r *http.Request, send sender) (*http.Response, error) {
 	return send(r)
 }
 
-// hold blocks requests until release is called, even if their contexts end.
-func (n *narrow) hold() (release func()) {
-	held := make(chan struct{})
+// block blocks requests until release is called, even if their contexts end.
+func (n *narrow) block() (release func()) {
+	blocked := make(chan struct{})
 	n.mu.Lock()
-	n.held, n.asked = held, nil
+	n.blocked, n.asked = blocked, nil
 	n.mu.Unlock()
 	return func() {
 		n.mu.Lock()
-		n.held = nil
+		n.blocked = nil
 		n.mu.Unlock()
-		close(held)
+		close(blocked)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAdmission_ReleasedWhileConsumersRun(t *testing.T) {
 func TestAdmission_FirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := openNarrow(t, 1)
-		release := n.hold()
+		release := n.block()
 		var all sync.WaitGroup
 		for _, pid := range []string{"c", "a", "b"} {
 			all.Go(func() { recovered(t, n.Journal, pid) })
@@ -230,7 +230,7 @@ func TestAdmission_EndedWhileWaiting(t *testing.T) {
 			t.Run(name+", "+ending, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					n := openNarrow(t, 1)
-					release := n.hold()
+					release := n.block()
 					var all sync.WaitGroup
 					all.Go(func() { _, _ = n.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil) })
 					synctest.Wait()

@@ -128,7 +128,7 @@ var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Conte
 			}
 		}
 		c.wantCancelled(err)
-		c.settled()
+		c.awaitEnd()
 		if b := readBounds(c, c.undisturbed, c.pid); b.Highest < int64(98+written) || b.Highest > int64(98+tried) {
 			c.Errorf("%d events were acknowledged and %d tried, the highest number is %d", written, tried, b.Highest)
 		}
@@ -233,8 +233,8 @@ func (c *cancelled) wantCancelled(err error) {
 	}
 }
 
-// settled waits for the requests in flight.
-func (c *cancelled) settled() {
+// awaitEnd waits for the requests in flight.
+func (c *cancelled) awaitEnd() {
 	c.Helper()
 	if err := c.journal.Close(); err != nil {
 		c.Errorf("Close: %v", err)
@@ -251,7 +251,7 @@ func (c *cancelled) wantWritten(w *dynajournal.Writer, err error, n int64) {
 		_, again := w.Append(c.Context(), "event")
 		wantError(c, "Append after an unknown outcome", again, dynajournal.ErrWriterEnded)
 	}
-	c.settled()
+	c.awaitEnd()
 	w = recovered(c, c.undisturbed, c.pid)
 	next, nextErr := w.NextSequenceNumber(c.Context())
 	if nextErr != nil || next != 99+n && (err == nil || next != 99) {
@@ -271,7 +271,7 @@ func numbersFrom(first, last int64) []int64 {
 // wantAfter checks the stored events, and that the next append succeeds.
 func (c *cancelled) wantAfter(want string, highest int64) {
 	c.Helper()
-	c.settled()
+	c.awaitEnd()
 	if got := numbersText(numbersOf(readEvents(c, c.undisturbed, c.pid, dynajournal.Range{}))); got != want {
 		c.Errorf("afterwards the events are %q, want %q", got, want)
 	}
@@ -354,13 +354,13 @@ func TestCancelledInTheQueue(t *testing.T) {
 
 // drained discards a pending signal of a channel. It returns a closed channel.
 func drained(signals <-chan struct{}) <-chan struct{} {
-	begun := make(chan struct{})
-	close(begun)
+	started := make(chan struct{})
+	close(started)
 	select {
 	case <-signals:
 	default:
 	}
-	return begun
+	return started
 }
 
 // watched is a context that ends as soon as a caller waits for it.
@@ -384,10 +384,10 @@ func TestCancelledWaitingForAConnection(t *testing.T) {
 	aside := openEngine(t).AWSConfig()
 	config := dynajournal.Config{AWS: aside, MaxConnections: 1}
 	createTables(t, config, kinds["native"])
-	var hold atomic.Bool
+	var blocking atomic.Bool
 	sent, answer := make(chan struct{}), make(chan struct{})
 	config.AWS.HTTPClient = through(aside.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
-		if hold.CompareAndSwap(true, false) {
+		if blocking.CompareAndSwap(true, false) {
 			close(sent)
 			<-answer
 		}
@@ -395,7 +395,7 @@ func TestCancelledWaitingForAConnection(t *testing.T) {
 	})
 	j := openJournal(t, config)
 	w := recovered(t, j, "a")
-	hold.Store(true)
+	blocking.Store(true)
 	read := make(chan error)
 	go func() { _, err := j.Bounds(t.Context(), "b"); read <- err }()
 	<-sent

@@ -270,7 +270,7 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 				t.Fatal(err)
 			}
 			const each = 3
-			goOn, begun := make(chan struct{}), make(chan struct{}, 1000)
+			goOn, started := make(chan struct{}), make(chan struct{}, 1000)
 			var all sync.WaitGroup
 			for name, run := range consumers {
 				if name == "PutRecords" || name == "Pace of PutRecords" {
@@ -281,7 +281,7 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 						var once sync.Once
 						for {
 							err := run(t.Context(), j, func() {
-								once.Do(func() { begun <- struct{}{} })
+								once.Do(func() { started <- struct{}{} })
 								if n == 0 {
 									<-goOn
 								}
@@ -298,7 +298,7 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 				}
 			}
 			for range len(consumers) {
-				<-begun
+				<-started
 			}
 			if err := j.Close(); err != nil {
 				t.Errorf("Close: %v", err)

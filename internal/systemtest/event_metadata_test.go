@@ -20,10 +20,10 @@ func metadataOn(c *dynajournal.Config) { c.EventMetadata = dynajournal.EventMeta
 
 // wall sets a wall clock that the test moves. It does not affect durations.
 func wall(at *atomic.Int64) func(*dynajournal.Config) {
-	began := time.Now()
+	start := time.Now()
 	return func(c *dynajournal.Config) {
 		core.SetClock(c, clock.New(
-			func() time.Time { return time.UnixMicro(at.Load()) }, func() time.Duration { return time.Since(began) },
+			func() time.Time { return time.UnixMicro(at.Load()) }, func() time.Duration { return time.Since(start) },
 		))
 	}
 }

@@ -278,10 +278,10 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 	})
 	t.Run("in a native journal or a current query", func(t *testing.T) {
 		t.Parallel()
-		inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
+		inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *pollsHook) {
 			s.events(1, 1)
 			s.events(3, 3)
-			began, got := time.Now(), []int64{}
+			start, got := time.Now(), []int64{}
 			for e, err := range j.CurrentEventsByPersistenceID(t.Context(), "a", 0, 0) {
 				if err != nil {
 					t.Error(err)
@@ -299,7 +299,7 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 					t.Errorf("a live query gave %q", text)
 				}
 			}
-			if !time.Now().Equal(began) {
+			if !time.Now().Equal(start) {
 				t.Error("a query waited")
 			}
 		})
@@ -346,10 +346,10 @@ func TestWaitForANumberEndsAtOnce(t *testing.T) {
 				time.Sleep(30*time.Second + 1)
 				synctest.Wait()
 				end(a, cancel)
-				began := time.Now()
+				start := time.Now()
 				query.Wait()
-				if !ended.Equal(began) || !errors.Is(err, context.Canceled) && !errors.Is(err, dynajournal.ErrClosed) {
-					t.Errorf("it ended %v later, with %v", ended.Sub(began), err)
+				if !ended.Equal(start) || !errors.Is(err, context.Canceled) && !errors.Is(err, dynajournal.ErrClosed) {
+					t.Errorf("it ended %v later, with %v", ended.Sub(start), err)
 				}
 			})
 		})
@@ -359,25 +359,25 @@ func TestWaitForANumberEndsAtOnce(t *testing.T) {
 // While a query waits for a number, a poll costs as much as an idle poll.
 func TestCostOfWaitingForANumber(t *testing.T) {
 	t.Parallel()
-	looks := &looksHook{looks: map[time.Time]dynajournal.Cost{}}
+	polls := &pollsHook{polls: map[time.Time]dynajournal.Cost{}}
 	inASharedBubble(t, func(t *testing.T, a *awaiting) {
 		a.events(1, 1)
 		a.events(3, 99)
 		a.following = follow(t, a.journal, "a")
 		a.give(20*time.Second, "1")
-		looks.mu.Lock()
-		clear(looks.looks)
-		looks.mu.Unlock()
+		polls.mu.Lock()
+		clear(polls.polls)
+		polls.mu.Unlock()
 		a.give(5*time.Minute, "1")
-		for at, cost := range looks.looks {
+		for at, cost := range polls.polls {
 			if cost.Requests != 1 || cost.ReadUnits != 1 && cost.ReadUnits != min(3, 2*float64(a.shards)) {
 				t.Errorf("at %v a poll cost %+v", at, cost)
 			}
 		}
-		if n := len(looks.looks); n != 100 {
+		if n := len(polls.polls); n != 100 {
 			t.Errorf("there were %d polls, want 100", n)
 		}
 	}, func(c *dynajournal.Config) {
-		c.HoleWait, c.Hooks = time.Hour, append(c.Hooks, dynajournal.Hook{OnRequest: looks.OnRequest})
+		c.HoleWait, c.Hooks = time.Hour, append(c.Hooks, dynajournal.Hook{OnRequest: polls.OnRequest})
 	})
 }

@@ -17,11 +17,11 @@ import (
 // tag long and without the race detector, it skips none.
 func skipVariant(t *testing.T, variant string) {
 	t.Helper()
-	kept := []string{"native in process", "shared in process"}
+	storages := []string{"native in process", "shared in process"}
 	if testsize.Race {
-		kept = []string{"native over HTTP", "small items"}
+		storages = []string{"native over HTTP", "small items"}
 	}
-	if (testsize.Race || !testsize.Long) && !slices.Contains(kept, variant) {
+	if (testsize.Race || !testsize.Long) && !slices.Contains(storages, variant) {
 		t.Skip("skipped: this variant runs with the build tag long, without the race detector")
 	}
 }

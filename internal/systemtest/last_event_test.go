@@ -38,7 +38,7 @@ func TestLastVisibleEvent(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {
 				id++
 				e := &lastEvent{T: r, test: t, system: s, pid: strconv.Itoa(id)}
-				e.begin()
+				e.start()
 				for range rapid.IntRange(1, 12).Draw(r, "steps") {
 					rapid.SampledFrom([]func(){
 						e.append, e.append, e.delete, e.leavePart, e.recoverPart, e.recoverAfter,
@@ -51,8 +51,8 @@ func TestLastVisibleEvent(t *testing.T) {
 	}
 }
 
-// begin uses up the numbers up to a random place in the first two partitions.
-func (e *lastEvent) begin() {
+// start uses up the numbers up to a random place in the first two partitions.
+func (e *lastEvent) start() {
 	e.recoverWith(dynajournal.RecoverOptions{}, "of a new id")
 	base := rapid.SampledFrom([]int64{0, 0, 96, 98, 99, 100, 198}).Draw(e.T, "base")
 	if base == 0 {

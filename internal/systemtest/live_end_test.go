@@ -29,7 +29,7 @@ func TestLiveQueryEndsAfterANumberWithoutAnEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
+			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *pollsHook) {
 				c.prepare(s)
 				var got []int64
 				ended := false

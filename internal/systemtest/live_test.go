@@ -17,19 +17,19 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// looksHook collects the cost of each poll: the requests at one moment of a bubble's clock.
-type looksHook struct {
+// pollsHook collects the cost of each poll: the requests at one moment of a bubble's clock.
+type pollsHook struct {
 	mu    sync.Mutex
-	looks map[time.Time]dynajournal.Cost
+	polls map[time.Time]dynajournal.Cost
 }
 
-func (h *looksHook) OnRequest(_ context.Context, r dynajournal.Request) {
+func (h *pollsHook) OnRequest(_ context.Context, r dynajournal.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	cost := h.looks[time.Now()]
+	cost := h.polls[time.Now()]
 	cost.Requests++
 	cost.ReadUnits += r.Cost.ReadUnits
-	h.looks[time.Now()] = cost
+	h.polls[time.Now()] = cost
 }
 
 // following is a live query of events in a bubble.
@@ -75,8 +75,8 @@ func followRange(t *testing.T, j *dynajournal.Journal, pid string, from, to int6
 }
 
 // after returns the numbers that the query has returned after a number of polls.
-func (f *following) after(looks int) string {
-	time.Sleep(time.Duration(looks) * dynajournal.DefaultPollLongest)
+func (f *following) after(polls int) string {
+	time.Sleep(time.Duration(polls) * dynajournal.DefaultPollLongest)
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,12 +163,12 @@ func (s *planting) removed(first, last int64) {
 }
 
 // inABubble opens a journal of each column of the cost table, each with hooks, in a bubble.
-func inABubble(t *testing.T, run func(t *testing.T, j *dynajournal.Journal, s *planting, hook *looksHook)) {
+func inABubble(t *testing.T, run func(t *testing.T, j *dynajournal.Journal, s *planting, hook *pollsHook)) {
 	t.Helper()
 	for _, column := range costColumns {
 		t.Run(column.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				hook := &looksHook{looks: map[time.Time]dynajournal.Cost{}}
+				hook := &pollsHook{polls: map[time.Time]dynajournal.Cost{}}
 				config := dynajournal.Config{
 					AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig(), SequenceShards: column.shards, Hooks: []dynajournal.Hook{{OnRequest: hook.OnRequest}},
 				}
@@ -204,21 +204,21 @@ func TestCostOfIdleChecks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, hook *looksHook) {
+			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, hook *pollsHook) {
 				prepare(s)
 				follow(t, j, "a").after(25) // the query waits for no number any more
 				hook.mu.Lock()
-				clear(hook.looks)
+				clear(hook.polls)
 				hook.mu.Unlock()
-				const looks = 100
-				time.Sleep(looks * dynajournal.DefaultPollLongest)
+				const polls = 100
+				time.Sleep(polls * dynajournal.DefaultPollLongest)
 				synctest.Wait()
 				most := 1.0
 				if !j.Native() {
 					most = min(3, 2*float64(s.shards))
 				}
 				dear := 0
-				for at, cost := range hook.looks {
+				for at, cost := range hook.polls {
 					if cost.Requests != 1 || cost.ReadUnits != 1 && cost.ReadUnits != most {
 						t.Errorf("at %v a poll cost %+v, want one request of 1 or %g units", at, cost, most)
 					}
@@ -226,11 +226,11 @@ func TestCostOfIdleChecks(t *testing.T) {
 						dear++
 					}
 				}
-				if n := len(hook.looks); n != looks {
-					t.Errorf("there were %d polls, want %d", n, looks)
+				if n := len(hook.polls); n != polls {
+					t.Errorf("there were %d polls, want %d", n, polls)
 				}
-				if most > 1 && dear != looks/10 {
-					t.Errorf("%d of %d polls read marks, want every tenth", dear, looks)
+				if most > 1 && dear != polls/10 {
+					t.Errorf("%d of %d polls read marks, want every tenth", dear, polls)
 				}
 			})
 		})
@@ -303,7 +303,7 @@ func TestLiveQuery_EventsWhileIdle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
+			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *pollsHook) {
 				// polls; the marks of all shards are read meanwhile, even one by one
 				const idle = 220
 				c.before(s)
@@ -327,7 +327,7 @@ func TestLiveQueryFollowsAnIDThatIsUsedAgain(t *testing.T) {
 	for _, events := range []int{5, 98, 99, 100} {
 		t.Run(fmt.Sprint(events), func(t *testing.T) {
 			t.Parallel()
-			inABubble(t, func(t *testing.T, j *dynajournal.Journal, _ *planting, _ *looksHook) {
+			inABubble(t, func(t *testing.T, j *dynajournal.Journal, _ *planting, _ *pollsHook) {
 				appendStrings(t, recoverWriter(t, j, "a", 0), events, false)
 				f := follow(t, j, "a")
 				f.after(5)

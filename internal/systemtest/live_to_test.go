@@ -29,7 +29,7 @@ func TestLiveQueryThatEndsWithinAnAtomicWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
+			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *pollsHook) {
 				s.events(1, c.batch.start-1)
 				s.members(c.batch.start, c.first-1, c.batch)
 				s.members(c.last+1, c.batch.last, c.batch)

@@ -226,7 +226,7 @@ func TestPutRecords_OthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(98, false)
-	begun := records(t, d.Journal, "a", 0)
+	started := records(t, d.Journal, "a", 0)
 	d.write(160, true)
 	d.deleteTo(249)
 	deleted := slices.Insert(records(t, d.Journal, "a", 0), 1, dynajournal.Record{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 2})
@@ -234,7 +234,7 @@ func TestPutRecords_OthersWriteMeanwhile(t *testing.T) {
 		before, after []dynajournal.Record
 		seq           int
 	}{
-		"after the copied events":              {begun, deleted, 99},
+		"after the copied events":              {started, deleted, 99},
 		"at a number that is to be kept taken": {deleted[:1], deleted[1:], 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -383,7 +383,7 @@ func (p *copies) check(r *rapid.T) {
 			p.kills++
 		}
 		if err == nil { // a caller that retries reads the source again
-			p.keeps(r, visible, p.visible(to), written)
+			p.checkRetained(r, visible, p.visible(to), written)
 			all, before = records(p.t, p.journal, from, 0), p.items(to)
 			want, events = recordsText(all), p.visible(from)
 		}
@@ -403,15 +403,15 @@ func (p *copies) check(r *rapid.T) {
 		if got := recordsText(records(p.t, p.journal, to, 0)); got != want {
 			r.Fatalf("the copy is %s, want %s", got, want)
 		}
-		p.keeps(r, visible, after, written)
+		p.checkRetained(r, visible, after, written)
 		if !reflect.DeepEqual(after, events) {
 			r.Fatalf("the events are %v, want %v", after, events)
 		}
 	}
 }
 
-// keeps checks that every event is still visible, or is an event that the source has had.
-func (p *copies) keeps(r *rapid.T, before, after, written map[int64]dynajournal.Record) {
+// checkRetained checks that every event is still visible, or is an event that the source has had.
+func (p *copies) checkRetained(r *rapid.T, before, after, written map[int64]dynajournal.Record) {
 	for seq, e := range before {
 		if got, ok := after[seq]; ok && reflect.DeepEqual(got, e) {
 			continue

@@ -653,7 +653,7 @@ func TestLiveQueriesContinueAfterFailures(t *testing.T) {
 
 // polled runs a live query whose first event arrives after a number of polls, in a bubble. It
 // returns the pauses between the polls.
-func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, looks int, trouble func(look int, r *http.Request) (*http.Response, error)) []time.Duration {
+func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, polls int, trouble func(n int, r *http.Request) (*http.Response, error)) []time.Duration {
 	t.Helper()
 	// The bubble only reads. before and after have the table at two times.
 	before, after := openEngine(t), openEngine(t)
@@ -673,14 +673,14 @@ func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, look
 			if now := time.Now(); opened && (len(times) == 0 || !times[len(times)-1].Equal(now)) {
 				times = append(times, now)
 			}
-			look := len(times)
+			n := len(times)
 			mu.Unlock()
 			if opened && trouble != nil {
-				if out, err := trouble(look, r); out != nil || err != nil {
+				if out, err := trouble(n, r); out != nil || err != nil {
 					return out, err
 				}
 			}
-			return engines[look > looks].Do(r)
+			return engines[n > polls].Do(r)
 		}))
 		opened = true
 		for e, err := range j.EventsByPersistenceID(t.Context(), "a", 0, 1, poll) {
@@ -721,8 +721,8 @@ func TestPausesOfALiveQueryGrowToTheirLimit(t *testing.T) {
 func TestLiveQueryContinuesAfterHangingRequests(t *testing.T) {
 	t.Parallel()
 	const last = 10
-	polled(t, dynajournal.Config{}, dynajournal.Poll{}, last, func(look int, r *http.Request) (*http.Response, error) {
-		if look > 1 && look < last {
+	polled(t, dynajournal.Config{}, dynajournal.Poll{}, last, func(n int, r *http.Request) (*http.Response, error) {
+		if n > 1 && n < last {
 			<-r.Context().Done()
 			return nil, context.Cause(r.Context())
 		}
@@ -731,7 +731,7 @@ func TestLiveQueryContinuesAfterHangingRequests(t *testing.T) {
 }
 
 // A query that has found events polls again at once. It pauses only after a poll without events.
-func TestLiveQueryDoesNotPauseWhileBehind(t *testing.T) {
+func TestLiveQuery_NoPauseDuringBacklog(t *testing.T) {
 	t.Parallel()
 	engine := openEngine(t)
 	config := dynajournal.Config{AWS: engine.AWSConfig()}
@@ -739,14 +739,14 @@ func TestLiveQueryDoesNotPauseWhileBehind(t *testing.T) {
 	appendStrings(t, recoverWriter(t, openJournal(t, config), "a", 0), 250, true)
 	synctest.Test(t, func(t *testing.T) {
 		j := openJournal(t, config)
-		began, next := time.Now(), int64(1)
+		start, next := time.Now(), int64(1)
 		for e, err := range j.EventsByPersistenceID(t.Context(), "a", 0, 250, dynajournal.Poll{}) {
 			if err != nil || e.Offset != next {
 				t.Fatalf("came event %d, error %v, want %d", e.Offset, err, next)
 			}
 			next++
 		}
-		if took := time.Since(began); took != 0 {
+		if took := time.Since(start); took != 0 {
 			t.Errorf("it paused for %v", took)
 		}
 	})

@@ -60,9 +60,9 @@ func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 						putAll(t, client, p.attributes(name, int64(j.SequenceShards())))
 						w, replayed := recoverPlanted(t, j, name, after)
 						wantNext(t, w, 300)
-						behind := slices.DeleteFunc(p.numbers(), func(seq int64) bool { return seq <= after })
-						if replayed != len(behind) {
-							t.Errorf("%d events were replayed, want %d", replayed, len(behind))
+						later := slices.DeleteFunc(p.numbers(), func(seq int64) bool { return seq <= after })
+						if replayed != len(later) {
+							t.Errorf("%d events were replayed, want %d", replayed, len(later))
 						}
 						wantNumbers(t, j, name, p.numbers())
 						if b := readBounds(t, j, name); b.Lowest != 0 {
@@ -223,7 +223,7 @@ func TestRecover_AnySnapshot(t *testing.T) {
 				r.Log(p, after)
 				putAll(t, client, p.attributes(pid, int64(j.SequenceShards())))
 				all := numbersOf(readEvents(t, j, pid, dynajournal.Range{SkipMissing: true}))
-				behind := numbersOf(readEvents(t, j, pid, dynajournal.Range{From: after + 1, SkipMissing: true}))
+				later := numbersOf(readEvents(t, j, pid, dynajournal.Range{From: after + 1, SkipMissing: true}))
 
 				got := map[int64]bool{}
 				highest := slices.Max(append(p.numbers(), 0))
@@ -244,7 +244,7 @@ func TestRecover_AnySnapshot(t *testing.T) {
 				if err != nil {
 					r.Fatalf("Recover: %v", err)
 				}
-				for _, seq := range behind {
+				for _, seq := range later {
 					if !got[seq] {
 						r.Errorf("event %d, after the snapshot, was not replayed", seq)
 					}

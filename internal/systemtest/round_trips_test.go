@@ -86,9 +86,9 @@ func TestRoundTrips(t *testing.T) {
 					t.Fatal(err)
 				}
 				far.far = true
-				began := time.Now()
+				start := time.Now()
 				c.do(t, j, "a")
-				if took := time.Since(began); took != time.Duration(c.want)*oneTrip {
+				if took := time.Since(start); took != time.Duration(c.want)*oneTrip {
 					t.Errorf("it took %v round trips, want %d", took.Seconds(), c.want)
 				}
 				far.far = false
@@ -113,11 +113,11 @@ func TestAppendIsOneRoundTrip(t *testing.T) {
 			for i := range events {
 				events[i] = "event"
 			}
-			began := time.Now()
+			start := time.Now()
 			if _, err := w.Append(t.Context(), events...); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(began); took != oneTrip {
+			if took := time.Since(start); took != oneTrip {
 				t.Errorf("%d events took %v round trips", n, took.Seconds())
 			}
 		}

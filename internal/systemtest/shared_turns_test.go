@@ -76,7 +76,7 @@ func (s *turns) dying() *process {
 		defer p.mu.Unlock()
 		if p.left == 0 {
 			if p.late == nil && (operation(r) == "PutItem" || operation(r) == "BatchWriteItem" || operation(r) == "BatchExecuteStatement") {
-				p.keep(r, send)
+				p.sendLate(r, send)
 			}
 			return nil, errDead
 		}
@@ -88,7 +88,7 @@ func (s *turns) dying() *process {
 	return p
 }
 
-func (p *process) keep(r *http.Request, send sender) {
+func (p *process) sendLate(r *http.Request, send sender) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		p.Error(err)

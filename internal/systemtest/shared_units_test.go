@@ -72,8 +72,8 @@ func compareUnits(t *testing.T, tables dynajournal.TableOptions, form embedded.E
 	createTables(t, config, tables)
 	config.GroupCommit = dynajournal.GroupCommitOff
 	alone := openJournal(t, config)
-	held, seen := &gate{HTTPClient: engine.AWSConfig().HTTPClient}, &unitsHook{}
-	config.GroupCommit, config.AWS.HTTPClient = dynajournal.GroupCommitAuto, held
+	blocked, seen := &gate{HTTPClient: engine.AWSConfig().HTTPClient}, &unitsHook{}
+	config.GroupCommit, config.AWS.HTTPClient = dynajournal.GroupCommitAuto, blocked
 	config.Hooks = []dynajournal.Hook{{OnRequest: seen.OnRequest}}
 	j := openJournal(t, config)
 	text := func(size int) string { return strings.Repeat("x", size) }
@@ -108,7 +108,7 @@ func compareUnits(t *testing.T, tables dynajournal.TableOptions, form embedded.E
 
 	before := seen.units
 	open := make(chan struct{})
-	held.closed.Store(&open)
+	blocked.closed.Store(&open)
 	var all sync.WaitGroup
 	for i := range 2 {
 		w := recoverWriter(t, j, fmt.Sprint("held-", i), 0)
@@ -147,8 +147,8 @@ func compareUnits(t *testing.T, tables dynajournal.TableOptions, form embedded.E
 	if statements != len(want)+1 {
 		t.Errorf("shared requests of %v statements, want %d of all writers", seen.statements, len(want)+1)
 	}
-	heldUnits := 2 * 2.0
-	if all := seen.units - before; all != sum+taken+heldUnits {
-		t.Errorf("the hook saw %v units, want %v", all, sum+taken+heldUnits)
+	eventUnits := 2 * 2.0
+	if all := seen.units - before; all != sum+taken+eventUnits {
+		t.Errorf("the hook saw %v units, want %v", all, sum+taken+eventUnits)
 	}
 }

@@ -532,7 +532,7 @@ func TestDeletionAfterASleepIsNotRefused(t *testing.T) {
 }
 
 // A recovery must not seal a hole that it has read long ago.
-func TestRecoveryThatSleptBeforeASealBeginsAnew(t *testing.T) {
+func TestRecover_SuspendedBeforeSealStartsOver(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	written(t, s.journal, "a", 3)

@@ -23,7 +23,7 @@ func TestStats_ConnectionsInUse(t *testing.T) {
 			t.Errorf("an idle journal has %+v", idle)
 		}
 
-		release := n.hold()
+		release := n.block()
 		var calls errgroup.Group
 		for range connections + 3 {
 			calls.Go(func() error {

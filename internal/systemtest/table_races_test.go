@@ -40,8 +40,8 @@ func atOnce(call func() error) error {
 	return errors.Join(errs[:]...)
 }
 
-// settled waits until no description is late any more, and describes the tables.
-func settled(t *testing.T, config dynajournal.Config) []dynajournal.Table {
+// awaitTables waits until no description is late any more, and describes the tables.
+func awaitTables(t *testing.T, config dynajournal.Config) []dynajournal.Table {
 	t.Helper()
 	time.Sleep(time.Minute)
 	var tables []dynajournal.Table
@@ -75,7 +75,7 @@ func TestCreateTables_ByThreeProcesses(t *testing.T) {
 							t.Fatalf("round %d: %v", seed, err)
 						}
 						openJournal(t, config)
-						tables := settled(t, config)
+						tables := awaitTables(t, config)
 						want := 2
 						if opts.Projections {
 							want++
@@ -122,7 +122,7 @@ func TestUpdateTables_ByThreeProcesses(t *testing.T) {
 					if err != nil {
 						t.Fatalf("round %d: %v", seed, err)
 					}
-					tables := settled(t, config)
+					tables := awaitTables(t, config)
 					if len(tables) != 2 || tables[0].TTL != "expires" || tables[0].Stream != "NEW_IMAGE" || len(tables[0].Indexes) != 1 ||
 						tables[0].Indexes[0].Status != "ACTIVE" || len(added) != 4 {
 						t.Errorf("round %d: %+v, added %v", seed, tables, added)

@@ -21,10 +21,10 @@ import (
 // throttledLoad is the result of entities that write as fast as they can, in a bubble, whose clock
 // advances only while all of them wait.
 type throttledLoad struct {
-	// events has the number of events of each entity, settled the number after the first second. At
+	// events has the number of events of each entity, ended the number after the first second. At
 	// first no time passes while there are saved units, and the entities that come first use them
 	// up.
-	events, settled []int64
+	events, ended []int64
 	// requests is the number of requests with events. throttled is the number of them that were
 	// refused.
 	requests, throttled int64
@@ -54,7 +54,7 @@ func (h *triesHook) OnRequest(_ context.Context, r dynajournal.Request) {
 // that throttles like DynamoDB.
 func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.TableOptions, entities, eventBytes int, length time.Duration) throttledLoad {
 	t.Helper()
-	load := throttledLoad{events: make([]int64, entities), settled: make([]int64, entities)}
+	load := throttledLoad{events: make([]int64, entities), ended: make([]int64, entities)}
 	payload := bytes.Repeat([]byte{0xa5}, eventBytes)
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := embedded.OpenMemory(embedded.WithThroughput(), embedded.WithSweepInterval(0))
@@ -77,11 +77,11 @@ func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.Tab
 		tries.requests.Store(0)
 		tries.throttled.Store(0)
 		var gaveUp atomic.Int64
-		began := time.Now()
+		start := time.Now()
 		var all errgroup.Group
 		for i, w := range writers {
 			all.Go(func() error {
-				for time.Since(began) < length {
+				for time.Since(start) < length {
 					_, err := w.Append(t.Context(), payload)
 					if errors.Is(err, dynajournal.ErrWriterEnded) {
 						// with its event written, and its high mark refused
@@ -98,8 +98,8 @@ func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.Tab
 						return err
 					default:
 						load.events[i]++
-						if time.Since(began) > time.Second {
-							load.settled[i]++
+						if time.Since(start) > time.Second {
+							load.ended[i]++
 						}
 					}
 				}
@@ -168,7 +168,7 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 				t.Errorf("%d events were written, the limit is %d", got, limit)
 			}
 			t.Logf("%d events, %d tries, %d throttled, %d appends gave up; an entity has %d to %d after the first second",
-				load.total(), load.requests, load.throttled, load.gaveUp, slices.Min(load.settled), slices.Max(load.settled))
+				load.total(), load.requests, load.throttled, load.gaveUp, slices.Min(load.ended), slices.Max(load.ended))
 			const triesForAnEvent = 10
 			if most := triesForAnEvent * load.total(); load.requests > most {
 				t.Errorf("%d requests for %d events, want at most %d", load.requests, load.total(), most)
@@ -176,9 +176,9 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 			// The pauses are random, so a few entities can be unlucky.
 			const apart, unlucky = 8, 3
 			mean := int64(units * (length.Seconds() - 1) / float64(entities))
-			slices.Sort(load.settled)
-			if load.settled[0] == 0 || load.settled[unlucky] < mean/apart || load.settled[entities-1-unlucky] > mean*apart {
-				t.Errorf("after the first second the entities wrote %v events; the mean is %d", load.settled, mean)
+			slices.Sort(load.ended)
+			if load.ended[0] == 0 || load.ended[unlucky] < mean/apart || load.ended[entities-1-unlucky] > mean*apart {
+				t.Errorf("after the first second the entities wrote %v events; the mean is %d", load.ended, mean)
 			}
 		})
 	}

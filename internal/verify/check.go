@@ -44,9 +44,9 @@ type Checker struct {
 	Paced func(ctx context.Context, units float64) error
 }
 
-// lookAhead is the number of empty partitions in a row that end the search for items after the
+// readAhead is the number of empty partitions in a row that end the search for items after the
 // highest sequence number.
-const lookAhead = 2
+const readAhead = 2
 
 // Check calls report with every finding of a persistence id. It stops at the first error of report,
 // and returns it. It keeps one page of a partition and one snapshot in memory. Concurrent writes
@@ -61,7 +61,7 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 	if err := k.Store.EachExisting(ctx, &k.meter, pid, k.marks, 0, last, read); err != nil {
 		return err
 	}
-	for p, empty := last+1, 0; empty < lookAhead && p <= lastPartition; p++ {
+	for p, empty := last+1, 0; empty < readAhead && p <= lastPartition; p++ {
 		filled, err := read(p)
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ var storedCases = map[string]stored{
 	},
 	"a purge that was cut short, of an id without its snapshot": {
 		put: func(j *journal) {
-			j.deletedBehind()
+			j.deletedWithSnapshot()
 			j.put(j.keys.EncodePurgeFence(pid, 7, 8))
 		},
 		want: []string{"hole 7"}, left: []string{"hole 7"},
@@ -214,14 +214,14 @@ var storedCases = map[string]stored{
 	},
 	"a snapshot that was lost": {
 		put: func(j *journal) {
-			j.deletedBehind()
+			j.deletedWithSnapshot()
 			j.saved[2] = nil
 		},
 		want: []string{"snapshot-missing 3"}, left: []string{"snapshot-missing 3"},
 	},
 	"a snapshot that was lost, and saved again": {
 		put: func(j *journal) {
-			j.deletedBehind()
+			j.deletedWithSnapshot()
 			j.saved[5] = nil
 		},
 	},

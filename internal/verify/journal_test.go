@@ -195,8 +195,9 @@ func (j *journal) firstOfLife(seq int64) {
 	j.put(item)
 }
 
-// deletedBehind stores six events. Three of them were deleted because a snapshot has their state.
-func (j *journal) deletedBehind() {
+// deletedWithSnapshot stores six events. Three of them were deleted because a snapshot has their
+// state.
+func (j *journal) deletedWithSnapshot() {
 	j.Helper()
 	j.singles(4, 6)
 	j.tombstones(1, 3)

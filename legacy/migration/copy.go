@@ -128,12 +128,12 @@ func (r *run) newRecords(ctx context.Context, pid string, opts ReadOptions) (ite
 		return nil, err
 	}
 	return func(yield func(dynajournal.Record, error) bool) {
-		first, next, stop := begun(r.source.Records(ctx, pid, opts))
+		first, next, stop := started(r.source.Records(ctx, pid, opts))
 		if first.Kind == dynajournal.RecordLowMark && first.SequenceNumber != bounds.Lowest &&
 			first.SequenceNumber < opts.From {
 			stop()
 			opts.From = first.SequenceNumber
-			_, next, stop = begun(r.source.Records(ctx, pid, opts))
+			_, next, stop = started(r.source.Records(ctx, pid, opts))
 		}
 		defer stop()
 		for record, err, ok := next(); ok; record, err, ok = next() {
@@ -144,9 +144,9 @@ func (r *run) newRecords(ctx context.Context, pid string, opts ReadOptions) (ite
 	}, nil
 }
 
-// begun starts to read records, and returns the first. next returns all records, including the
+// started starts to read records, and returns the first. next returns all records, including the
 // first.
-func begun(
+func started(
 	records iter.Seq2[dynajournal.Record, error],
 ) (first dynajournal.Record, next func() (dynajournal.Record, error, bool), stop func()) {
 	pull, stop := iter.Pull2(records)

@@ -86,7 +86,7 @@ func tear(tb testing.TB, p *fixture, key string) {
 	}
 }
 
-func tell(tb testing.TB, s migration.Source, pid string, from int64) string {
+func describe(tb testing.TB, s migration.Source, pid string, from int64) string {
 	tb.Helper()
 	var parts []string
 	for r, err := range s.Records(tb.Context(), pid, migration.ReadOptions{From: from}) {
@@ -155,7 +155,7 @@ func TestLegacy_HashKeyHistories(t *testing.T) {
 		{live, "torn", 0, "1, 2"},
 		{skip, "never", 0, ""},
 	} {
-		if got := tell(t, c.source, c.pid, c.from); got != c.want {
+		if got := describe(t, c.source, c.pid, c.from); got != c.want {
 			t.Errorf("%s from %d: %q, want %q", c.pid, c.from, got, c.want)
 		}
 	}

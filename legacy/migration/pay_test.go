@@ -9,7 +9,7 @@ import (
 func TestPay_WaitsForUnits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		l := limiter(10)
 		for range 21 {
 			if err := waitForUnits(t.Context(), l, 5); err != nil {
@@ -17,7 +17,7 @@ func TestPay_WaitsForUnits(t *testing.T) {
 			}
 		}
 		// The first 10 of 105 are free.
-		if took := time.Since(began).Round(time.Millisecond); took != 9500*time.Millisecond {
+		if took := time.Since(start).Round(time.Millisecond); took != 9500*time.Millisecond {
 			t.Errorf("105 units at 10 a second took %v, want 9.5 s", took)
 		}
 		if err := waitForUnits(t.Context(), l, 1000); err != nil { // more than the burst

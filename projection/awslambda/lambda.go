@@ -79,14 +79,14 @@ type BatchItemFailure struct {
 //
 // A record is done when its persistence id was read after the record was received, everything found
 // was handled, and the offset is stored. If the handler fails for more than 5 seconds, or something
-// that it needs is down, the function stores that the projection owes the persistence id a run.
-// With a short time-out it does so after a third of the time. Then the record is done, and
-// [Maintain] makes the run. So call Maintain every few minutes. After Config.Attempts and
-// Config.StuckAfter the persistence id becomes stuck.
+// that it needs is down, the function stores a debt of the persistence id. With a short time-out it
+// does so after a third of the time. Then the record is done, and [Maintain] makes the run. So call
+// Maintain every few minutes. After Config.Attempts and Config.StuckAfter the persistence id
+// becomes stuck.
 //
 // The source of the group must be [Source]. Make the group once in a process, not in each
-// invocation. The first invocation stores that the projections run on Lambda, and that they owe a
-// sweep: see [Maintain].
+// invocation. The first invocation stores that the projections run on Lambda, and that they request
+// a sweep: see [Maintain].
 //
 // An error makes Lambda send all records again: an *[EventError], errors of [projection.Group.Run],
 // and errors of requests before records were handled. The function is safe for concurrent use.
@@ -125,12 +125,12 @@ func handle(ctx context.Context, g *engine.Group, b *batch) error {
 }
 
 // Maintain does the work that invocations by the stream skip, and returns when it is done. It makes
-// the runs that are owed to persistence ids and due, carries out the requests of
-// operator.Operator.Retry and operator.Operator.Skip, and sweeps all persistence ids for the
-// projections that owe a sweep. A projection owes a sweep when it starts on Lambda, after
-// operator.Operator.Continue and operator.Operator.Reset, when records came so late that others may
-// have been lost, and when a process without the projection has handled events, as during a
-// deployment. operator.List shows it.
+// the debts that are due, carries out the requests of operator.Operator.Retry and
+// operator.Operator.Skip, and sweeps all persistence ids for the projections that request a sweep.
+// A projection requests a sweep when it starts on Lambda, after operator.Operator.Continue and
+// operator.Operator.Reset, when records came so late that others may have been lost, and when a
+// process without the projection has handled events, as during a deployment. operator.List shows
+// it.
 //
 // Call it every few minutes, in a function with a schedule or in any other program, and before
 // relying on a projection for the first time. The source of the group must be [Source]. A sweep

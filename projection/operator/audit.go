@@ -102,8 +102,8 @@ func (o *Operator) Audit(ctx context.Context, opts AuditOptions) iter.Seq2[Findi
 	}
 }
 
-// Behind is the backlog of a projection in the journal.
-type Behind struct {
+// Backlog is the backlog of a projection in the journal.
+type Backlog struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
 	// IDs counts persistence ids with events that are not handled. Stuck counts stuck persistence
@@ -123,7 +123,7 @@ type Behind struct {
 // sqlprojection.
 //
 // Errors: as for Audit.
-func (o *Operator) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind, error) {
+func (o *Operator) MeasureLag(ctx context.Context, opts AuditOptions) ([]Backlog, error) {
 	a, err := o.auditor(ctx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("measure the lag of projections: %w", err)
@@ -134,7 +134,7 @@ func (o *Operator) MeasureLag(ctx context.Context, opts AuditOptions) ([]Behind,
 // MeasureLag returns the backlog of the projections of a group, including projections of package
 // sqlprojection: it reads the offsets of these in their database, with one statement for each
 // persistence id. Otherwise it works like [Operator.MeasureLag]. The group need not run.
-func MeasureLag(ctx context.Context, g *projection.Group, opts AuditOptions) ([]Behind, error) {
+func MeasureLag(ctx context.Context, g *projection.Group, opts AuditOptions) ([]Backlog, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
@@ -153,10 +153,10 @@ func MeasureLag(ctx context.Context, g *projection.Group, opts AuditOptions) ([]
 }
 
 // measure checks all persistence ids, and returns the sums for each projection.
-func (a *auditor) measure(ctx context.Context) ([]Behind, error) {
+func (a *auditor) measure(ctx context.Context) ([]Backlog, error) {
 	a.opts.MinAge = -1
-	all := make([]Behind, len(a.infos))
-	place := map[string]*Behind{}
+	all := make([]Backlog, len(a.infos))
+	place := map[string]*Backlog{}
 	for i, info := range a.infos {
 		all[i].Projection = info.Projection
 		place[info.Projection] = &all[i]

@@ -123,7 +123,7 @@ func (a *auditor) compare(ctx context.Context, of engine.Info, pid string, state
 	case steps[0].Purge:
 		f.Kind = FindingOtherLife
 		f.Detail = fmt.Sprintf("the journal has no event of writer %q at %d", state.Writer, state.Seq)
-	case !state.Begun:
+	case !state.Started:
 		f.Kind, f.Detail = FindingNoRow, "no event is handled"
 	default:
 		f.Kind, f.Detail = FindingBehind, fmt.Sprintf("events after %d are not handled", state.Seq)

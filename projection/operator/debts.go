@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Debt is a run that a projection owes to a persistence id: its events could not be handled for
+// Debt is a stored run of a projection for a persistence id: its events could not be handled for
 // some seconds, and are handled later.
 type Debt struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
@@ -25,7 +25,7 @@ type Debt struct {
 	Reason string
 }
 
-// Debts returns the persistence ids that are owed a run by the projection, or by all projections of
+// Debts returns the persistence ids that have a debt by the projection, or by all projections of
 // the journal if the operator has no name. Debts that are due first come first. It reads the index
 // of debts while the loop runs: half a read unit for each projection and for each 4 KB of entries,
 // of about 200 bytes each, and 1 read unit for each debt. Debts that were stored in the last second
@@ -35,7 +35,7 @@ type Debt struct {
 // requests. After an error the sequence ends.
 func (o *Operator) Debts(ctx context.Context) iter.Seq2[Debt, error] {
 	return func(yield func(Debt, error) bool) {
-		err := o.eachOwed(ctx, engine.ListedDue, func(projection string, run engine.OwedRun, row engine.Row) bool {
+		err := o.eachDebt(ctx, engine.ListedDue, func(projection string, run engine.DebtEntry, row engine.Row) bool {
 			return yield(Debt{projection, run.PersistenceID, run.Since, run.Due, row.Seq, row.Reason}, nil)
 		})
 		if err != nil {

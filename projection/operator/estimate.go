@@ -165,7 +165,7 @@ func (e *estimator) read(ctx context.Context, sample []string) error {
 			return errors.Join(reading.Wait(), err)
 		}
 		reading.Go(func() error {
-			found, err := e.look(readingCtx, pid)
+			found, err := e.estimateID(readingCtx, pid)
 			if err != nil {
 				return err
 			}

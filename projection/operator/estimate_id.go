@@ -15,8 +15,8 @@ import (
 // assumes that the rest is like them.
 const mostEstimated = 20
 
-// look reads a persistence id as a sweep does that finds no rows.
-func (e *estimator) look(ctx context.Context, pid string) (idEstimate, error) {
+// estimateID reads a persistence id as a sweep does that finds no rows.
+func (e *estimator) estimateID(ctx context.Context, pid string) (idEstimate, error) {
 	var members []*engine.Member
 	for _, of := range e.Members {
 		if of.Only.Takes(pid) {
@@ -101,7 +101,7 @@ func (e *estimator) extrapolate(ctx context.Context, pid string, at engine.Offse
 	return found.times(max(float64(bounds.Highest)/float64(at.Seq), 1)), nil
 }
 
-// sum sets the result from the looks and the cost of the listing.
+// sum sets the result from the estimates and the cost of the listing.
 func (e *estimator) sum(listing dynamo.Cost) {
 	r := &e.result
 	r.Sampled = len(e.estimates)
@@ -135,19 +135,19 @@ func (e *estimator) positions() dynamo.Cost {
 	return dynamo.Cost{Requests: 1 + saved, ReadUnits: 1, WriteUnits: float64(saved)}
 }
 
-// extend returns the total of a quantity of all persistence ids, estimated from the looks, and two
-// standard errors of it.
-func extend(looks []idEstimate, all int, of func(idEstimate) float64) (_, margin float64) {
-	n := float64(len(looks))
+// extend returns the total of a quantity of all persistence ids, estimated from the samples, and
+// two standard errors of it.
+func extend(estimates []idEstimate, all int, of func(idEstimate) float64) (_, margin float64) {
+	n := float64(len(estimates))
 	if n == 0 {
 		return 0, 0
 	}
 	sum, squares := 0.0, 0.0
-	for _, l := range looks {
+	for _, l := range estimates {
 		sum += of(l)
 	}
 	mean, total := sum/n, sum*float64(all)/n
-	for _, l := range looks {
+	for _, l := range estimates {
 		squares += (of(l) - mean) * (of(l) - mean)
 	}
 	if n > 1 {

@@ -23,22 +23,22 @@ func noIndex(err error) error {
 	return err
 }
 
-// eachOwed calls do with each row in a list of debts, of the projection or of all projections,
+// eachDebt calls do with each row in a list of debts, of the projection or of all projections,
 // until do returns false.
-func (o *Operator) eachOwed(
-	ctx context.Context, list engine.Listed, do func(projection string, run engine.OwedRun, row engine.Row) bool,
+func (o *Operator) eachDebt(
+	ctx context.Context, list engine.Listed, do func(projection string, run engine.DebtEntry, row engine.Row) bool,
 ) error {
 	infos, err := o.selected(ctx)
 	for i, more := 0, true; err == nil && more && i < len(infos); i++ {
-		more, err = eachOwedOf(ctx, engine.OpenTable(o.journal), infos[i].Projection, list, do)
+		more, err = eachDebtOf(ctx, engine.OpenTable(o.journal), infos[i].Projection, list, do)
 	}
 	return err
 }
 
-// eachOwedOf is eachOwed for one projection. It reports whether do has always returned true.
-func eachOwedOf(
+// eachDebtOf is eachDebt for one projection. It reports whether do has always returned true.
+func eachDebtOf(
 	ctx context.Context, t *engine.Table, projection string, list engine.Listed,
-	do func(projection string, run engine.OwedRun, row engine.Row) bool,
+	do func(projection string, run engine.DebtEntry, row engine.Row) bool,
 ) (bool, error) {
 	var next dynamo.Attributes
 	for {
@@ -59,7 +59,7 @@ func eachOwedOf(
 			switch {
 			case err != nil: // the loop continues with the others
 				row.Reason = err.Error()
-			case !row.Debt.Owed || row.Stuck() != (list == engine.ListedStuck):
+			case !row.Debt.Exists || row.Stuck() != (list == engine.ListedStuck):
 				continue // it has changed meanwhile
 			}
 			if !do(projection, run, row) {

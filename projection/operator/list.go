@@ -24,9 +24,9 @@ type Info struct {
 	// Resetting reports whether an [Operator.Reset] or an [Operator.Remove] was interrupted: it
 	// must be called again.
 	Resetting bool
-	// Owed reports whether a sweep of all persistence ids is still owed, on Lambda by
+	// SweepPending reports whether a sweep of all persistence ids is still pending, on Lambda by
 	// awslambda.Maintain. For a group with [projection.Streams] see [Position].
-	Owed bool
+	SweepPending bool
 	// Paused is when [Operator.Pause] paused the projection, by the clock of the program that
 	// called it. It is zero if the projection is not paused.
 	Paused time.Time
@@ -40,7 +40,7 @@ type Info struct {
 func infoOf(of engine.Info) Info {
 	return Info{
 		Projection: of.Projection, Kind: of.Kind, Source: of.Source, Processes: of.Processes, Seen: of.Seen,
-		Resetting: of.Resetting, Owed: of.Owed, Paused: of.Paused, Prefixes: of.Prefixes,
+		Resetting: of.Resetting, SweepPending: of.SweepPending, Paused: of.Paused, Prefixes: of.Prefixes,
 	}
 }
 

@@ -37,12 +37,12 @@ func (o *Operator) Pause(ctx context.Context) error {
 //
 // Errors: as for Pause, without ErrNoProjection.
 func (o *Operator) Continue(ctx context.Context) error {
-	// The same write stores that a sweep is owed, so that events of the time of the pause are not
-	// missed.
-	owe := "SET " + engine.AttrOwed + " = if_not_exists(" + engine.AttrOwed + ", :none) + :one "
+	// The same write stores that a sweep is requested, so that events of the time of the pause are
+	// not missed.
+	request := "SET " + engine.AttrSweepsRequested + " = if_not_exists(" + engine.AttrSweepsRequested + ", :none) + :one "
 	values := dynamo.Attributes{":none": engine.Number(0), ":one": engine.Number(1)}
 	return o.change(ctx, "continue", dynamo.Update{
-		Expression: owe + "REMOVE " + engine.AttrPaused,
+		Expression: request + "REMOVE " + engine.AttrPaused,
 		Condition:  "attribute_exists(" + engine.AttrPaused + ")",
 		Values:     values,
 	}, nil)

@@ -18,14 +18,14 @@ type Position struct {
 	Shard      string
 	// Worker names the process that reads the shard. It is empty if no process does.
 	Worker string
-	// Behind is an age: all older records of the shard are handled by the projection. The position
-	// is stored six times in StreamsOptions.LeaseTimeout, so with the defaults Behind is 5 seconds
+	// Delay is an age: all older records of the shard are handled by the projection. The position
+	// is stored six times in StreamsOptions.LeaseTimeout, so with the defaults Delay is 5 seconds
 	// for an idle shard.
-	Behind time.Duration
-	// Unread reports whether no process has read the shard yet: Behind is 0 then.
+	Delay time.Duration
+	// Unread reports whether no process has read the shard yet: Delay is 0 then.
 	Unread bool
-	// Owed reports whether the group still has to sweep all persistence ids.
-	Owed bool
+	// SweepPending reports whether the group still has to sweep all persistence ids.
+	SweepPending bool
 }
 
 // Positions returns the position of the projection in each shard of the journal table's stream that

@@ -89,7 +89,7 @@ func (o *operated) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 	}
 	sets := &setItems{leases: map[string][]dynamo.Attributes{}}
 	_, name, _ := strings.Cut(o.Projection, "/")
-	position := engine.KeyOf(o.Table.OwedKey(o.Group, name))
+	position := engine.KeyOf(o.Table.SweepKey(o.Group, name))
 	for item, err := range o.Table.Scan(ctx, in, opts.ReadUnitsPerSecond) {
 		if err != nil {
 			return d.deleted, err

@@ -32,8 +32,9 @@ type ResetOptions struct {
 }
 
 // Reset makes the projection start again with the first event of each persistence id. It deletes
-// all rows of the projection, stores that its group owes a sweep, and returns the number of deleted
-// rows. Reset does not undo what handlers have written: remove that before the group starts.
+// all rows of the projection, stores that its group requests a sweep, and returns the number of
+// deleted rows. Reset does not undo what handlers have written: remove that before the group
+// starts.
 //
 // It scans the projections table, which costs 1 read unit for each 4 KB, and 1 write unit for each
 // row. If Reset is interrupted, call it again: until it is done, the projection does not start
@@ -67,7 +68,7 @@ func (o *operated) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 	if err != nil {
 		return rows, err
 	}
-	err = o.oweSweeps(ctx, sets)
+	err = o.requestSweeps(ctx, sets)
 	if err != nil {
 		return rows, err
 	}
@@ -129,14 +130,14 @@ func (o *operated) finishReset(ctx context.Context, id string) error {
 }
 
 // deleteRows deletes the rows of the projection. It returns how many it has deleted, and the items
-// of its group to which a sweep can be owed.
+// of its group to which a sweep can be requested.
 func (o *operated) deleteRows(ctx context.Context, opts ResetOptions) (rows int64, sets []dynamo.Attributes, err error) {
 	d := o.deletion(opts.Progress)
-	const owed = "begins_with(" + engine.AttrPar + ", :group) AND attribute_exists(" + engine.AttrOwed + ")"
+	const pending = "begins_with(" + engine.AttrPar + ", :group) AND attribute_exists(" + engine.AttrSweepsRequested + ")"
 	in := dynamodb.ScanInput{
 		ConsistentRead:            aws.Bool(true),
 		ProjectionExpression:      aws.String(engine.AttrPar),
-		FilterExpression:          aws.String("begins_with(" + engine.AttrPar + ", :rows) OR " + owed),
+		FilterExpression:          aws.String("begins_with(" + engine.AttrPar + ", :rows) OR " + pending),
 		ExpressionAttributeValues: dynamo.Attributes{":rows": engine.Text(d.rows), ":group": engine.Text(d.group)},
 	}
 	for item, err := range o.Table.Scan(ctx, in, opts.ReadUnitsPerSecond) {
@@ -155,19 +156,19 @@ func (o *operated) deleteRows(ctx context.Context, opts ResetOptions) (rows int6
 	return d.deleted, sets, err
 }
 
-// oweSweeps stores that each set of projections of the group that reads a stream owes a sweep, and
-// makes sweeps without a stream start again with the first persistence id.
-func (o *operated) oweSweeps(ctx context.Context, sets []dynamo.Attributes) error {
+// requestSweeps stores that each set of projections of the group that reads a stream requests a
+// sweep, and makes sweeps without a stream start again with the first persistence id.
+func (o *operated) requestSweeps(ctx context.Context, sets []dynamo.Attributes) error {
 	if o.Source == engine.SourceLambda {
-		if err := o.Table.OweTo(ctx, o.Projection); err != nil {
+		if err := o.Table.RequestSweep(ctx, o.Projection); err != nil {
 			return err
 		}
 	}
 	for _, key := range sets {
 		err := o.Table.Send(ctx, dynamo.Update{
 			Table: o.Table.Name, Key: key,
-			Expression: "SET " + engine.AttrOwed + " = " + engine.AttrOwed + " + :one",
-			Condition:  "attribute_exists(" + engine.AttrOwed + ")",
+			Expression: "SET " + engine.AttrSweepsRequested + " = " + engine.AttrSweepsRequested + " + :one",
+			Condition:  "attribute_exists(" + engine.AttrSweepsRequested + ")",
 			Values:     dynamo.Attributes{":one": engine.Number(1)},
 		})
 		if err != nil && !errors.Is(err, engine.ErrAgain) {

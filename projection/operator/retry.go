@@ -7,11 +7,11 @@ import (
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
-// Retry makes the processes of a group retry a persistence id that is stuck, or that is owed a run
+// Retry makes the processes of a group retry a persistence id that is stuck, or that has a debt
 // at a later time. A process of the group, even one that starts later, does so within a sixth of
 // Config.ClaimTimeout, at most 10 seconds. On AWS Lambda the next call of awslambda.Maintain does.
 // The attempts of the handler are counted from 0 again. Retry does nothing to a persistence id that
-// is not owed a run.
+// has no debt.
 //
 // It costs 2.5 read units, and 3 write units if the persistence id is stuck.
 //

@@ -94,7 +94,7 @@ func (o *operated) skip(
 	switch {
 	case err != nil:
 		return Skipped{}, err
-	case state.Begun && state.Seq == seq && state.Debt.Owed && !state.Stuck():
+	case state.Started && state.Seq == seq && state.Debt.Exists && !state.Stuck():
 		// An earlier call has skipped it.
 		return Skipped{First: seq, Last: seq}, nil
 	case !state.Stuck():

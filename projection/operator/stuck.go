@@ -38,7 +38,7 @@ type StuckID struct {
 // requests. After an error the sequence ends.
 func (o *Operator) Stuck(ctx context.Context) iter.Seq2[StuckID, error] {
 	return func(yield func(StuckID, error) bool) {
-		err := o.eachOwed(ctx, engine.ListedStuck, func(projection string, run engine.OwedRun, row engine.Row) bool {
+		err := o.eachDebt(ctx, engine.ListedStuck, func(projection string, run engine.DebtEntry, row engine.Row) bool {
 			return yield(StuckID{projection, run.PersistenceID, run.Since, row.Seq, row.Failed, row.Reason}, nil)
 		})
 		if err != nil {

@@ -68,11 +68,11 @@ func (o *sqlOffsets) create(ctx context.Context) error {
 	return err
 }
 
-// stored is an offset in the table. begun reports whether its row exists.
+// stored is an offset in the table. started reports whether its row exists.
 type stored struct {
 	engine.Offset
 
-	begun bool
+	started bool
 }
 
 // read reads the offset of a persistence id.
@@ -109,8 +109,8 @@ func (o *sqlOffsets) failed(err error) error {
 // projection of another kind. With FromNow it can't be distinguished, because rows of v0.1.0 do not
 // have begins_behind.
 func (o *sqlOffsets) Locate(ctx context.Context, r *engine.Run, state *engine.Row) error {
-	put := state.Begins > 0 && state.Begins == state.Seq
-	if state.Begun && !put && !r.Of.FromNow {
+	put := state.FromNow > 0 && state.FromNow == state.Seq
+	if state.Started && !put && !r.Of.FromNow {
 		return fmt.Errorf("projection %s of SQL: %w in the projections table", r.Of.Name, projection.ErrOtherOffsets)
 	}
 	if err := o.Prepare(ctx); err != nil {
@@ -121,7 +121,7 @@ func (o *sqlOffsets) Locate(ctx context.Context, r *engine.Run, state *engine.Ro
 	if damaged := new(engine.DamagedOffsetError); errors.As(err, &damaged) || hasCode(stateOf(err), "22") {
 		return r.Unreadable(ctx, state, err)
 	}
-	if state.Begun = now.begun; now.begun {
+	if state.Started = now.started; now.started {
 		state.Offset, state.Exists = now.Offset, true
 	}
 	return err
@@ -129,8 +129,8 @@ func (o *sqlOffsets) Locate(ctx context.Context, r *engine.Run, state *engine.Ro
 
 func (o *sqlOffsets) LookUp(ctx context.Context, persistenceID string, state *engine.Row) error {
 	now, err := o.read(ctx, persistenceID)
-	if err == nil && now.begun {
-		state.Exists, state.Begun, state.Offset = true, true, now.Offset
+	if err == nil && now.started {
+		state.Exists, state.Started, state.Offset = true, true, now.Offset
 	}
 	return err
 }

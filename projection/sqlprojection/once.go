@@ -35,7 +35,7 @@ func (o *sqlOffsets) Apply(ctx context.Context, r *engine.Run, state *engine.Row
 	if err := r.CountBefore(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
-	at, n := stored{state.Offset, state.Begun}, len(steps)
+	at, n := stored{state.Offset, state.Started}, len(steps)
 	var failed error
 	for {
 		done, err := o.commit(ctx, r, at, steps[:n])
@@ -73,7 +73,7 @@ func (o *sqlOffsets) refused(ctx context.Context, r *engine.Run, state *engine.R
 	switch {
 	case err != nil:
 		return err
-	case now.begun != at.begun || now.begun && now.Offset != at.Offset:
+	case now.started != at.started || now.started && now.Offset != at.Offset:
 		return engine.ErrAgain
 	}
 	return r.Stick(ctx, failure, engine.Change{}, state.Unchanged().And(state.SameClaim()))
@@ -104,14 +104,14 @@ func (o *sqlOffsets) commit(ctx context.Context, r *engine.Run, at stored, steps
 	defer o.give()
 	within, cancel := context.WithTimeout(ctx, parts*o.limit)
 	defer cancel()
-	t, err := o.begin(within, r.Pid, at)
+	t, err := o.start(within, r.Pid, at)
 	if err != nil {
 		return 0, why(ctx, r, err)
 	}
 	defer t.end()
-	began, done := time.Now(), 0
+	start, done := time.Now(), 0
 	for i := range steps {
-		if done > 0 && time.Since(began) >= o.limit {
+		if done > 0 && time.Since(start) >= o.limit {
 			break
 		}
 		err := r.Call(within, steps[i:i+1], o.limit, func(ctx context.Context) error {

@@ -42,14 +42,14 @@ func (o *sqlOffsets) give() {
 	}
 }
 
-// begin starts a transaction that has locked the row of an offset. The error is engine.ErrAgain if
+// start starts a transaction that has locked the row of an offset. The error is engine.ErrAgain if
 // the row has changed since it was read.
 //
 // The lock is a write: at any isolation level the database makes another transaction on the row
 // wait until this one has ended, and then compare. So a transaction that a lost connection has left
 // open is also waited for. In SQLite the transaction thereby starts with a write, and can't meet a
 // writer later.
-func (o *sqlOffsets) begin(ctx context.Context, pid string, at stored) (*transaction, error) {
+func (o *sqlOffsets) start(ctx context.Context, pid string, at stored) (*transaction, error) {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	t := &transaction{sqlOffsets: o, pid: pid, run: uuid.NewString()}
@@ -72,7 +72,7 @@ func (t *transaction) open(ctx, within context.Context, at stored) error {
 		return t.failed(err)
 	}
 	text, values := lockOffset+unmoved, []any{t.run, t.journal, t.name, t.pid, at.Seq, at.Writer}
-	if !at.begun {
+	if !at.started {
 		text, values = firstOffset, []any{t.journal, t.name, t.pid, at.Seq, at.Writer, t.run}
 	}
 	locked, err := t.execute(within, text, values...)
@@ -114,8 +114,8 @@ func (t *transaction) whole(ctx context.Context) error {
 	if t.dialect != SQLite {
 		return nil
 	}
-	kept, err := t.execute(ctx, checkOffset, t.run, t.journal, t.name, t.pid, t.run)
-	return notEnded(kept, err)
+	updated, err := t.execute(ctx, checkOffset, t.run, t.journal, t.name, t.pid, t.run)
+	return notEnded(updated, err)
 }
 
 // notEnded returns the error of a statement on the row: ErrTransactionEnded if it has not found the

@@ -35,7 +35,7 @@ func WaitFor(
 	t := engine.OpenTable(journal)
 	key := engine.RowKey(t.JournalName, name, persistenceID)
 	o := &sqlOffsets{target: &target{db: db, dialect: dialect}, journal: t.JournalName, name: name, limit: statementTimeout}
-	look := func() (engine.Row, error) {
+	read := func() (engine.Row, error) {
 		now, err := o.read(ctx, persistenceID)
 		if err != nil && !dialect.isTemporary(err) && !dialect.missing(err) {
 			return engine.Row{}, err
@@ -51,12 +51,12 @@ func WaitFor(
 				return engine.Row{}, nil // the next poll reads the offset again
 			}
 		}
-		if now.begun {
+		if now.started {
 			state.Offset = now.Offset
 		}
 		return state, err
 	}
-	state, err := engine.Wait(ctx, name, persistenceID, sequenceNumber, look)
+	state, err := engine.Wait(ctx, name, persistenceID, sequenceNumber, read)
 	if err == nil && state.Seq < sequenceNumber {
 		return &projection.StuckError{Projection: name, PersistenceID: persistenceID, Offset: state.Seq, Reason: state.Reason}
 	}

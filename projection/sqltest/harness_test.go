@@ -310,9 +310,9 @@ func (b *bundle) stuckness(pid string) *projection.StuckError {
 }
 
 // until waits until a condition holds.
-func (b *bundle) until(what string, holds func() bool) {
+func (b *bundle) until(what string, done func() bool) {
 	b.Helper()
-	for deadline := time.Now().Add(patience); !holds(); {
+	for deadline := time.Now().Add(patience); !done(); {
 		if time.Now().After(deadline) {
 			b.Fatalf("it never happens: %s", what)
 		}

@@ -68,7 +68,7 @@ func TestAttemptsOnLambdaAreCounted(t *testing.T) {
 	})
 }
 
-// makeDue makes the run of a persistence id due that the projection owes.
+// makeDue makes the debt of a persistence id due.
 func (b *bundle) makeDue(pid string) {
 	b.Helper()
 	_, err := dynamodb.NewFromConfig(b.engine.AWSConfig()).UpdateItem(b.Context(), &dynamodb.UpdateItemInput{

@@ -284,7 +284,7 @@ func TestFromNowMeansNothingLater(t *testing.T) {
 }
 
 // A projection with FromNow has its start in the projections table.
-func TestProjectionThatBeginsFromNow(t *testing.T) {
+func TestFromNow_StartsAtEnd(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		b.write("a", "x", "y")

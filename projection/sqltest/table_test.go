@@ -16,14 +16,14 @@ func TestTableIsMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bundle) {
 		b.write("a", "x", "y")
-		var begin sync.WaitGroup
-		begin.Add(1)
+		var start sync.WaitGroup
+		start.Add(1)
 		for range 8 {
 			g := b.group(b.journal, once(), sqlprojection.New("effects", b.connect(b.source), b.dialect, ledger{}))
 			ctx, cancel := context.WithCancel(context.Background())
 			over := make(chan error, 1)
 			go func() {
-				begin.Wait()
+				start.Wait()
 				over <- g.Run(ctx)
 			}()
 			b.Cleanup(func() {
@@ -33,7 +33,7 @@ func TestTableIsMadeByManyAtOnce(t *testing.T) {
 				}
 			})
 		}
-		begin.Done()
+		start.Done()
 		b.await("a", 2)
 		b.wantEffects("a", "1 x", "2 y")
 	})

@@ -19,14 +19,14 @@ func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
 	each(t, func(b *bundle) {
 		b.write("a", "x", "y", "z")
 		waits := func(number int64) (*gate, <-chan error) {
-			look := newGate("group/effects")
-			b.Cleanup(look.release)
-			journal, ended := b.open(look.install), make(chan error, 1)
+			read := newGate("group/effects")
+			b.Cleanup(read.release)
+			journal, ended := b.open(read.install), make(chan error, 1)
 			go func() {
 				ended <- sqlprojection.WaitFor(b.Context(), journal, b.db, b.dialect, "group/effects", "a", number)
 			}()
-			<-look.arrived // it has read the offset
-			return look, ended
+			<-read.arrived // it has read the offset
+			return read, ended
 		}
 		handled, handledEnded := waits(2)
 		stuck, stuckEnded := waits(3)

@@ -113,7 +113,7 @@ func Create(ctx context.Context, journal *dynajournal.Journal, table string, opt
 		if err := stored.checkTable(want.tableID); err != nil {
 			return err
 		}
-		return stored.keepTableID(ctx, client, table, want.tableID)
+		return stored.storeTableID(ctx, client, table, want.tableID)
 	})
 	if err == nil && (stored.journal != want.journal || stored.lanes != want.lanes) {
 		err = fmt.Errorf("%w: the index is of journal %q with %d lanes, want journal %q with %d lanes", dynajournal.ErrHeaderMismatch,

@@ -29,8 +29,8 @@ func (h *tagHeader) checkTable(id string) error {
 		ErrRestored, h.tableID, id)
 }
 
-// keepTableID stores the id of the table in a header that an earlier version has written.
-func (h *tagHeader) keepTableID(ctx context.Context, client *dynamo.Client, table, id string) error {
+// storeTableID stores the id of the table in a header that an earlier version has written.
+func (h *tagHeader) storeTableID(ctx context.Context, client *dynamo.Client, table, id string) error {
 	if h.tableID != "" || id == "" {
 		return nil
 	}

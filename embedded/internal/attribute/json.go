@@ -85,12 +85,12 @@ func DecodeValue(data []byte) (Value, error) {
 // escapes and non-ASCII characters, and with integers in normal form. It returns false for any
 // other form.
 func plainValue(data []byte) (Value, bool) {
-	const before, behind = `{"S":"`, `"}`
-	if len(data) < len(before)+len(behind) || data[0] != '{' || data[1] != '"' || data[3] != '"' || data[4] != ':' || data[5] != '"' ||
-		string(data[len(data)-len(behind):]) != behind {
+	const prefix, suffix = `{"S":"`, `"}`
+	if len(data) < len(prefix)+len(suffix) || data[0] != '{' || data[1] != '"' || data[3] != '"' || data[4] != ':' || data[5] != '"' ||
+		string(data[len(data)-len(suffix):]) != suffix {
 		return Value{}, false
 	}
-	text := data[len(before) : len(data)-len(behind)]
+	text := data[len(prefix) : len(data)-len(suffix)]
 	switch data[2] {
 	case 'S':
 		return Value{Kind: S, Text: string(text)}, plainText(text)

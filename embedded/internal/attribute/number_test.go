@@ -152,7 +152,7 @@ func FuzzNormalizeNumber(f *testing.F) {
 			return
 		}
 		if exact, ok := new(big.Rat).SetString(s); ok {
-			if kept, _ := new(big.Rat).SetString(normal); exact.Cmp(kept) != 0 {
+			if stored, _ := new(big.Rat).SetString(normal); exact.Cmp(stored) != 0 {
 				t.Fatalf("%q changed its value: %q", s, normal)
 			}
 		}

@@ -15,7 +15,7 @@ func count(n int) attribute.Value {
 // Test is the syntax tree of a condition: And, Or, Not, Comparison, Between, In, Exists, TypeIs,
 // BeginsWith, Contains.
 type Test interface {
-	holds(s scope) bool
+	matches(s scope) bool
 	// check returns the error of the first invalid operand. Names and values must be bound.
 	check(c checker) error
 	// operands calls visit with each operand, from left to right.
@@ -47,17 +47,17 @@ func (o Operator) String() string {
 // And is true if both tests are true.
 type And struct{ Left, Right Test }
 
-func (t And) holds(s scope) bool { return t.Left.holds(s) && t.Right.holds(s) }
+func (t And) matches(s scope) bool { return t.Left.matches(s) && t.Right.matches(s) }
 
 // Or is true if at least one test is true.
 type Or struct{ Left, Right Test }
 
-func (t Or) holds(s scope) bool { return t.Left.holds(s) || t.Right.holds(s) }
+func (t Or) matches(s scope) bool { return t.Left.matches(s) || t.Right.matches(s) }
 
 // Not is true if the test is false.
 type Not struct{ Test Test }
 
-func (t Not) holds(s scope) bool { return !t.Test.holds(s) }
+func (t Not) matches(s scope) bool { return !t.Test.matches(s) }
 
 // Comparison compares two operands. Values of different types, and values of types without an
 // order, are neither less nor greater. A missing value is unequal to everything.
@@ -66,16 +66,16 @@ type Comparison struct {
 	Left, Right Operand
 }
 
-func (t Comparison) holds(s scope) bool {
+func (t Comparison) matches(s scope) bool {
 	left, leftFound := t.Left.value(s)
 	right, rightFound := t.Right.value(s)
 	if !leftFound || !rightFound {
 		return t.Operator == NotEqual
 	}
-	return t.Operator.holds(left, right)
+	return t.Operator.matches(left, right)
 }
 
-func (o Operator) holds(left, right attribute.Value) bool {
+func (o Operator) matches(left, right attribute.Value) bool {
 	switch o {
 	case Equal:
 		return attribute.Equal(left, right)
@@ -104,11 +104,11 @@ func (o Operator) holds(left, right attribute.Value) bool {
 // Between is true if Low ≤ Operand ≤ High.
 type Between struct{ Operand, Low, High Operand }
 
-func (t Between) holds(s scope) bool {
+func (t Between) matches(s scope) bool {
 	v, found := t.Operand.value(s)
 	low, lowFound := t.Low.value(s)
 	high, highFound := t.High.value(s)
-	return found && lowFound && highFound && GreaterOrEqual.holds(v, low) && LessOrEqual.holds(v, high)
+	return found && lowFound && highFound && GreaterOrEqual.matches(v, low) && LessOrEqual.matches(v, high)
 }
 
 // In is true if the operand equals a member of the list.
@@ -117,7 +117,7 @@ type In struct {
 	List    []Operand
 }
 
-func (t In) holds(s scope) bool {
+func (t In) matches(s scope) bool {
 	v, found := t.Operand.value(s)
 	if !found {
 		return false
@@ -137,7 +137,7 @@ type Exists struct {
 	Not     bool
 }
 
-func (t Exists) holds(s scope) bool {
+func (t Exists) matches(s scope) bool {
 	_, found := t.Operand.value(s)
 	return found != t.Not
 }
@@ -145,7 +145,7 @@ func (t Exists) holds(s scope) bool {
 // TypeIs is true if the first operand has the type that the second one names.
 type TypeIs struct{ Operand, Type Operand }
 
-func (t TypeIs) holds(s scope) bool {
+func (t TypeIs) matches(s scope) bool {
 	v, found := t.Operand.value(s)
 	name, _ := t.Type.value(s)
 	return found && v.Kind.String() == name.Text
@@ -155,7 +155,7 @@ func (t TypeIs) holds(s scope) bool {
 // second.
 type BeginsWith struct{ Operand, Prefix Operand }
 
-func (t BeginsWith) holds(s scope) bool {
+func (t BeginsWith) matches(s scope) bool {
 	v, found := t.Operand.value(s)
 	prefix, prefixFound := t.Prefix.value(s)
 	return found && prefixFound && v.Kind == prefix.Kind && (v.Kind == attribute.S || v.Kind == attribute.B) &&
@@ -166,7 +166,7 @@ func (t BeginsWith) holds(s scope) bool {
 // a set or list that has the second operand as a member.
 type Contains struct{ Operand, Member Operand }
 
-func (t Contains) holds(s scope) bool {
+func (t Contains) matches(s scope) bool {
 	v, found := t.Operand.value(s)
 	member, memberFound := t.Member.value(s)
 	return found && memberFound && contains(v, member)
@@ -214,7 +214,7 @@ type malformed struct {
 	err       error
 }
 
-func (t malformed) holds(scope) bool                       { return false }
+func (t malformed) matches(scope) bool                     { return false }
 func (t malformed) value(scope) (attribute.Value, bool)    { return attribute.Value{}, false }
 func (t malformed) compute(scope) (attribute.Value, error) { return attribute.Value{}, t.err } //nolint:unparam // an interface
 
@@ -313,7 +313,7 @@ func positional(values []attribute.Value) []binding {
 
 // Eval reports whether the condition is true for the item. A nil item has no attributes.
 func (c *BoundCondition) Eval(item attribute.Item) bool {
-	return c.test.holds(scope{bindings: c.bindings, item: item})
+	return c.test.matches(scope{bindings: c.bindings, item: item})
 }
 
 // Reads reports whether the condition reads the top-level attribute.

@@ -69,15 +69,15 @@ func pathClash(kind Kind, how string, one, two Path) error {
 
 // project returns the parts of an item at the paths. Lists have only the elements at the paths.
 func (t *pathTree[T]) project(item attribute.Item) attribute.Item {
-	kept := make(attribute.Item, min(len(t.children), len(item)))
+	selected := make(attribute.Item, min(len(t.children), len(item)))
 	for _, branch := range t.children {
 		if v, found := item[branch.step.name]; found {
 			if v, found = branch.node.part(v); found {
-				kept[branch.step.name] = v
+				selected[branch.step.name] = v
 			}
 		}
 	}
-	return kept
+	return selected
 }
 
 // part returns the parts of a value at the paths, if there are any.

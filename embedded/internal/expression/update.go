@@ -164,11 +164,11 @@ func (u *BoundUpdate) members(t *pathTree[Action], old attribute.Item, s scope) 
 	}
 	for _, branch := range t.children {
 		v, found := old[branch.step.name]
-		v, keep, err := u.change(branch.node, v, found, s)
+		v, exists, err := u.change(branch.node, v, found, s)
 		if err != nil {
 			return nil, err
 		}
-		if keep {
+		if exists {
 			updated[branch.step.name] = v
 		} else {
 			delete(updated, branch.step.name)
@@ -192,11 +192,11 @@ func (u *BoundUpdate) elements(t *pathTree[Action], old []attribute.Value, s sco
 			updated = append(updated, old[copied:]...)
 			copied = len(old)
 		}
-		v, keep, err := u.change(branch.node, v, found, s)
+		v, exists, err := u.change(branch.node, v, found, s)
 		if err != nil {
 			return nil, err
 		}
-		if keep {
+		if exists {
 			updated = append(updated, v)
 		}
 	}

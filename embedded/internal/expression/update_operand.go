@@ -112,13 +112,13 @@ func difference(left, right attribute.Value) attribute.Value {
 	for _, member := range right.Set {
 		without[member] = struct{}{}
 	}
-	kept := attribute.Value{Kind: left.Kind}
+	rest := attribute.Value{Kind: left.Kind}
 	for _, member := range left.Set {
 		if _, gone := without[member]; !gone {
-			kept.Set = append(kept.Set, member)
+			rest.Set = append(rest.Set, member)
 		}
 	}
-	return kept
+	return rest
 }
 
 func (o Sum) value(s scope) (attribute.Value, bool)         { return computedValue(o, s) }

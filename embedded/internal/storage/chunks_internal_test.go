@@ -220,8 +220,8 @@ func TestChunks_TornEnd(t *testing.T) {
 			last = 2*chunkBlock + 500
 		}
 		for kind, file := range kinds(t, 30, 0, 200, last) {
-			begin, end := file.ends[2], file.end()
-			for cut := begin; cut < end; cut += step {
+			start, end := file.ends[2], file.end()
+			for cut := start; cut < end; cut += step {
 				zeros := make([]byte, end-cut)
 				torn := map[string]writtenFile{
 					"nothing": file.with(file.data[:cut]),
@@ -230,9 +230,9 @@ func TestChunks_TornEnd(t *testing.T) {
 				if file.isLog {
 					torn["an earlier log"] = file.with(file.data[:cut]).recycled(earlier)
 				}
-				for behind, f := range torn {
+				for i, f := range torn {
 					if err := f.check(); err != nil {
-						t.Errorf("%s, last record %s, %d of its %d bytes, then %s: %v", kind, name, cut-begin, end-begin, behind, err)
+						t.Errorf("%s, last record %s, %d of its %d bytes, then %s: %v", kind, name, cut-start, end-start, i, err)
 					}
 				}
 			}
@@ -331,12 +331,12 @@ func TestChunks_LargerDamage(t *testing.T) {
 
 // overwritten returns the file with the record i overwritten.
 func (f writtenFile) overwritten(i int, fill byte) writtenFile {
-	begin := 0
+	start := 0
 	if i > 0 {
-		begin = f.ends[i-1]
+		start = f.ends[i-1]
 	}
 	data := bytes.Clone(f.data)
-	for at := begin; at < f.ends[i]; at++ {
+	for at := start; at < f.ends[i]; at++ {
 		data[at] = fill
 	}
 	return f.with(data)

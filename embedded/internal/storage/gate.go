@@ -49,8 +49,8 @@ type gate struct {
 // may never return. The folder is released when they do.
 const releaseWait = time.Second
 
-// begin starts a call that may change a file. Unless it fails, end must follow.
-func (g *gate) begin() error {
+// enter starts a call that may change a file. Unless it fails, end must follow.
+func (g *gate) enter() error {
 	g.lock.Lock()
 	err := g.failure.get()
 	if err == nil {
@@ -80,7 +80,7 @@ func (g *gate) end(what, name string, err error) error {
 
 // change makes one call that may change a file.
 func (g *gate) change(what, name string, call func() error) error {
-	if err := g.begin(); err != nil {
+	if err := g.enter(); err != nil {
 		return err
 	}
 	return g.end(what, name, call())
@@ -115,10 +115,10 @@ func (g *gate) read(what, name string, err error) error {
 func (g *gate) abandon() {
 	g.lock.Lock()
 	g.abandoned = true
-	held := g.claimed != nil
+	claimed := g.claimed != nil
 	g.releaseUnused()
 	g.lock.Unlock()
-	if !held {
+	if !claimed {
 		return
 	}
 	select {

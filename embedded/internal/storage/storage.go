@@ -186,7 +186,7 @@ func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 		return true, err
 	}
 	committed := make(chan error, 1)
-	number := s.unsynced.begin()
+	number := s.unsynced.start()
 	go func() {
 		defer s.failOnPanic("committing")
 		committed <- batch.Commit(s.write)

@@ -7,21 +7,21 @@ import "sync"
 // before the commits that were in flight during the read are synced.
 type unsynced struct {
 	lock sync.Mutex
-	// begun is the number of the last commit that has begun.
+	// started is the number of the last commit that has begun.
 	// All commits up to the number ended have ended.
 	// others has the later commits that have ended.
-	begun, ended uint64
-	others       map[uint64]bool
+	started, ended uint64
+	others         map[uint64]bool
 	// moved is closed when ended increases. It is nil while nothing waits for it.
 	moved chan struct{}
 }
 
-// begin starts a commit, and returns its number.
-func (u *unsynced) begin() uint64 {
+// start starts a commit, and returns its number.
+func (u *unsynced) start() uint64 {
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	u.begun++
-	return u.begun
+	u.started++
+	return u.started
 }
 
 // end records that a commit has ended.
@@ -47,7 +47,7 @@ func (u *unsynced) end(number uint64) {
 // wait waits until all commits that have begun before the call have ended, or the store has failed.
 func (u *unsynced) wait(failed <-chan struct{}) {
 	u.lock.Lock()
-	for begun := u.begun; u.ended < begun; u.lock.Lock() {
+	for started := u.started; u.ended < started; u.lock.Lock() {
 		if u.moved == nil {
 			u.moved = make(chan struct{})
 		}

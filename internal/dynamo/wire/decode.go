@@ -103,14 +103,14 @@ func (d *decoder) quoted() ([]byte, bool) {
 // of the ids index do.
 func (d *decoder) text() ([]byte, bool) {
 	d.space()
-	begin := d.at
+	start := d.at
 	text, ok := d.quoted()
 	ascii, plain := true, true
 	for _, c := range text {
 		ascii, plain = ascii && c < utf8.RuneSelf, plain && c >= ' ' && c != '\\'
 	}
 	if !plain {
-		d.at = begin
+		d.at = start
 		return d.escaped()
 	}
 	return text, ok && (ascii || utf8.Valid(text))
@@ -158,9 +158,9 @@ func (d *decoder) numberText(text []byte) string {
 		d.numbers.Reset() // the strings in it stay valid
 		d.numbers.Grow(max(len(text), min(numbersSize, len(d.json)/8)))
 	}
-	begin := d.numbers.Len()
+	start := d.numbers.Len()
 	d.numbers.Write(text)
-	return d.numbers.String()[begin:]
+	return d.numbers.String()[start:]
 }
 
 // stringPointer reads a string. It returns like if that is the same string, otherwise a new one.
@@ -197,7 +197,7 @@ func (d *decoder) count() (int32, bool) {
 // or nil if there is no number.
 func (d *decoder) number() []byte {
 	d.space()
-	begin := d.at
+	start := d.at
 	digits := func() int {
 		from := d.at
 		for d.at < len(d.json) && d.json[d.at] >= '0' && d.json[d.at] <= '9' {
@@ -206,7 +206,7 @@ func (d *decoder) number() []byte {
 		return d.at - from
 	}
 	whole := digits()
-	right := whole > 0 && (whole == 1 || d.json[begin] != '0')
+	right := whole > 0 && (whole == 1 || d.json[start] != '0')
 	if right && d.at < len(d.json) && d.json[d.at] == '.' {
 		d.at++
 		right = digits() > 0
@@ -214,7 +214,7 @@ func (d *decoder) number() []byte {
 	if !right {
 		return nil
 	}
-	return d.json[begin:d.at]
+	return d.json[start:d.at]
 }
 
 // capacity reads the consumed capacity of a table. It refuses a capacity that lists indexes. The
@@ -331,8 +331,8 @@ func (d *decoder) nextAttribute(n int) *attribute {
 // attribute reads an attribute into a. If the JSON is the same as in the last item with a, a stays
 // unchanged.
 func (d *decoder) attribute(a *attribute) bool {
-	begin := d.at
-	rest := d.json[begin:]
+	start := d.at
+	rest := d.json[start:]
 	switch {
 	case a.prefix == nil:
 		if !d.prefix(a) {
@@ -347,13 +347,13 @@ func (d *decoder) attribute(a *attribute) bool {
 	if !d.value(a) || !d.take('}') {
 		return false
 	}
-	a.literal = d.json[begin:d.at]
+	a.literal = d.json[start:d.at]
 	return true
 }
 
 // prefix reads the name of an attribute and the type of its value.
 func (d *decoder) prefix(a *attribute) bool {
-	begin := d.at
+	start := d.at
 	name, ok := d.text()
 	if !ok || !d.take(':') || !d.take('{') {
 		return false
@@ -364,7 +364,7 @@ func (d *decoder) prefix(a *attribute) bool {
 		return false
 	}
 	a.kind, ok = kindOf(typeName)
-	a.prefix = d.json[begin:d.at]
+	a.prefix = d.json[start:d.at]
 	return ok
 }
 

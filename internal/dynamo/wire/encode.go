@@ -138,7 +138,7 @@ func (e *encoder) textMap(m Attributes) {
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
-	begin := 0 // of the part of s that is appended unchanged
+	start := 0 // of the part of s that is appended unchanged
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
@@ -152,7 +152,7 @@ func appendString(dst []byte, s string) []byte {
 				continue
 			}
 		}
-		dst = append(dst, s[begin:i]...)
+		dst = append(dst, s[start:i]...)
 		switch {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
@@ -162,7 +162,7 @@ func appendString(dst []byte, s string) []byte {
 			dst = append(dst, "\uFFFD"...)
 		}
 		i++
-		begin = i
+		start = i
 	}
-	return append(append(dst, s[begin:]...), '"')
+	return append(append(dst, s[start:]...), '"')
 }

@@ -96,7 +96,7 @@ func (d *decoder) changeField(r *Record, name []byte) (ok bool) {
 // epochSeconds reads a time in seconds since 1970, which can have a fraction and an exponent.
 func (d *decoder) epochSeconds() (time.Time, bool) {
 	d.space()
-	begin := d.at
+	start := d.at
 	if len(d.number()) == 0 {
 		return time.Time{}, false
 	}
@@ -106,7 +106,7 @@ func (d *decoder) epochSeconds() (time.Time, bool) {
 			return time.Time{}, false
 		}
 	}
-	seconds, err := strconv.ParseFloat(string(d.json[begin:d.at]), 64)
+	seconds, err := strconv.ParseFloat(string(d.json[start:d.at]), 64)
 	if err != nil || seconds > maxEpochSeconds {
 		return time.Time{}, false
 	}

@@ -30,10 +30,10 @@ type call struct {
 	version int64 // the version of At, if at is set
 	cancel  context.CancelFunc
 	done    chan struct{}
-	// began and ended are times of the oracle. seen is the highest version that calls on the entity
+	// start and ended are times of the oracle. seen is the highest version that calls on the entity
 	// had returned when this call began. knew is the number of events that the views in memory of
 	// the host had shown then.
-	began, ended int
+	start, ended int
 	seen         int64
 	knew         int
 	called       time.Time
@@ -85,7 +85,7 @@ func (g *simulation) call(h *host, k command) {
 	}
 	g.sum.operations++
 	g.sum.calls[whats[k.what]]++
-	g.oracle.begin(c)
+	g.oracle.start(c)
 	ctx := context.Background()
 	if k.patience > 0 {
 		ctx, c.cancel = context.WithTimeout(ctx, k.patience)
@@ -251,7 +251,7 @@ func (g *simulation) purge(h *host, entity int) {
 	for {
 		if !g.step() {
 			time.Sleep(time.Millisecond)
-			g.settle()
+			g.catchUp()
 		}
 		select {
 		case err := <-done:

@@ -44,13 +44,13 @@ var model = porcupine.Model{
 	},
 }
 
-// looked returns the operation of a call that has shown a state.
-func looked(c *call, p point) operation {
-	return operation{Input: input{}, Output: output{true, p.register, p.counter}, Call: int64(c.began), Return: int64(c.ended)}
+// readOperation returns the operation of a call that has shown a state.
+func readOperation(c *call, p point) operation {
+	return operation{Input: input{}, Output: output{true, p.register, p.counter}, Call: int64(c.start), Return: int64(c.ended)}
 }
 
-func cleared(began, ended int) operation {
-	return operation{Input: input{purges: true}, Output: output{}, Call: int64(began), Return: int64(ended)}
+func cleared(start, ended int) operation {
+	return operation{Input: input{purges: true}, Output: output{}, Call: int64(start), Return: int64(ended)}
 }
 
 // linearizable returns an error if the results are not possible with one operation after the other.
@@ -71,7 +71,7 @@ func (o *oracle) linearizable(l *log) error {
 		if c.acknowledged {
 			out, ended = output{true, c.before.register, c.before.counter}, c.ended
 		}
-		operations = append(operations, operation{Input: in, Call: int64(c.began), Output: out, Return: int64(ended)})
+		operations = append(operations, operation{Input: in, Call: int64(c.start), Output: out, Return: int64(ended)})
 	}
 	for i := range operations {
 		operations[i].ClientId = i

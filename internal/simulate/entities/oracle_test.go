@@ -109,12 +109,12 @@ func (o *oracle) tick() int {
 	return o.clock
 }
 
-// begin records the oracle's state in a call that begins.
-func (o *oracle) begin(c *call) {
+// start records the oracle's state in a call that begins.
+func (o *oracle) start(c *call) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l := o.logs[c.entity]
-	c.began, c.seen, c.knew = o.tick(), l.seen(), l.memory[c.host]
+	c.start, c.seen, c.knew = o.tick(), l.seen(), l.memory[c.host]
 }
 
 // seen returns the highest version that a call has returned.
@@ -143,16 +143,16 @@ func (l *log) givenBefore(when time.Time) int64 {
 	return version
 }
 
-// look reads the events that were stored since its last call.
-func (o *oracle) look() {
+// readNew reads the events that were stored since its last call.
+func (o *oracle) readNew() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, l := range o.logs {
-		o.lookAt(l)
+		o.readNewOf(l)
 	}
 }
 
-func (o *oracle) lookAt(l *log) {
+func (o *oracle) readNewOf(l *log) {
 	for event, err := range o.g.auditor.Events(context.Background(), pid(l.entity), dynajournal.Range{From: l.last.version + 1}) {
 		if err != nil {
 			o.failLocked("read %s: %v", pid(l.entity), err)
@@ -303,7 +303,7 @@ func (o *oracle) updated(c *call, receipt entity.Receipt, err error) {
 	defer o.mu.Unlock()
 	o.outcome(c, err)
 	l := o.logs[c.entity]
-	o.lookAt(l)
+	o.readNewOf(l)
 	c.ended = o.tick()
 	duplicate, isDuplicate := errors.AsType[*entity.DuplicateError](err)
 	version, isVersion := errors.AsType[*dynajournal.VersionError](err)
@@ -325,7 +325,7 @@ func (o *oracle) updated(c *call, receipt entity.Receipt, err error) {
 		}
 		l.give(c.before.version)
 		if c.fresh && c.before.version > 0 {
-			l.judged = append(l.judged, looked(c, c.before))
+			l.judged = append(l.judged, readOperation(c, c.before))
 		}
 	case isDuplicate:
 		// It may be a duplicate of itself: its events were stored by a write whose response was
@@ -386,7 +386,7 @@ func (o *oracle) viewed(c *call, s *State, version int64, err error) {
 		return
 	}
 	l := o.logs[c.entity]
-	o.lookAt(l)
+	o.readNewOf(l)
 	c.ended = o.tick()
 	shown := pointOf(s, version)
 	index := o.prefix(l, c, shown)
@@ -399,7 +399,7 @@ func (o *oracle) viewed(c *call, s *State, version int64, err error) {
 			o.failLocked("%v was shown version %d, which is older than %d, which was given before", c, version, c.seen)
 		}
 		if index > l.start {
-			l.judged = append(l.judged, looked(c, shown))
+			l.judged = append(l.judged, readOperation(c, shown))
 		}
 	case viewOfAge:
 		age := ages[c.size%len(ages)]
@@ -433,7 +433,7 @@ func (o *oracle) purged(entity int) {
 
 // finish checks the remaining results at the end.
 func (o *oracle) finish() {
-	o.look()
+	o.readNew()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, l := range o.logs {

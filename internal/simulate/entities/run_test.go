@@ -90,7 +90,7 @@ func run(t *testing.T, h history, sum *totals) error {
 	g.auditor = g.journal("auditor", explore.NewMachine(g.now, 0, fenceWindow))
 	g.oracle = newOracle(g)
 	for i := range h.hosts {
-		g.begin(i, 0, explore.NewMachine(g.now, h.ahead[i], fenceWindow))
+		g.start(i, 0, explore.NewMachine(g.now, h.ahead[i], fenceWindow))
 	}
 	for _, c := range h.commands {
 		g.trace("command", c)
@@ -139,12 +139,12 @@ func (g *simulation) journal(process string, m *explore.Machine) *dynajournal.Jo
 	return j
 }
 
-// begin starts a life of a host.
-func (g *simulation) begin(i, life int, m *explore.Machine) {
+// start starts a life of a host.
+func (g *simulation) start(i, life int, m *explore.Machine) {
 	h := &host{index: i, life: life, name: fmt.Sprintf("h%d.%d", i, life), machine: m}
 	h.journal = g.journal(h.name, m)
 	h.entities = g.open(h.journal, g.snapshots[i])
-	g.net.Hold(h.name)
+	g.net.Block(h.name)
 	if life == 0 {
 		g.hosts = append(g.hosts, h)
 	} else {
@@ -171,7 +171,7 @@ func pid(entity int) string { return "thing|" + id(entity) }
 // command runs a command of the history.
 func (g *simulation) command(c command) {
 	time.Sleep(time.Microsecond)
-	g.settle()
+	g.catchUp()
 	h := g.hosts[c.host]
 	switch c.what {
 	case nothing:
@@ -198,7 +198,7 @@ func (g *simulation) command(c command) {
 			g.call(h, c)
 		}
 	}
-	g.settle()
+	g.catchUp()
 }
 
 // cancel cancels a call that is under way.
@@ -232,7 +232,7 @@ func (g *simulation) end(h *host, crash bool) {
 		defer cancel()
 		g.close(ctx, h)
 	}()
-	g.begin(h.index, h.life+1, h.machine)
+	g.start(h.index, h.life+1, h.machine)
 }
 
 func (g *simulation) close(ctx context.Context, h *host) {
@@ -245,8 +245,8 @@ func (g *simulation) close(ctx context.Context, h *host) {
 	_ = h.journal.Close()
 }
 
-// settle waits until everything is blocked, and lets the oracle read the new events.
-func (g *simulation) settle() {
+// catchUp waits until everything is blocked, and lets the oracle read the new events.
+func (g *simulation) catchUp() {
 	synctest.Wait()
 	now := time.Now()
 	g.inside = slices.DeleteFunc(g.inside, func(due time.Time) bool {
@@ -254,7 +254,7 @@ func (g *simulation) settle() {
 		return !due.After(now)
 	})
 	if g.changed {
-		g.oracle.look()
+		g.oracle.readNew()
 		g.changed = false
 	}
 }
@@ -262,16 +262,16 @@ func (g *simulation) settle() {
 // step serves one request. It reports false if there is none.
 func (g *simulation) step() bool {
 	time.Sleep(time.Microsecond)
-	g.settle()
-	r, kept := explore.PickRequest(g.net, g.rand, func(process string) bool {
+	g.catchUp()
+	r, isLate := explore.PickRequest(g.net, g.rand, func(process string) bool {
 		return slices.ContainsFunc(g.hosts, func(h *host) bool { return h.name == process && (h.paused || h.machine.Sleeps()) })
 	})
 	switch {
 	case r == nil:
 		time.Sleep(5 * time.Millisecond) // a writer that was not the fastest pauses
-		g.settle()
+		g.catchUp()
 		return false
-	case kept:
+	case isLate:
 		g.sum.landed++
 		g.carry(r)
 	default:
@@ -366,7 +366,7 @@ func (g *simulation) drain() bool {
 				return true
 			}
 			time.Sleep(100 * time.Millisecond)
-			g.settle()
+			g.catchUp()
 		}
 		if rounds > mostRounds {
 			var open []string

@@ -21,7 +21,7 @@ func (g *simulation) pass(size int) {
 	if asleep && d >= time.Minute {
 		for len(g.inside) > 0 {
 			time.Sleep(time.Second)
-			g.settle()
+			g.catchUp()
 		}
 		for _, h := range g.hosts {
 			h.machine.Skip(d)
@@ -30,7 +30,7 @@ func (g *simulation) pass(size int) {
 	} else {
 		time.Sleep(d)
 		g.changed = true
-		g.settle()
+		g.catchUp()
 	}
 	g.net.ForgetBefore(g.now().Add(-signatureLife))
 }

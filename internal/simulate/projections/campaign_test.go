@@ -46,30 +46,30 @@ var fixed = testsize.Of(1, 8)
 // order, so it may take several runs to repeat a failure.
 func TestProjections(t *testing.T) {
 	sum := &totals{injected: map[string]int{}}
-	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
+	last := explore.RunHistories(t, func(start time.Time) bool { return over(start, sum) }, drawHistory,
 		func(t *testing.T, h history) error { return run(t, h, sum) })
 	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
 
 // over reports whether enough was run.
-func over(began time.Time, sum *totals) bool {
+func over(start time.Time, sum *totals) bool {
 	if *duration == 0 && *enough == 0 {
 		return sum.histories >= fixed
 	}
-	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.events >= *enough
+	return *duration > 0 && time.Since(start) > *duration || *enough > 0 && sum.events >= *enough
 }
 
 // totals has the totals of all histories.
 type totals struct {
-	histories, events, told, repeated, gaps, purges, late int
-	stuck, failures                                       int
-	injected                                              map[string]int
+	histories, events, reported, repeated, gaps, purges, late int
+	stuck, failures                                           int
+	injected                                                  map[string]int
 }
 
 func (s *totals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d histories, %d events, 0 missed, 0 out of order, %d handled, %d of them again, %d gaps, %d purges told, %d handled after a purge by a process that stood still, %d failures of handlers, %d persistence ids stuck and resumed\n",
-		s.histories, s.events, s.told, s.repeated, s.gaps, s.purges, s.late, s.failures, s.stuck)
+		s.histories, s.events, s.reported, s.repeated, s.gaps, s.purges, s.late, s.failures, s.stuck)
 	for _, of := range slices.Sorted(maps.Keys(s.injected)) {
 		fmt.Fprintf(&b, "  %8d %s\n", s.injected[of], of)
 	}

@@ -69,7 +69,7 @@ func (id *stored) passedOver(k kind, life int, from, to int64) (int64, bool) {
 
 // check checks the entry after the entries that are already checked. It returns a description of
 // the error, or an empty text.
-func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
+func (c *chronicle) check(sum *totals, id *stored, k kind, e report) string {
 	once := k.once()
 	switch e.what {
 	case purged:
@@ -90,7 +90,7 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 		sum.gaps++
 		return c.checkGap(id, k, e)
 	case event:
-		sum.told++
+		sum.reported++
 	}
 	var number, life, count int
 	if _, err := fmt.Sscan(e.text, &number, &life, &count); err != nil || life > id.life || id.texts[life][e.first] != e.text || !k.takes(e.text) {
@@ -109,7 +109,7 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	case life == c.life && c.purged && once && c.reached[c.life] > 0 && !id.purgeTried[life]:
 		return "a purge was reported, and there was none"
 	}
-	before := max(c.reached[life], c.untold(id, e.first))
+	before := max(c.reached[life], c.unreported(id, e.first))
 	if c.purged || before == 0 {
 		before = max(before, c.gapped)
 	}
@@ -132,9 +132,9 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	return ""
 }
 
-// untold returns the number of the last purge before a number that was not reported to a
+// unreported returns the number of the last purge before a number that was not reported to a
 // projection, because it had handled nothing.
-func (c *chronicle) untold(id *stored, number int64) int64 {
+func (c *chronicle) unreported(id *stored, number int64) int64 {
 	last := int64(0)
 	if c.purged || c.gapped > 0 || c.reached[c.life] > 0 {
 		return last
@@ -149,17 +149,17 @@ func (c *chronicle) untold(id *stored, number int64) int64 {
 
 // checkGap checks a gap. The life of a gap after a purge is not yet known: it may be any life from
 // the last known one on.
-func (c *chronicle) checkGap(id *stored, k kind, e told) string {
+func (c *chronicle) checkGap(id *stored, k kind, e report) string {
 	reached, last := &c.gapped, id.life
 	if !c.purged && c.reached[c.life] > 0 {
-		held := c.reached[c.life]
-		reached, last = &held, c.life
+		highest := c.reached[c.life]
+		reached, last = &highest, c.life
 		if e.last > id.deleted(c.life) {
 			return fmt.Sprintf("the gap ends at %d, deleted are the numbers up to %d", e.last, id.deleted(c.life))
 		}
-		defer func() { c.reached[c.life] = held }()
+		defer func() { c.reached[c.life] = highest }()
 	}
-	before := max(*reached, c.untold(id, e.first))
+	before := max(*reached, c.unreported(id, e.first))
 	if !k.once() {
 		before = max(before, c.reached[c.life])
 	}

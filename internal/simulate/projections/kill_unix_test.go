@@ -74,7 +74,7 @@ func TestKilledProcesses(t *testing.T) {
 	if err := s.oracle.failed(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d events, %d handled, %d of them again, %d processes killed, %d stopped", s.sum.events, s.sum.told, s.sum.repeated, kills, stops)
+	t.Logf("%d events, %d handled, %d of them again, %d processes killed, %d stopped", s.sum.events, s.sum.reported, s.sum.repeated, kills, stops)
 }
 
 // serveSimulation returns a simulation with a served engine, whose oracle checks the work of
@@ -178,6 +178,6 @@ func (s *simulation) readLines(file string) {
 		if wrong != nil || wrongNumber != nil {
 			s.Fatalf("the file has the line %q", all.Text())
 		}
-		s.oracle.tell(0, called{}, odd[i], told{event, text, n, n})
+		s.oracle.record(0, called{}, odd[i], report{event, text, n, n})
 	}
 }

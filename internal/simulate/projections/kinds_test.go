@@ -38,9 +38,9 @@ type handler struct {
 	kind kind
 }
 
-// begin misbehaves like a wrong handler: it fails, panics, or takes too long, with or without
+// start misbehaves like a wrong handler: it fails, panics, or takes too long, with or without
 // regard to its context.
-func (h *handler) begin(ctx context.Context, pid string) error {
+func (h *handler) start(ctx context.Context, pid string) error {
 	err := h.misbehave(ctx, pid)
 	h.p.still.Wait() // while the process is suspended
 	if h.p.connection.Killed() {
@@ -100,27 +100,27 @@ func (called) projection(h *handler) projection.Projection {
 type caller struct{ *handler }
 
 func (c caller) Handle(ctx context.Context, e dynajournal.Event) error {
-	if err := c.begin(ctx, e.PersistenceID); err != nil {
+	if err := c.start(ctx, e.PersistenceID); err != nil {
 		return err
 	}
 	text, err := dynajournal.Decode[string](ctx, e)
-	c.p.oracle.tell(c.g, c.kind, e.PersistenceID, told{event, text, e.SequenceNumber, e.SequenceNumber})
+	c.p.oracle.record(c.g, c.kind, e.PersistenceID, report{event, text, e.SequenceNumber, e.SequenceNumber})
 	return err
 }
 
 func (c caller) HandleGap(ctx context.Context, g projection.Gap) error {
-	if err := c.begin(ctx, g.PersistenceID); err != nil {
+	if err := c.start(ctx, g.PersistenceID); err != nil {
 		return err
 	}
-	c.p.oracle.tell(c.g, c.kind, g.PersistenceID, told{gap, "", g.First, g.Last})
+	c.p.oracle.record(c.g, c.kind, g.PersistenceID, report{gap, "", g.First, g.Last})
 	return nil
 }
 
 func (c caller) HandlePurge(ctx context.Context, p projection.Purge) error {
-	if err := c.begin(ctx, p.PersistenceID); err != nil {
+	if err := c.start(ctx, p.PersistenceID); err != nil {
 		return err
 	}
-	c.p.oracle.tell(c.g, c.kind, p.PersistenceID, told{purged, "", p.Last, p.Offset})
+	c.p.oracle.record(c.g, c.kind, p.PersistenceID, report{purged, "", p.Last, p.Offset})
 	return nil
 }
 
@@ -182,19 +182,19 @@ func (t transactor) Handle(ctx context.Context, e dynajournal.Event) ([]types.Tr
 	if err != nil {
 		return nil, err
 	}
-	return t.put(ctx, e.PersistenceID, told{event, text, e.SequenceNumber, e.SequenceNumber})
+	return t.put(ctx, e.PersistenceID, report{event, text, e.SequenceNumber, e.SequenceNumber})
 }
 
 func (t transactor) HandleGap(ctx context.Context, g projection.Gap) ([]types.TransactWriteItem, error) {
-	return t.put(ctx, g.PersistenceID, told{gap, "", g.First, g.Last})
+	return t.put(ctx, g.PersistenceID, report{gap, "", g.First, g.Last})
 }
 
 func (t transactor) HandlePurge(ctx context.Context, p projection.Purge) ([]types.TransactWriteItem, error) {
-	return t.put(ctx, p.PersistenceID, told{purged, "", p.Last, p.Offset})
+	return t.put(ctx, p.PersistenceID, report{purged, "", p.Last, p.Offset})
 }
 
-func (t transactor) put(ctx context.Context, pid string, what told) ([]types.TransactWriteItem, error) {
-	if err := t.begin(ctx, pid); err != nil {
+func (t transactor) put(ctx context.Context, pid string, what report) ([]types.TransactWriteItem, error) {
+	if err := t.start(ctx, pid); err != nil {
 		return nil, err
 	}
 	return effect(effectKey(t.g, t.kind, pid), what), nil
@@ -202,7 +202,7 @@ func (t transactor) put(ctx context.Context, pid string, what told) ([]types.Tra
 
 // effect returns the change of an item. Each change raises a number, so that the stream has a
 // record of it.
-func effect(key string, what told) []types.TransactWriteItem {
+func effect(key string, what report) []types.TransactWriteItem {
 	return []types.TransactWriteItem{{Update: &types.Update{
 		TableName:                aws.String(effectsTable),
 		Key:                      map[string]types.AttributeValue{"id": text(key)},

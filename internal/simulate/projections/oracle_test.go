@@ -23,9 +23,9 @@ const (
 	purged
 )
 
-// told is a report to a projection: an event, a gap, or a purge. For a purge, last is the offset
+// report is a report to a projection: an event, a gap, or a purge. For a purge, last is the offset
 // before it, and first is the last purged number.
-type told struct {
+type report struct {
 	what        tellingOf
 	text        string
 	first, last int64
@@ -34,7 +34,7 @@ type told struct {
 // chronicle has the reports to a projection about a persistence id, in order, and the progress of
 // their check.
 type chronicle struct {
-	entries []told
+	entries []report
 	// checked is the number of checked entries. After them, life is the current life, and reached
 	// has the last number of each life.
 	checked, life int
@@ -98,8 +98,8 @@ func (o *oracle) of(key string) *chronicle {
 	return c
 }
 
-// tell records a report to a projection.
-func (o *oracle) tell(g int, k kind, pid string, what told) {
+// record records a report to a projection.
+func (o *oracle) record(g int, k kind, pid string, what report) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.of(effectKey(g, k, pid))
@@ -226,7 +226,7 @@ func (o *oracle) effect(r *streamtypes.Record) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.of(image["id"].(*streamtypes.AttributeValueMemberS).Value)
-	c.entries = append(c.entries, told{
+	c.entries = append(c.entries, report{
 		tellingOf(number("what")), image["told"].(*streamtypes.AttributeValueMemberS).Value, number("first"), number("last"),
 	})
 }

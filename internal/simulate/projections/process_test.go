@@ -103,7 +103,7 @@ func (p *process) kill() {
 
 // end stops the groups.
 func (p *process) end() {
-	p.still.End()
+	p.still.Resume()
 	p.cancel()
 	p.running.Wait()
 	_ = p.journal.Close()

@@ -134,5 +134,5 @@ type items struct{}
 
 func (items) Handle(_ context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
 	text, err := dynajournal.Decode[string](context.Background(), e)
-	return effect(effectKey(0, effects{}, e.PersistenceID), told{event, text, e.SequenceNumber, e.SequenceNumber}), err
+	return effect(effectKey(0, effects{}, e.PersistenceID), report{event, text, e.SequenceNumber, e.SequenceNumber}), err
 }

@@ -119,8 +119,8 @@ func (s *simulation) config(ahead time.Duration) dynajournal.Config {
 		AWS: s.engine.AWSConfig(), Retries: 2, BackoffBase: time.Millisecond, BackoffCap: 10 * time.Millisecond,
 		AttemptTimeout: 500 * time.Millisecond, OperationTimeout: operationTimeout, FenceWindow: time.Hour,
 	}
-	began := time.Now()
-	core.SetClock(&config, clock.New(func() time.Time { return s.now().Add(ahead) }, func() time.Duration { return time.Since(began) }))
+	start := time.Now()
+	core.SetClock(&config, clock.New(func() time.Time { return s.now().Add(ahead) }, func() time.Duration { return time.Since(start) }))
 	return config
 }
 
@@ -170,7 +170,7 @@ func (s *simulation) sleep(number int, d time.Duration) {
 		s.oracle.collect() // older records are trimmed
 	}
 	for _, p := range s.processes {
-		p.still.Begin()
+		p.still.Suspend()
 	}
 	for _, id := range s.stored {
 		s.writeAny(id, rand.New(rand.NewPCG(s.seed, uint64(1000+number*len(odd)+id.number))), 2)
@@ -182,7 +182,7 @@ func (s *simulation) sleep(number int, d time.Duration) {
 		}
 	}
 	for _, p := range s.processes {
-		p.still.End()
+		p.still.Resume()
 	}
 }
 
@@ -219,9 +219,9 @@ func (s *simulation) disturb(d disturbance) {
 		p.end()
 		s.replace(p)
 	case pause:
-		p.still.Begin()
+		p.still.Suspend()
 		time.Sleep(d.length)
-		p.still.End()
+		p.still.Resume()
 	case split:
 		if err := s.engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
 			s.oracle.fail("split: %v", err)
@@ -261,22 +261,22 @@ func (s *simulation) heal() {
 
 // await waits until some projections have handled all events.
 func (s *simulation) await(patience time.Duration, counts func(g int, k kind) bool) {
-	for began, pause := time.Now(), 10*time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		behind := s.behind(counts)
-		if behind == "" {
+	for start, pause := time.Now(), 10*time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		unhandled := s.unhandled(counts)
+		if unhandled == "" {
 			return
 		}
-		if time.Since(began) > patience {
-			s.oracle.fail("after %v without faults: %s", patience, behind)
+		if time.Since(start) > patience {
+			s.oracle.fail("after %v without faults: %s", patience, unhandled)
 			return
 		}
 		time.Sleep(pause)
 	}
 }
 
-// behind describes the first projection that counts and has not reached the end of a persistence
+// unhandled describes the first projection that counts and has not reached the end of a persistence
 // id. It returns an empty text if all have.
-func (s *simulation) behind(counts func(g int, k kind) bool) string {
+func (s *simulation) unhandled(counts func(g int, k kind) bool) string {
 	for g := range s.groups {
 		for _, k := range s.kinds {
 			if !counts(g, k) {

@@ -40,7 +40,7 @@ var fixed = testsize.Of[uint64](3, 60)
 // runs a history on each processor at the same time. Goroutines that are ready at the same time run
 // in any order, so it may take several runs to repeat a failure.
 func TestService(t *testing.T) {
-	sum := &totals{began: time.Now(), next: *first, counts: map[string]int{}}
+	sum := &totals{start: time.Now(), next: *first, counts: map[string]int{}}
 	t.Run("histories", func(t *testing.T) {
 		for i := range runtime.GOMAXPROCS(0) {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestService(t *testing.T) {
 
 // totals has the totals of all histories.
 type totals struct {
-	began time.Time
+	start time.Time
 
 	mu sync.Mutex
 	// next is the seed of the next history.
@@ -83,7 +83,7 @@ func (s *totals) take() (seed uint64, more bool) {
 	defer s.mu.Unlock()
 	enough := s.next >= *first+fixed
 	if *duration > 0 || *operations > 0 {
-		enough = *duration > 0 && time.Since(s.began) > *duration || *operations > 0 && s.operations >= *operations
+		enough = *duration > 0 && time.Since(s.start) > *duration || *operations > 0 && s.operations >= *operations
 	}
 	if enough {
 		return 0, false

@@ -25,10 +25,10 @@ import (
 //   - No persistence id is stuck. The journal's verification finds only left-over items.
 //   - The left-over payloads outside of the journal can be removed.
 
-// look records the stored events, and the states that a new process shows.
-func (s *service) look() {
+// readNew records the stored events, and the states that a new process shows.
+func (s *service) readNew() {
 	for _, b := range s.things {
-		if err := b.lookAt(s.auditor); err != nil {
+		if err := b.readNewOf(s.auditor); err != nil {
 			s.fail("%s can't be read: %v", b.pid, err)
 			return
 		}
@@ -36,21 +36,21 @@ func (s *service) look() {
 	h := s.host(s.auditor)
 	defer h.close()
 	for _, b := range slices.Concat(s.things, s.settings) {
-		began := time.Now()
+		start := time.Now()
 		names, err := h.view(b)
 		if err != nil {
 			s.fail("%s can't be viewed: %v", b.pid, err)
 			return
 		}
-		if why := b.possible(names, began, time.Now()); why != "" {
+		if why := b.possible(names, start, time.Now()); why != "" {
 			s.fail("%s in the end: %s", b.pid, why)
 		}
 		b.now = names
 	}
 }
 
-// lookAt records the stored events of a subject.
-func (b *subject) lookAt(j *dynajournal.Journal) error {
+// readNewOf records the stored events of a subject.
+func (b *subject) readNewOf(j *dynajournal.Journal) error {
 	b.visible = map[int64]string{}
 	for e, err := range j.Events(context.Background(), b.pid, dynajournal.Range{}) {
 		if err != nil {
@@ -65,7 +65,7 @@ func (b *subject) lookAt(j *dynajournal.Journal) error {
 	return nil
 }
 
-// judge checks everything except the projections, after look.
+// judge checks everything except the projections, after readNew.
 func (s *service) judge() {
 	for _, b := range s.things {
 		stored := make([]string, 0, len(b.visible))
@@ -106,17 +106,17 @@ func (s *service) disagreement() string {
 			s.fail("%s had its effect %d times", key, n)
 		}
 	}
-	s.told.mu.Lock()
-	defer s.told.mu.Unlock()
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
 	tags := map[string]string{}
 	for _, b := range s.things {
 		for seq, name := range b.visible {
 			key := effectKey(b.pid, seq)
 			switch {
-			case s.told.read[b.pid][seq] != name:
-				return fmt.Sprintf("the read model has %q at %s, want %q", s.told.read[b.pid][seq], key, name)
-			case s.told.sent[b.pid][seq] != name:
-				return fmt.Sprintf("sent was %q of %s, want %q", s.told.sent[b.pid][seq], key, name)
+			case s.world.read[b.pid][seq] != name:
+				return fmt.Sprintf("the read model has %q at %s, want %q", s.world.read[b.pid][seq], key, name)
+			case s.world.sent[b.pid][seq] != name:
+				return fmt.Sprintf("sent was %q of %s, want %q", s.world.sent[b.pid][seq], key, name)
 			case names[key] != name:
 				return fmt.Sprintf("the effect of %s is %q, want %q", key, names[key], name)
 			}
@@ -124,7 +124,7 @@ func (s *service) disagreement() string {
 				tags[key] = name
 			}
 		}
-		for seq, name := range s.told.read[b.pid] {
+		for seq, name := range s.world.read[b.pid] {
 			if !slices.Contains(b.now, name) {
 				return fmt.Sprintf("the read model has %q at %s, which is %v", name, effectKey(b.pid, seq), b.now)
 			}

@@ -44,8 +44,8 @@ type life struct {
 	running    sync.WaitGroup
 }
 
-// begin starts the next life.
-func (p *process) begin() {
+// start starts the next life.
+func (p *process) start() {
 	config := p.config()
 	l := &life{process: p, connection: explore.NewConnection(config.AWS.HTTPClient, &p.still)}
 	config.AWS.HTTPClient = &http.Client{Transport: l.connection}
@@ -81,12 +81,12 @@ func (p *process) now() *life {
 
 // insist calls a function until it succeeds: with faults that takes several attempts.
 func (s *service) insist(do func() error) {
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		err := do()
 		if err == nil {
 			return
 		}
-		if time.Since(began) > patience {
+		if time.Since(start) > patience {
 			s.Fatalf("after %v: %v", patience, err)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *service) newGroup(j *dynajournal.Journal, config aws.Config) (*projecti
 		projection.AtLeastOnce("read model", readModel{s}),
 		projection.Transactional("effects", effects{s}),
 		index.Projection("tags"),
-		outbox.New("messages", s.told, message),
+		outbox.New("messages", s.world, message),
 	)
 }
 
@@ -123,10 +123,10 @@ func (p *process) sleep(d time.Duration) {
 		return
 	}
 	p.sum.count("fault machine asleep")
-	p.still.Begin()
+	p.still.Suspend()
 	time.Sleep(d)
 	p.machine.Wake()
-	p.still.End()
+	p.still.Resume()
 }
 
 // kill ends the life without a further request.

@@ -15,9 +15,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
-// told is the world outside, which remains when the processes of the service end: a read model, and
-// the messages that were sent to another system.
-type told struct {
+// world is the world outside, which remains when the processes of the service end: a read model,
+// and the messages that were sent to another system.
+type world struct {
 	mu sync.Mutex
 	// read has the operations of the read model of each persistence id, by their numbers. The
 	// numbers up to purged belong to earlier lives.
@@ -27,15 +27,15 @@ type told struct {
 	sent map[string]map[int64]string
 }
 
-func newTold() *told {
-	return &told{read: map[string]map[int64]string{}, purged: map[string]int64{}, sent: map[string]map[int64]string{}}
+func newWorld() *world {
+	return &world{read: map[string]map[int64]string{}, purged: map[string]int64{}, sent: map[string]map[int64]string{}}
 }
 
 // clone returns a copy.
-func (t *told) clone() *told {
+func (t *world) clone() *world {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	other := newTold()
+	other := newWorld()
 	other.purged = maps.Clone(t.purged)
 	for pid, of := range t.read {
 		other.read[pid] = maps.Clone(of)
@@ -54,7 +54,7 @@ func (r readModel) Handle(ctx context.Context, e dynajournal.Event) error {
 	if err != nil {
 		return err
 	}
-	t := r.told
+	t := r.world
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e.SequenceNumber <= t.purged[e.PersistenceID] {
@@ -70,7 +70,7 @@ func (r readModel) Handle(ctx context.Context, e dynajournal.Event) error {
 // HandlePurge removes the events that the purge covers.
 func (r readModel) HandlePurge(_ context.Context, p projection.Purge) error {
 	r.trace("told: %+v", p)
-	t := r.told
+	t := r.world
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.Last < p.Offset || p.Offset == 0 { // the numbers are used again
@@ -123,7 +123,7 @@ func message(ctx context.Context, e dynajournal.Event) ([]outbox.Message, error)
 }
 
 // Send receives a message for the other system.
-func (t *told) Send(_ context.Context, m outbox.Message) error {
+func (t *world) Send(_ context.Context, m outbox.Message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sent[m.PersistenceID] == nil {

@@ -33,12 +33,12 @@ var restored = [][]string{
 // copied is a backup by an operator: the items of the tables, and the world outside.
 type copied struct {
 	tables map[string][]item
-	told   *told
+	world  *world
 }
 
 // copyAll copies everything, while nothing happens.
 func (s *service) copyAll() copied {
-	c := copied{map[string][]item{}, s.told.clone()}
+	c := copied{map[string][]item{}, s.world.clone()}
 	for _, name := range restored[len(restored)-1] {
 		c.tables[name] = s.items(name)
 	}
@@ -57,7 +57,7 @@ func (s *service) restore(backup copied) {
 		s.replace(name, backup.tables[name])
 	}
 	if slices.Contains(names, projectionsTable) {
-		s.told = backup.told
+		s.world = backup.world
 	}
 	s.trace("restored %v", names)
 	s.sum.count("fault tables replaced by older copies")
@@ -159,13 +159,13 @@ func (s *service) judgeRestored(j *dynajournal.Journal, names []string, right ma
 	for b := range right {
 		group.Trigger(b.pid)
 	}
-	for began, pause := time.Now(), time.Minute; ; pause = min(2*pause, 10*time.Minute) {
+	for start, pause := time.Now(), time.Minute; ; pause = min(2*pause, 10*time.Minute) {
 		time.Sleep(pause)
 		why := s.misread(j, right)
 		if why == "" {
 			break
 		}
-		if time.Since(began) > patience {
+		if time.Since(start) > patience {
 			s.fail("after the restore of %v %s", names, why)
 			break
 		}
@@ -185,21 +185,21 @@ func (s *service) misread(j *dynajournal.Journal, right map[*subject][]string) s
 	if err != nil {
 		return fmt.Sprintf("the tags can't be read: %v", err)
 	}
-	s.told.mu.Lock()
-	defer s.told.mu.Unlock()
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
 	for b, want := range right {
-		if stuck[b.pid] != "" || b.lookAt(j) != nil {
+		if stuck[b.pid] != "" || b.readNewOf(j) != nil {
 			continue
 		}
 		for seq, name := range b.visible {
-			if got := s.told.read[b.pid][seq]; got != name {
+			if got := s.world.read[b.pid][seq]; got != name {
 				return fmt.Sprintf("the read model has %q at %d of %s, want %q", got, seq, b.pid, name)
 			}
 			if got := tags[effectKey(b.pid, seq)]; len(tagsOf(Done{Name: name})) > 0 && got != name {
 				return fmt.Sprintf("found by the tag is %q at %d of %s, want %q", got, seq, b.pid, name)
 			}
 		}
-		for seq, name := range s.told.read[b.pid] {
+		for seq, name := range s.world.read[b.pid] {
 			if !slices.Contains(want, name) {
 				return fmt.Sprintf("the read model has %q at %d of %s, which is %v", name, seq, b.pid, want)
 			}

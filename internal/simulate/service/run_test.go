@@ -27,8 +27,8 @@ const (
 	fenceWindow      = time.Hour
 	// payloadsAbove is the size above which a payload is stored outside of the journal.
 	payloadsAbove = 300
-	// settled is longer than any request takes.
-	settled = 5 * time.Minute
+	// quietTime is longer than any request takes.
+	quietTime = 5 * time.Minute
 	// patience is how long the projections may take without faults.
 	patience = 6 * time.Hour
 )
@@ -46,7 +46,7 @@ type service struct {
 	processes []*process
 	things    []*subject
 	settings  []*subject
-	told      *told
+	world     *world
 
 	mu  sync.Mutex
 	err error
@@ -84,7 +84,7 @@ func (s *service) trace(format string, args ...any) {
 // run runs the history.
 func (s *service) run() {
 	s.dice = rand.New(rand.NewPCG(s.seed, 2))
-	s.outside, s.told = &payloads.Memory{}, newTold()
+	s.outside, s.world = &payloads.Memory{}, newWorld()
 	var err error
 	if s.engine, err = embedded.OpenMemory(embedded.WithSweepInterval(0), embedded.WithSeed(s.seed), embedded.WithStreamShards(2)); err != nil {
 		s.Fatal(err)
@@ -101,7 +101,7 @@ func (s *service) run() {
 	}
 	for i := range s.history.processes {
 		s.processes = append(s.processes, &process{service: s, number: i, machine: explore.NewMachine(time.Now, s.wrongClocks[i], fenceWindow)})
-		s.processes[i].begin()
+		s.processes[i].start()
 	}
 	var backup copied
 	for part := range 2 {
@@ -109,7 +109,7 @@ func (s *service) run() {
 			s.pass()
 		}
 		s.work(part)
-		s.settle()
+		s.awaitEnd()
 		if s.failed() == nil {
 			s.judge()
 		}
@@ -228,12 +228,12 @@ func (s *service) disturb() {
 		s.trace("kill %d", p.number)
 		s.sum.count("fault process killed")
 		p.kill()
-		p.begin()
+		p.start()
 	case 2:
 		s.trace("end %d", p.number)
 		s.sum.count("fault process ended")
 		p.end()
-		p.begin()
+		p.start()
 	case 3, 4:
 		d := stills[s.random(len(stills))]
 		s.trace("%d stands still for %v", p.number, d)
@@ -257,25 +257,25 @@ func (s *service) pass() {
 		s.Fatal(err)
 	}
 	for _, p := range s.processes {
-		p.begin()
+		p.start()
 	}
 }
 
-// settle waits until the late requests have arrived, and all projections agree with the journal.
-func (s *service) settle() {
-	time.Sleep(settled)
-	s.look()
+// awaitEnd waits until the late requests have arrived, and all projections agree with the journal.
+func (s *service) awaitEnd() {
+	time.Sleep(quietTime)
+	s.readNew()
 	if s.swept { // sweeps do not find a persistence id that was purged and is not used again
 		for _, b := range s.things {
 			s.processes[0].now().group.Trigger(b.pid)
 		}
 	}
-	for began, pause := time.Now(), 100*time.Millisecond; s.failed() == nil; pause = min(2*pause, time.Minute) {
+	for start, pause := time.Now(), 100*time.Millisecond; s.failed() == nil; pause = min(2*pause, time.Minute) {
 		why := s.disagreement()
 		if why == "" {
 			return
 		}
-		if time.Since(began) > patience {
+		if time.Since(start) > patience {
 			s.fail("after %v without faults: %s", patience, why)
 		}
 		time.Sleep(pause)

@@ -57,8 +57,8 @@ type subject struct {
 	mu sync.Mutex
 	// calls has the calls of all callers.
 	calls []*call
-	// now is the state as last recorded by look. visible has the events that were stored then, by
-	// number. backedUp is the value of now when the tables were copied.
+	// now is the state as last recorded by readNew. visible has the events that were stored then,
+	// by number. backedUp is the value of now when the tables were copied.
 	now, backedUp []string
 	visible       map[int64]string
 }
@@ -75,15 +75,15 @@ const (
 // call is an operation, or a purge if it has no name.
 type call struct {
 	name         string
-	began, ended time.Time
+	start, ended time.Time
 	outcome      outcome
 }
 
-// begin records that a call begins.
-func (b *subject) begin(name string) *call {
+// start records that a call begins.
+func (b *subject) start(name string) *call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := &call{name: name, began: time.Now()}
+	c := &call{name: name, start: time.Now()}
 	b.calls = append(b.calls, c)
 	return c
 }
@@ -118,7 +118,7 @@ func (s *service) operate(r *rand.Rand, name string) {
 // update does an operation, and repeats it with its id until the outcome is known, or the caller
 // gives up.
 func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
-	c := b.begin(name)
+	c := b.start(name)
 	known := refused
 	for range 4 {
 		ctx, cancel := context.WithTimeout(context.Background(), []time.Duration{time.Hour, time.Hour, 300 * time.Millisecond}[r.IntN(3)])
@@ -141,18 +141,18 @@ func (s *service) update(p *process, b *subject, r *rand.Rand, name string) {
 
 // view views a subject, and checks the state.
 func (s *service) view(p *process, b *subject) {
-	began := time.Now()
+	start := time.Now()
 	names, err := p.now().hosted.view(b)
 	s.wanted(err)
 	if err == nil {
-		if why := b.possible(names, began, time.Now()); why != "" {
+		if why := b.possible(names, start, time.Now()); why != "" {
 			s.fail("a view of %s: %s", b.pid, why)
 		}
 	}
 }
 
 func (s *service) purge(p *process, b *subject) {
-	c := b.begin("")
+	c := b.start("")
 	err := p.now().hosted.purge(b)
 	s.trace("purge of %s on %d: %v", b.pid, p.number, err)
 	s.wanted(err)
@@ -181,7 +181,7 @@ func (s *service) wanted(err error) {
 // Each operation of a state is done once, was called and not refused, and was not done before a
 // purge that was acknowledged before the call. Operations that were acknowledged before the call
 // began are in the state, unless a purge may have followed.
-func (b *subject) possible(names []string, began, ended time.Time) string {
+func (b *subject) possible(names []string, start, ended time.Time) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	shown := map[string]bool{}
@@ -198,11 +198,11 @@ func (b *subject) possible(names []string, began, ended time.Time) string {
 		case c.name == "":
 		case there && c.outcome == refused:
 			return c.name + " was refused, but is there"
-		case there && c.began.After(ended):
+		case there && c.start.After(ended):
 			return c.name + " is there before it was asked for"
-		case there && c.outcome == acknowledged && b.purgedBetween(c.ended, began):
+		case there && c.outcome == acknowledged && b.purgedBetween(c.ended, start):
 			return c.name + " is there after a purge"
-		case !there && c.outcome == acknowledged && c.ended.Before(began) && !b.mayBePurged(c.began, ended):
+		case !there && c.outcome == acknowledged && c.ended.Before(start) && !b.mayBePurged(c.start, ended):
 			return c.name + " was acknowledged, and is not there"
 		}
 	}
@@ -215,7 +215,7 @@ func (b *subject) possible(names []string, began, ended time.Time) string {
 // purgedBetween reports whether an acknowledged purge began and ended between two times.
 func (b *subject) purgedBetween(after, before time.Time) bool {
 	return slices.ContainsFunc(b.calls, func(c *call) bool {
-		return c.name == "" && c.outcome == acknowledged && c.began.After(after) && c.ended.Before(before)
+		return c.name == "" && c.outcome == acknowledged && c.start.After(after) && c.ended.Before(before)
 	})
 }
 
@@ -223,6 +223,6 @@ func (b *subject) purgedBetween(after, before time.Time) bool {
 // outcome may complete at any time after it began.
 func (b *subject) mayBePurged(after, before time.Time) bool {
 	return slices.ContainsFunc(b.calls, func(c *call) bool {
-		return c.name == "" && !c.began.After(before) && (c.outcome != acknowledged || !c.ended.Before(after))
+		return c.name == "" && !c.start.After(before) && (c.outcome != acknowledged || !c.ended.Before(after))
 	})
 }

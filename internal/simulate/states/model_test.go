@@ -6,7 +6,7 @@ import "github.com/anishathalye/porcupine"
 type kind int
 
 const (
-	look kind = iota
+	read kind = iota
 	set
 	purge
 )

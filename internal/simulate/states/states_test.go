@@ -50,9 +50,9 @@ const beyond = dynajournal.MinFenceWindow + time.Minute
 
 // TestStates runs random histories until one fails, or enough were run. It prints the seed.
 func TestStates(t *testing.T) {
-	began, sum := time.Now(), &totals{}
+	start, sum := time.Now(), &totals{}
 	seed := *first
-	for ; *duration == 0 && seed < *first+fixed || time.Since(began) < *duration; seed++ {
+	for ; *duration == 0 && seed < *first+fixed || time.Since(start) < *duration; seed++ {
 		synctest.Test(t, func(t *testing.T) { run(t, seed, sum) })
 		if t.Failed() {
 			t.Fatalf("-simulate.seed=%d", seed)
@@ -120,7 +120,7 @@ func run(t *testing.T, seed uint64, sum *totals) {
 	all := make([]*process, processes)
 	for i := range all {
 		all[i] = &process{h: h}
-		all[i].begin()
+		all[i].start()
 	}
 	remove := h.inject(random)
 	var working sync.WaitGroup
@@ -144,7 +144,7 @@ func run(t *testing.T, seed uint64, sum *totals) {
 	remove()
 	h.pass() // late requests arrive
 	last := &process{h: h}
-	last.begin()
+	last.start()
 	h.call(last, nil, "last")
 	for _, p := range append(all, last) {
 		p.end()
@@ -195,7 +195,7 @@ func (h *history) inject(random *rand.Rand) (remove func()) {
 	return remove
 }
 
-func (p *process) begin() {
+func (p *process) start() {
 	config := p.h.config()
 	p.connection = explore.NewConnection(config.AWS.HTTPClient, &explore.Standstill{})
 	config.AWS.HTTPClient = &http.Client{Transport: p.connection}
@@ -218,7 +218,7 @@ func (p *process) kill() {
 	p.h.sum.kills.Add(1)
 	next := &process{h: p.h}
 	p.connection.Kill()
-	next.begin()
+	next.start()
 	journal, states := p.journal, p.states
 	p.mu.Lock() // never while time has to pass
 	p.connection, p.journal, p.states = next.connection, next.journal, next.states
@@ -246,7 +246,7 @@ func (p *process) hosted() *entity.States[State] {
 
 // call does a random operation. Without random it is a view that must succeed.
 func (h *history) call(p *process, random *rand.Rand, value string) {
-	dice, began := 0, h.clock.Add(1)
+	dice, start := 0, h.clock.Add(1)
 	if random != nil {
 		dice = random.IntN(10)
 	}
@@ -258,23 +258,23 @@ func (h *history) call(p *process, random *rand.Rand, value string) {
 			return s.check()
 		})
 		if err == nil {
-			h.note(began, input{}, output{true, true, shown.Value, shown.Count, version}, nil)
+			h.note(start, input{}, output{true, true, shown.Value, shown.Count, version}, nil)
 		} else if random == nil {
 			h.Errorf("the last view: %v", err)
 		}
 	case dice == 3 && h.purges:
 		err := p.hosted().Purge(context.Background(), "x")
 		if err == nil || dynajournal.MaybeApplied(err) {
-			h.note(began, input{kind: purge}, output{}, err)
+			h.note(start, input{kind: purge}, output{}, err)
 		}
 	default:
-		h.set(p, random, began, value)
+		h.set(p, random, start, value)
 	}
 }
 
 // set sets the register. If the outcome is unknown, it repeats the command with the same id until
 // the outcome is known. In histories with purges it does not, because a purge forgets the id.
-func (h *history) set(p *process, random *rand.Rand, began int64, value string) {
+func (h *history) set(p *process, random *rand.Rand, start int64, value string) {
 	size := []int{0, 1, 1500, 4000}[random.IntN(4)]
 	var opts []entity.CommandOption
 	if !h.purges {
@@ -299,24 +299,24 @@ func (h *history) set(p *process, random *rand.Rand, began int64, value string) 
 		_, duplicate := errors.AsType[*entity.DuplicateError](err)
 		switch {
 		case err == nil:
-			h.note(began, in, output{true, true, before.Value, before.Count, receipt.Version}, nil)
+			h.note(start, in, output{true, true, before.Value, before.Count, receipt.Version}, nil)
 		case duplicate && tries > 0:
 			h.sum.duplicates.Add(1)
-			h.note(began, in, output{}, nil)
+			h.note(start, in, output{}, nil)
 		case !dynajournal.MaybeApplied(err) && tries == 0:
 			// nothing was written
 		case !h.purges && tries < 100:
 			time.Sleep(10 * time.Millisecond)
 			continue
 		default:
-			h.note(began, in, output{}, err)
+			h.note(start, in, output{}, err)
 		}
 		return
 	}
 }
 
 // note records an operation. If its outcome is unknown, it may happen at any time.
-func (h *history) note(began int64, in input, out output, err error) {
+func (h *history) note(start int64, in input, out output, err error) {
 	ended := h.clock.Add(1)
 	if err != nil {
 		h.sum.unknown.Add(1)
@@ -325,7 +325,7 @@ func (h *history) note(began int64, in input, out output, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations = append(h.operations, porcupine.Operation{
-		ClientId: len(h.operations), Input: in, Output: out, Call: began, Return: ended,
+		ClientId: len(h.operations), Input: in, Output: out, Call: start, Return: ended,
 	})
 }
 

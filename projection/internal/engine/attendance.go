@@ -23,9 +23,9 @@ type attendance struct {
 	// registeredAt is when the process last registered, by the wall clock: other clocks stop while
 	// a process is frozen.
 	registeredAt time.Time
-	// owed is when this process last owed a sweep because of old records.
-	owed time.Time
-	rows *rowCache
+	// sweepRequested is when this process last requested a sweep because of old records.
+	sweepRequested time.Time
+	rows           *rowCache
 	// claims has the claims of other runs.
 	claims map[taskKey]claimSeen
 }
@@ -57,8 +57,8 @@ func (a *attendance) seen(key taskKey) (string, time.Time) {
 	return seen.claim, seen.at
 }
 
-// kept returns the cache of the rows that the process has written.
-func (a *attendance) kept() *rowCache {
+// cachedRows returns the cache of the rows that the process has written.
+func (a *attendance) cachedRows() *rowCache {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.rows
@@ -68,9 +68,9 @@ func (a *attendance) kept() *rowCache {
 // are not paused.
 //
 // It reads the registry in each invocation. If the registry has projections of the group that this
-// process does not run, as during a deployment, Join owes them a sweep before the records are done.
-// A projection that registers after this read sweeps all persistence ids when these events are
-// already committed.
+// process does not run, as during a deployment, Join requests a sweep for them before the records
+// are done. A projection that registers after this read sweeps all persistence ids when these
+// events are already committed.
 func (g *Group) Join(ctx context.Context, oldest time.Time) ([]*Member, error) {
 	for again := false; ; again = true {
 		if err := g.appear(ctx, again); err != nil {
@@ -94,10 +94,10 @@ func (g *Group) Join(ctx context.Context, oldest time.Time) ([]*Member, error) {
 		if !started && !again {
 			continue // the table was created anew
 		}
-		if err := g.oweOthers(ctx, names); err != nil {
+		if err := g.requestSweepsOfOthers(ctx, names); err != nil {
 			return nil, err
 		}
-		return members, g.oweOld(ctx, oldest)
+		return members, g.requestSweepIfOld(ctx, oldest)
 	}
 }
 
@@ -121,8 +121,9 @@ func (g *Group) registered(ctx context.Context) ([]string, []standing, error) {
 	return names, all, err
 }
 
-// oweOthers owes a sweep to the projections of the group on Lambda that this process does not run.
-func (g *Group) oweOthers(ctx context.Context, registered []string) error {
+// requestSweepsOfOthers requests a sweep for the projections of the group on Lambda that this
+// process does not run.
+func (g *Group) requestSweepsOfOthers(ctx context.Context, registered []string) error {
 	own := map[string]bool{}
 	for _, name := range names(g.Members) {
 		own[name] = true
@@ -131,35 +132,35 @@ func (g *Group) oweOthers(ctx context.Context, registered []string) error {
 		if own[name] || !strings.HasPrefix(name, g.Config.Name+"/") {
 			continue
 		}
-		if err := g.Table.OweTo(ctx, name); err != nil {
+		if err := g.Table.RequestSweep(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// oweOld owes a sweep if records are so old that others may have been trimmed before they were
-// read. A record is trimmed when it is a day old, and a sweep that starts later finds its event, so
-// one sweep for each half of a day is enough.
-func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
+// requestSweepIfOld requests a sweep if records are so old that others may have been trimmed before
+// they were read. A record is trimmed when it is a day old, and a sweep that starts later finds its
+// event, so one sweep for each half of a day is enough.
+func (g *Group) requestSweepIfOld(ctx context.Context, oldest time.Time) error {
 	now := g.Now()
 	g.lambda.mu.Lock()
 	old := !oldest.IsZero() && now.Sub(oldest) > TrustedFor
-	owed := !g.lambda.owed.IsZero() && now.Sub(g.lambda.owed) < TrustedFor
+	sweepRequested := !g.lambda.sweepRequested.IsZero() && now.Sub(g.lambda.sweepRequested) < TrustedFor
 	g.lambda.mu.Unlock()
-	if !old || owed {
+	if !old || sweepRequested {
 		return nil
 	}
-	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "records are so old that others may have been trimmed: a sweep is owed",
+	g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "records are so old that others may have been trimmed: a sweep is requested",
 		slog.String("event", "projection.records_old"), slog.String("group", g.Config.Name), slog.Duration("age", now.Sub(oldest)))
 	for _, of := range g.Members {
-		if err := g.Table.OweTo(ctx, of.Name); err != nil {
+		if err := g.Table.RequestSweep(ctx, of.Name); err != nil {
 			return err
 		}
 	}
 	g.lambda.mu.Lock()
 	defer g.lambda.mu.Unlock()
-	g.lambda.owed = now
+	g.lambda.sweepRequested = now
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// Looks has the pauses between the reads of projection.WaitFor.
-var Looks = backoff.Pauses{Shortest: 5 * time.Millisecond, Longest: time.Second}
+// WaitPauses has the pauses between the reads of projection.WaitFor.
+var WaitPauses = backoff.Pauses{Shortest: 5 * time.Millisecond, Longest: time.Second}
 
 // CheckWait checks the arguments of projection.WaitFor.
 func CheckWait(journal *dynajournal.Journal, projection string, sequenceNumber int64) error {
@@ -28,16 +28,16 @@ func CheckWait(journal *dynajournal.Journal, projection string, sequenceNumber i
 
 // Wait polls a row until its offset has reached a number, or the persistence id is stuck before
 // that number.
-func Wait(ctx context.Context, projection, pid string, number int64, look func() (Row, error)) (Row, error) {
+func Wait(ctx context.Context, projection, pid string, number int64, read func() (Row, error)) (Row, error) {
 	for n := 0; ; n++ {
-		state, err := look()
+		state, err := read()
 		switch {
 		case err != nil && !Passes(err):
 			return Row{}, fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		case err == nil && (state.Seq >= number || state.Stuck()):
 			return state, nil
 		}
-		if err := backoff.Wait(ctx, Looks.After(n)); err != nil {
+		if err := backoff.Wait(ctx, WaitPauses.After(n)); err != nil {
 			return Row{}, fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		}
 	}

@@ -49,15 +49,15 @@ func (r *Run) UnderClaim(ctx context.Context, h ClaimedHandler, state *Row, step
 		return false, err
 	}
 	limit := r.Group.Config.CallTime()
-	began, reached, done := time.Now(), state.Offset, 0
+	start, reached, done := time.Now(), state.Offset, 0
 	if r.paying {
-		began = r.took
+		start = r.took
 	}
 	alone := 0 // steps before this index are handled one by one: a call with several failed
 	var next []Step
 	calls := func() error {
 		for done < len(steps) && ctx.Err() == nil {
-			if done > 0 && time.Since(began) >= limit {
+			if done > 0 && time.Since(start) >= limit {
 				break
 			}
 			next = steps[done : done+1]
@@ -122,7 +122,7 @@ func (r *Run) unclaim(
 ) error {
 	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
 	c := Change{}
-	if reached != state.Offset || state.Begun && !r.paying {
+	if reached != state.Offset || state.Started && !r.paying {
 		c = r.Moved(reached)
 	}
 	r.giveBack(&c)
@@ -140,7 +140,7 @@ func (r *Run) unclaim(
 		r.released(err)
 		if err == nil {
 			r.applied = r.applied || reached != state.Offset
-			r.Keep(state.At(reached))
+			r.Cache(state.At(reached))
 		}
 		if delay.Err != nil {
 			err = errors.Join(err, delay)
@@ -162,7 +162,7 @@ func (r *Run) unclaim(
 		return err
 	}
 	r.released(nil)
-	r.Keep(next)
+	r.Cache(next)
 	return failure
 }
 

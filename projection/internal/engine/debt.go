@@ -9,12 +9,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// A debt is a run that a projection owes to a persistence id. It is stored in the row if the run
-// can't be made now: something that the handler needs is down, another process has the claim, a
-// sequence number is missing, or the handler has failed and its next attempt is later. The trigger
-// is then done, so only the persistence id itself waits for the run.
+// A debt is a run of a projection that is made later. It is stored in the row if the run can't be
+// made now: something that the handler needs is down, another process has the claim, a sequence
+// number is missing, or the handler has failed and its next attempt is later. The trigger is then
+// done, so only the persistence id itself waits for the run.
 //
-//	a trigger's run        Run.owe: the debt is stored, or again is set in it
+//	a trigger's run        Run.storeDebt: the debt is stored, or again is set in it
 //	      │
 //	      ▼
 //	a row with a debt  ◀───────────────────────┐
@@ -55,7 +55,7 @@ var debtAttributes = []string{attrDebt, attrDue, attrSince, attrAgain, attrSeenC
 
 // Debt is the debt of a row. The zero value is a row without a debt.
 type Debt struct {
-	Owed bool
+	Exists bool
 	// Due is when the next payment is due. Since is when the debt was stored.
 	Due, Since time.Time
 	again      bool
@@ -72,7 +72,7 @@ func (d *Decoder) debt() Debt {
 		failing = time.UnixMilli(since)
 	}
 	return Debt{
-		Owed: d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
+		Exists: d.Text(attrDebt) != "", Due: time.UnixMilli(d.Number(attrDue)), Since: time.UnixMilli(d.Number(attrSince)),
 		again: d.Number(attrAgain) > 0, seen: d.Text(attrSeenClaim), seenAt: time.UnixMilli(d.Number(attrSeenAt)),
 		failing: failing,
 	}
@@ -81,9 +81,9 @@ func (d *Decoder) debt() Debt {
 // debtsOf returns the hash key of a projection's debts in the index of debts.
 func (t *Table) debtsOf(projection string) string { return t.JournalName + "\x00" + projection }
 
-// owe stores a debt that is due after a pause, with an error as its reason. An existing debt
+// storeDebt stores a debt that is due after a pause, with an error as its reason. An existing debt
 // retains its due time, even if it is never due.
-func (r *Run) owe(ctx context.Context, because error, pause time.Duration) error {
+func (r *Run) storeDebt(ctx context.Context, because error, pause time.Duration) error {
 	now := r.Group.Now()
 	values := dynamo.Attributes{
 		":debt": Text(r.Group.Table.debtsOf(r.Of.Name)), ":now": Number(now.UnixMilli()),
@@ -101,8 +101,8 @@ func unlessSet(name, value string) string {
 	return ", " + name + " = if_not_exists(" + name + ", " + value + ")"
 }
 
-// errOwed reports that the row has a debt that covers the triggers of the run.
-var errOwed = errors.New("a run is owed")
+// errDebtStored reports that the row has a debt that covers the triggers of the run.
+var errDebtStored = errors.New("a debt is stored")
 
 // errMeanwhile is the reason of a debt that is stored during a payment.
 var errMeanwhile = errors.New("an event has come while others were handled")
@@ -112,11 +112,11 @@ var errMeanwhile = errors.New("an event has come while others were handled")
 // before that: unless attrAgain is set, meetDebt stores the debt again.
 func (r *Run) meetDebt(ctx context.Context, state *Row) error {
 	if state.Claim != "" && !state.Debt.again {
-		if err := r.owe(ctx, errMeanwhile, 0); err != nil {
+		if err := r.storeDebt(ctx, errMeanwhile, 0); err != nil {
 			return err
 		}
 	}
-	return errOwed
+	return errDebtStored
 }
 
 // errNotDue reports that the run has nothing to pay.
@@ -162,13 +162,13 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 		return err
 	}
 	state.Claim, r.paying = r.Token, true
-	r.began(state)
+	r.startPayment(state)
 	return nil
 }
 
-// began records the state of the row at the start of a payment. The row has no attempts if the
-// payment has already moved the offset, and the response of that write was lost.
-func (r *Run) began(state *Row) {
+// startPayment records the state of the row at the start of a payment. The row has no attempts if
+// the payment has already moved the offset, and the response of that write was lost.
+func (r *Run) startPayment(state *Row) {
 	if r.took.IsZero() {
 		r.took = time.Now()
 	}
@@ -188,7 +188,7 @@ const longUnpaid = 15 * time.Minute
 
 // unpaid reports whether the run of a trigger on Lambda pays the debt, because Maintain has not.
 func (r *Run) unpaid(state *Row) bool {
-	long := state.Debt.Owed && r.Group.Now().Sub(state.Debt.Due) > longUnpaid
+	long := state.Debt.Exists && r.Group.Now().Sub(state.Debt.Due) > longUnpaid
 	return r.invocation != nil && long && !r.Of.unreachable.lasts()
 }
 
@@ -236,7 +236,7 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 	r.released(storing)
 	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages
 	if r.pays && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
-		return errOwed // a trigger has come, or another run has taken the claim
+		return errDebtStored // a trigger has come, or another run has taken the claim
 	}
 	return errors.Join(err, storing)
 }

@@ -19,16 +19,16 @@ import (
 // debtsPage is the maximum number of debts in a page of the index.
 const debtsPage = 100
 
-// owedRuns summarizes the debts of a projection that were last read: at most debtsPage debts.
-type owedRuns struct {
+// debtSummary summarizes the debts of a projection that were last read: at most debtsPage debts.
+type debtSummary struct {
 	runs int
 	// since is when the oldest debt was stored.
 	since time.Time
 }
 
-// OwedRun is an entry of the index of debts. Due is when the run is due. Since is when the debt was
-// stored.
-type OwedRun struct {
+// DebtEntry is an entry of the index of debts. Due is when the run is due. Since is when the debt
+// was stored.
+type DebtEntry struct {
 	PersistenceID string
 	Due, Since    time.Time
 }
@@ -47,7 +47,7 @@ const (
 // the start of the next page, nil after the last page. The index is eventually consistent.
 func (t *Table) Debts(
 	ctx context.Context, projection string, list Listed, from dynamo.Attributes,
-) ([]OwedRun, dynamo.Attributes, error) {
+) ([]DebtEntry, dynamo.Attributes, error) {
 	var page dynamo.Page
 	err := core.Of(t.Journal).Requests(ctx, dynamo.ForProjection, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
@@ -64,18 +64,18 @@ func (t *Table) Debts(
 	if err != nil {
 		return nil, nil, err
 	}
-	runs := make([]OwedRun, len(page.Items))
+	runs := make([]DebtEntry, len(page.Items))
 	for i, item := range page.Items {
 		d := Decoder{Table: t.Name, Item: item}
 		debt := d.debt()
-		runs[i] = OwedRun{strings.TrimPrefix(d.Text(AttrPar), t.debtsOf(projection)+"\x00"), debt.Due, debt.Since}
+		runs[i] = DebtEntry{strings.TrimPrefix(d.Text(AttrPar), t.debtsOf(projection)+"\x00"), debt.Due, debt.Since}
 	}
 	return runs, page.Next, nil
 }
 
 // debts reads the first page of the debts of a projection, ordered by due time, and records whether
 // the index of debts can be read.
-func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
+func (g *Group) debts(ctx context.Context, of *Member) ([]DebtEntry, error) {
 	page, _, err := g.Table.Debts(ctx, of.Name, ListedDue, nil)
 	switch {
 	case err == nil:
@@ -96,7 +96,7 @@ func (g *Group) debts(ctx context.Context, of *Member) ([]OwedRun, error) {
 			slog.String("event", "projection.debts_unreadable"), slog.String("projection", of.Name), slog.Any("error", err))
 		return nil, err
 	}
-	seen := owedRuns{runs: len(page)}
+	seen := debtSummary{runs: len(page)}
 	for i := range page {
 		if i == 0 || page[i].Since.Before(seen.since) {
 			seen.since = page[i].Since

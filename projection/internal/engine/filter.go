@@ -64,23 +64,23 @@ func (f *Filter) LeaveOut(steps []Step) []Step {
 	if !f.Tagged && !f.Typed && !f.AnyTag {
 		return steps
 	}
-	var kept []Step
+	var selected []Step
 	for i := range steps {
 		s := &steps[i]
-		last := len(kept) - 1
+		last := len(selected) - 1
 		switch {
 		case s.Event == nil || f.takesEvent(s.Event):
-			if last >= 0 && kept[last].LeftOut {
-				kept = kept[:last] // this step moves the offset over them
+			if last >= 0 && selected[last].LeftOut {
+				selected = selected[:last] // this step moves the offset over them
 			}
-			kept = append(kept, *s)
-		case last >= 0 && (kept[last].Event != nil || kept[last].LeftOut):
-			kept[last].To = s.To
+			selected = append(selected, *s)
+		case last >= 0 && (selected[last].Event != nil || selected[last].LeftOut):
+			selected[last].To = s.To
 		default:
-			kept = append(kept, Step{To: s.To, LeftOut: true})
+			selected = append(selected, Step{To: s.To, LeftOut: true})
 		}
 	}
-	return kept
+	return selected
 }
 
 // PassesOver reports whether steps have only events that the projection leaves out, and the offset
@@ -96,7 +96,7 @@ func (r *Run) passOver(ctx context.Context, state *Row, steps []Step) (bool, err
 	r.giveBack(&c)
 	err := r.Group.Table.Update(ctx, r.Key, c, state.Unchanged().And(state.SameClaim()))
 	if err == nil {
-		r.Keep(state.At(steps[0].To))
+		r.Cache(state.At(steps[0].To))
 	}
 	return true, err
 }

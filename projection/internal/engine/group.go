@@ -89,24 +89,24 @@ func (g *Group) Run(ctx context.Context) error {
 		g.mu.Unlock()
 	}()
 	defer s.end()
-	if err := g.Begin(ctx, g.check); err != nil {
+	if err := g.RetryStart(ctx, g.check); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
 	}
 	worker := uuid.NewString()
 	defer g.absent(context.WithoutCancel(ctx), worker) // bounded by the journal's OperationTimeout
 	enter := func(ctx context.Context) error { return g.enter(ctx, worker) }
-	if err := g.Begin(ctx, enter); err != nil {
+	if err := g.RetryStart(ctx, enter); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
 	}
-	if err := g.Begin(ctx, g.start); err != nil {
+	if err := g.RetryStart(ctx, g.start); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.Config.Name, err))
 	}
 	g.findIndex(ctx)
 	work, workCtx := errgroup.WithContext(ctx)
-	var begin func()
-	begin = func() { work.Go(func() error { return s.work(workCtx, begin) }) }
+	var start func()
+	start = func() { work.Go(func() error { return s.work(workCtx, start) }) }
 	for range g.Config.Concurrency {
-		begin()
+		start()
 	}
 	work.Go(func() error { return g.Config.Source.Feed(workCtx, g, s) })
 	work.Go(func() error { s.watch(workCtx); return nil })
@@ -150,8 +150,8 @@ func (g *Group) Lag() []Lag {
 		all[i].Overdue = g.overdue.of(of)
 		all[i].Stuck = of.becameStuck.Load()
 		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
-		if owed := of.debts.Load(); owed != nil && owed.runs > 0 {
-			all[i].Debts, all[i].OldestDebt = owed.runs, max(g.Now().Sub(owed.since), 0)
+		if debts := of.debts.Load(); debts != nil && debts.runs > 0 {
+			all[i].Debts, all[i].OldestDebt = debts.runs, max(g.Now().Sub(debts.since), 0)
 			all[i].Oldest = all[i].OldestDebt
 		}
 		place[of.Name] = &all[i]
@@ -199,7 +199,7 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 			r := g.newRun(of, persistenceID)
 			r.pays, r.asked, r.probes = true, true, true
 			o := r.execute(ctx)
-			if o.ending != endUndecided && o.ending != endOwed {
+			if o.ending != endUndecided && o.ending != endDebt {
 				return o.err
 			}
 			if err := backoff.Wait(ctx, g.Config.RetryShortest); err != nil {

@@ -35,15 +35,15 @@ func SourceOf(of interface{ chosen() *SourceHandle }) Source { return of.chosen(
 // SpecHandle is embedded in projection.Projection.
 type SpecHandle struct{ spec Spec }
 
-func (h *SpecHandle) held() *Spec { return &h.spec }
+func (h *SpecHandle) definition() *Spec { return &h.spec }
 
 // Define returns a projection.Projection with its options.
 func Define[P any, H interface {
 	*P
-	held() *Spec
+	definition() *Spec
 }, O ~func(*P)](name string, k Kind, opts []O) P {
 	var p P
-	*H(&p).held() = Spec{inGroup: name, kind: k}
+	*H(&p).definition() = Spec{inGroup: name, kind: k}
 	for _, apply := range opts {
 		apply(&p)
 	}
@@ -51,4 +51,4 @@ func Define[P any, H interface {
 }
 
 // SpecOf returns the Spec of a projection.Projection.
-func SpecOf(of interface{ held() *Spec }) *Spec { return of.held() }
+func SpecOf(of interface{ definition() *Spec }) *Spec { return of.definition() }

@@ -45,7 +45,7 @@ func (s *Schedule) abandon(ctx context.Context, t *task, r *Run, replaced bool) 
 	s.abandoned[t] = true
 	triggers := append(t.covered, t.waiting...)
 	s.mu.Unlock()
-	for n := 0; r.owe(ctx, errOverdue, 0) != nil; n++ {
+	for n := 0; r.storeDebt(ctx, errOverdue, 0) != nil; n++ {
 		if backoff.Wait(ctx, s.group.Config.retries().After(n)) != nil {
 			return
 		}

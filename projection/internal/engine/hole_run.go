@@ -28,7 +28,7 @@ const storedParts = 6
 // task stopped. Checking it costs less than reading the journal, and the trigger is not done either
 // way.
 func (r *Run) stillMissing(ctx context.Context) error {
-	first, left := r.Group.holes.holds(taskKey{name: r.Of.Name, pid: r.Pid})
+	first, left := r.Group.holes.waitsFor(taskKey{name: r.Of.Name, pid: r.Pid})
 	if left <= 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (r *Run) waitForHoles(ctx context.Context, state *Row, open []hole) error {
 			return err
 		}
 	}
-	r.Group.holes.hold(taskKey{name: r.Of.Name, pid: r.Pid}, open[0].First, left)
+	r.Group.holes.wait(taskKey{name: r.Of.Name, pid: r.Pid}, open[0].First, left)
 	return &undecidedError{left}
 }
 
@@ -88,22 +88,22 @@ func (r *Run) remember(to Offset) []hole {
 	if to.Seq == 0 {
 		return nil // the numbers start again
 	}
-	var kept []hole
+	var left []hole
 	for _, h := range slices.Concat(r.state.passed, r.passed) {
 		h.First = max(h.First, h.Last-dynajournal.LiveWindow+1)
 		if h.Last < to.Seq && to.Seq-h.Last < dynajournal.LiveWindow {
-			kept = append(kept, hole{Span: h.Span})
+			left = append(left, hole{Span: h.Span})
 		}
 	}
-	return kept[max(len(kept)-mostPassed, 0):]
+	return left[max(len(left)-mostPassed, 0):]
 }
 
 // Moved returns the change that moves the row to an offset. It includes the passed holes, and
 // removes what belongs to the offset before.
 func (r *Run) Moved(to Offset) Change {
 	c := Moved(to)
-	if kept := r.remember(to); len(kept) > 0 {
-		c.Set[attrPassed] = encodeHoles(kept)
+	if left := r.remember(to); len(left) > 0 {
+		c.Set[attrPassed] = encodeHoles(left)
 	} else if len(r.state.passed) > 0 {
 		c.Removed = append(c.Removed, attrPassed)
 	}

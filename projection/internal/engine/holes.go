@@ -65,18 +65,18 @@ type seenHole struct {
 	passed bool
 }
 
-// heldTask is a task that waits for a number. Nothing after the first missing number can be
+// waitingTask is a task that waits for a number. Nothing after the first missing number can be
 // handled, so the journal is not read before next, unless something is stored at that number.
-type heldTask struct {
+type waitingTask struct {
 	first int64
 	next  time.Time
 }
 
 // holes has the holes that this process has seen, by task.
 type holes struct {
-	mu   sync.Mutex
-	seen map[taskKey][]seenHole
-	held map[taskKey]heldTask
+	mu      sync.Mutex
+	seen    map[taskKey][]seenHole
+	waiting map[taskKey]waitingTask
 	// passed counts the numbers that were passed, by projection. late counts the passed numbers at
 	// which an event was stored later.
 	passed, late map[string]int64
@@ -84,15 +84,15 @@ type holes struct {
 
 func newHoles() *holes {
 	return &holes{
-		seen: map[taskKey][]seenHole{}, held: map[taskKey]heldTask{},
+		seen: map[taskKey][]seenHole{}, waiting: map[taskKey]waitingTask{},
 		passed: map[string]int64{}, late: map[string]int64{},
 	}
 }
 
-// age returns how long a hole was known to be missing at began, the start of the read that found
+// age returns how long a hole was known to be missing at start, the start of the read that found
 // it. The number may have been stored since. stored has the holes of the row, which was read
 // before.
-func (a *holes) age(key taskKey, h *hole, stored []hole, began time.Time) time.Duration {
+func (a *holes) age(key taskKey, h *hole, stored []hole, start time.Time) time.Duration {
 	age := time.Duration(0)
 	for i := range stored {
 		if stored[i].covers(h) {
@@ -103,7 +103,7 @@ func (a *holes) age(key taskKey, h *hole, stored []hole, began time.Time) time.D
 	defer a.mu.Unlock()
 	for i := range a.seen[key] {
 		if s := &a.seen[key][i]; s.covers(h) {
-			age = max(age, s.age+began.Sub(s.at))
+			age = max(age, s.age+start.Sub(s.at))
 		}
 	}
 	return age
@@ -126,25 +126,25 @@ func (a *holes) see(key taskKey, open, passed []hole) []hole {
 			a.passed[key.name] += h.Last - h.First + 1
 		}
 	}
-	delete(a.held, key)
+	delete(a.waiting, key)
 	if a.seen[key] = now; len(now) == 0 {
 		delete(a.seen, key)
 	}
 	return fresh
 }
 
-// hold records that a task waits for a number, and for how long its journal need not be read.
-func (a *holes) hold(key taskKey, first int64, left time.Duration) {
+// wait records that a task waits for a number, and for how long its journal need not be read.
+func (a *holes) wait(key taskKey, first int64, left time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.held[key] = heldTask{first, time.Now().Add(left)}
+	a.waiting[key] = waitingTask{first, time.Now().Add(left)}
 }
 
-// holds returns the number that a task waits for, and for how long its journal need not be read.
-func (a *holes) holds(key taskKey) (int64, time.Duration) {
+// waitsFor returns the number that a task waits for, and for how long its journal need not be read.
+func (a *holes) waitsFor(key taskKey) (int64, time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h, ok := a.held[key]
+	h, ok := a.waiting[key]
 	if !ok {
 		return 0, 0
 	}
@@ -155,7 +155,7 @@ func (a *holes) holds(key taskKey) (int64, time.Duration) {
 func (a *holes) forget(key taskKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.held, key)
+	delete(a.waiting, key)
 	if !slices.ContainsFunc(a.seen[key], func(s seenHole) bool { return s.passed }) {
 		delete(a.seen, key)
 	}

@@ -19,9 +19,9 @@ func TestHoleAge_CountsToStartOfRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key, all := taskKey{name: "group/all", pid: "a"}, newHoles()
 		h := hole{Span: core.Span{First: 2, Last: 3}, writer: "w"}
-		check := func(what string, h hole, stored []hole, began time.Time, want time.Duration) {
+		check := func(what string, h hole, stored []hole, start time.Time, want time.Duration) {
 			t.Helper()
-			if got := all.age(key, &h, stored, began); got != want {
+			if got := all.age(key, &h, stored, start); got != want {
 				t.Errorf("%s: %v, want %v", what, got, want)
 			}
 		}
@@ -29,14 +29,14 @@ func TestHoleAge_CountsToStartOfRead(t *testing.T) {
 		check("first", h, nil, first, 0)
 		all.see(key, []hole{h}, nil)
 		time.Sleep(time.Minute)
-		began := time.Now()
+		start := time.Now()
 		time.Sleep(time.Hour)
-		check("a long reading", h, nil, began, time.Minute)
-		check("a part of it", hole{Span: core.Span{First: 3, Last: 3}, writer: "w"}, nil, began, time.Minute)
-		check("more than it", hole{Span: core.Span{First: 2, Last: 4}, writer: "w"}, nil, began, 0)
-		check("of another life", hole{Span: h.Span, writer: "w2"}, nil, began, 0)
-		check("the row knows it longer", h, []hole{{Span: h.Span, writer: "w", age: 2 * time.Minute}}, began, 2*time.Minute)
-		check("the row knows another", h, []hole{{Span: h.Span, writer: "w2", age: 2 * time.Minute}}, began, time.Minute)
+		check("a long reading", h, nil, start, time.Minute)
+		check("a part of it", hole{Span: core.Span{First: 3, Last: 3}, writer: "w"}, nil, start, time.Minute)
+		check("more than it", hole{Span: core.Span{First: 2, Last: 4}, writer: "w"}, nil, start, 0)
+		check("of another life", hole{Span: h.Span, writer: "w2"}, nil, start, 0)
+		check("the row knows it longer", h, []hole{{Span: h.Span, writer: "w", age: 2 * time.Minute}}, start, 2*time.Minute)
+		check("the row knows another", h, []hole{{Span: h.Span, writer: "w2", age: 2 * time.Minute}}, start, time.Minute)
 		all.see(key, nil, nil)
 		check("forgotten", h, nil, time.Now(), 0)
 	})

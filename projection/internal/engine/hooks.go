@@ -63,9 +63,9 @@ func (r *Run) handling(steps []Step) (Handling, bool) {
 }
 
 // endHandle passes a call of the handler that has returned to the hooks.
-func (r *Run) endHandle(ctx context.Context, h Handling, began time.Time, err error) {
+func (r *Run) endHandle(ctx context.Context, h Handling, start time.Time, err error) {
 	_, delayed := errors.AsType[*DelayedError](err)
-	handled := Handled{Handling: h, Duration: time.Since(began), Delayed: delayed, Err: err}
+	handled := Handled{Handling: h, Duration: time.Since(start), Delayed: delayed, Err: err}
 	if !h.Oldest.IsZero() {
 		handled.Age = max(time.Since(h.Oldest), 1) // 0 is unknown
 	}

@@ -66,7 +66,7 @@ func (r *Run) within(in *invocation) {
 func (in *invocation) Run(feed func(s *Schedule, add func() (done func()))) error {
 	g := in.group
 	s := newSchedule(g)
-	s.invocation, s.rows = in, g.lambda.kept()
+	s.invocation, s.rows = in, g.lambda.cachedRows()
 	defer s.end()
 	all := make(chan struct{})
 	var mu sync.Mutex
@@ -86,10 +86,10 @@ func (in *invocation) Run(feed func(s *Schedule, add func() (done func()))) erro
 	})
 	done()
 	work, ctx := errgroup.WithContext(in.Ctx)
-	var begin func()
-	begin = func() { work.Go(func() error { return s.work(ctx, begin) }) }
+	var start func()
+	start = func() { work.Go(func() error { return s.work(ctx, start) }) }
 	for range g.Config.Concurrency {
-		begin()
+		start()
 	}
 	work.Go(func() error { s.watch(ctx); return nil })
 	work.Go(func() error { g.stay(ctx); return nil })

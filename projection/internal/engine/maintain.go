@@ -23,16 +23,16 @@ func (g *Group) Maintain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := &attendant{Group: g, begun: map[string]bool{}}
+	a := &attendant{Group: g, marked: map[string]bool{}}
 	a.work.SetLimit(maxCarriedOut)
-	err = a.look(in.Ctx)
+	err = a.poll(in.Ctx)
 	_ = a.work.Wait() // its functions return nil
 	if err != nil {
 		return err
 	}
 	paying := in.payDue(members)
 	for _, of := range members {
-		if of.Owed.Load() == 0 {
+		if of.SweepsPending.Load() == 0 {
 			continue
 		}
 		if err := in.sweep(of); err != nil {
@@ -104,13 +104,13 @@ func (s *Schedule) payAll(ctx context.Context, of *Member, until time.Time) erro
 	return nil
 }
 
-// OwedKey returns the key of the item with the position of a sweep that is owed to a projection.
-func (t *Table) OwedKey(group, projection string) dynamo.Attributes {
+// SweepKey returns the key of the item with the position of a requested sweep of a projection.
+func (t *Table) SweepKey(group, projection string) dynamo.Attributes {
 	return dynamo.Attributes{AttrPar: Text(t.JournalName + "\x00" + group + "\x00owed\x00" + projection)}
 }
 
-// sweep sweeps for a projection until no sweep is owed. An interrupted sweep continues, and counts
-// for the sweeps that were owed when it started.
+// sweep sweeps for a projection until no requested sweep is left. An interrupted sweep continues,
+// and counts for the sweeps that were requested when it started.
 func (in *invocation) sweep(of *Member) error {
 	g := in.group
 	for {
@@ -124,26 +124,26 @@ func (in *invocation) sweep(of *Member) error {
 				now = all[i]
 			}
 		}
-		if now.owed <= now.swept {
+		if now.requested <= now.swept {
 			return nil
 		}
-		p := &Position{group: g, key: g.Table.OwedKey(g.Config.Name, of.inGroup), within: in.grace}
-		owed, err := g.sweepBegun(in.Ctx, p, of, now)
+		p := &Position{group: g, key: g.Table.SweepKey(g.Config.Name, of.inGroup), within: in.grace}
+		requested, err := g.sweepStart(in.Ctx, p, of, now)
 		if err != nil {
 			return err
 		}
 		if err := in.sweepOnce(of, p); err != nil {
 			return err
 		}
-		if err := g.Table.Settle(in.Ctx, g.Table.StandingKey(of.Name), owed); err != nil {
+		if err := g.Table.StoreSwept(in.Ctx, g.Table.StandingKey(of.Name), requested); err != nil {
 			return err
 		}
 	}
 }
 
-// sweepBegun sets the names that are stored with a sweep's position, and returns how many sweeps
-// were owed when the sweep started.
-func (g *Group) sweepBegun(ctx context.Context, p *Position, of *Member, now standing) (int64, error) {
+// sweepStart sets the names that are stored with a sweep's position, and returns how many sweeps
+// were requested when the sweep started.
+func (g *Group) sweepStart(ctx context.Context, p *Position, of *Member, now standing) (int64, error) {
 	item, err := g.Table.Get(ctx, p.key)
 	if err != nil {
 		return 0, err
@@ -153,13 +153,13 @@ func (g *Group) sweepBegun(ctx context.Context, p *Position, of *Member, now sta
 	if d.Err != nil {
 		return 0, d.Err
 	}
-	owed, subject := now.owed, Subjects([]*Member{of})
+	requested, subject := now.requested, Subjects([]*Member{of})
 	count, name, _ := strings.Cut(stored, "\x00")
-	if n, err := strconv.ParseInt(count, 10, 64); err == nil && name == subject && after != "" && n > now.swept && n <= now.owed {
-		owed = n
+	if n, err := strconv.ParseInt(count, 10, 64); err == nil && name == subject && after != "" && n > now.swept && n <= now.requested {
+		requested = n
 	}
-	p.names = strconv.FormatInt(owed, 10) + "\x00" + subject
-	return owed, nil
+	p.names = strconv.FormatInt(requested, 10) + "\x00" + subject
+	return requested, nil
 }
 
 // sweepOnce sweeps all persistence ids for a projection, or those after an interrupted sweep's

@@ -11,11 +11,12 @@ type Member struct {
 
 	// Name is group/projection.
 	Name string
-	// Paused reports whether the projection is paused. Like Owed and Sweeps, it is as last read
-	// from the projection's item.
+	// Paused reports whether the projection is paused. Like SweepsPending and SweepsRequested, it
+	// is as last read from the projection's item.
 	Paused atomic.Bool
-	// Owed counts the sweeps that are owed now. Sweeps counts all sweeps that were ever owed.
-	Owed, Sweeps atomic.Int64
+	// SweepsPending counts the requested sweeps that are left. Sweeps counts all sweeps that were
+	// ever requested.
+	SweepsPending, SweepsRequested atomic.Int64
 	// Effect applies steps.
 	Effect Effect
 	// Offsets stores the offset after the steps.
@@ -28,7 +29,7 @@ type Member struct {
 	// unreachable detects an outage of something that the projection needs.
 	unreachable unreachable
 	// debts summarizes the debts that were last read from the index of debts.
-	debts atomic.Pointer[owedRuns]
+	debts atomic.Pointer[debtSummary]
 	// outage is when an outage was last logged, in nanoseconds since 1970.
 	outage atomic.Int64
 }
@@ -36,14 +37,14 @@ type Member struct {
 // outageDue reports whether an outage is to be logged: at most once in ReportedEvery, because each
 // persistence id meets the same outage, repeatedly.
 func (of *Member) outageDue() bool {
-	now, told := time.Now().UnixNano(), of.outage.Load()
-	return now-told >= int64(ReportedEvery) && of.outage.CompareAndSwap(told, now)
+	now, loggedAt := time.Now().UnixNano(), of.outage.Load()
+	return now-loggedAt >= int64(ReportedEvery) && of.outage.CompareAndSwap(loggedAt, now)
 }
 
 // see records the stored state of the projection. It reports whether the projection was paused
 // before, and no longer is.
 func (of *Member) see(now standing) (continued bool) {
-	of.Owed.Store(max(now.owed-now.swept, 0))
-	of.Sweeps.Store(now.owed)
+	of.SweepsPending.Store(max(now.requested-now.swept, 0))
+	of.SweepsRequested.Store(now.requested)
 	return of.Paused.Swap(now.paused) && !now.paused
 }

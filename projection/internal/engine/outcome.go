@@ -13,8 +13,8 @@ const (
 	endDone ending = iota
 	// endStuck: the persistence id has become stuck, and that is stored.
 	endStuck
-	// endOwed: the row has a debt that covers the triggers, or the payment is not due.
-	endOwed
+	// endDebt: the row has a debt that covers the triggers, or the payment is not due.
+	endDebt
 	// endPaused: the projection is paused.
 	endPaused
 	// endClaimed: another run has the claim of the row.
@@ -46,7 +46,7 @@ type outcome struct {
 // done reports whether the triggers of the run are done. A debt covers them, even the debt of a
 // stuck persistence id.
 func (o outcome) done() bool {
-	return o.ending == endDone || o.ending == endStuck || o.ending == endOwed
+	return o.ending == endDone || o.ending == endStuck || o.ending == endDebt
 }
 
 // waits reports whether the run has to be made again later. A debt can be stored for it.
@@ -73,8 +73,8 @@ func (g *Group) outcomeOf(err error) outcome {
 		o.ending = endStuck
 		return o
 	}
-	if errors.Is(err, errOwed) || errors.Is(err, errNotDue) {
-		o.ending = endOwed
+	if errors.Is(err, errDebtStored) || errors.Is(err, errNotDue) {
+		o.ending = endDebt
 		return o
 	}
 	if errors.Is(err, errPaused) {

@@ -24,8 +24,8 @@ type overdue struct {
 
 // worker runs tasks.
 type worker struct {
-	// begin starts another worker.
-	begin func()
+	// start starts another worker.
+	start func()
 	// replaced reports whether another worker has replaced it. It then stops after its run.
 	replaced bool
 }
@@ -42,10 +42,10 @@ func (r *Run) Call(ctx context.Context, steps []Step, limit time.Duration, do fu
 func (r *Run) call(
 	ctx context.Context, steps []Step, limit time.Duration, do func(context.Context) error,
 ) (err error) {
-	began, returned, late := time.Now(), false, false
+	start, returned, late := time.Now(), false, false
 	if h, seen := r.handling(steps); seen {
 		ctx = r.Group.Config.Hooks.StartHandle(ctx, h)
-		defer func() { r.endHandle(ctx, h, began, err) }()
+		defer func() { r.endHandle(ctx, h, start, err) }()
 	}
 	o := &r.Group.overdue
 	timer := time.AfterFunc(limit+limit, func() {
@@ -56,7 +56,7 @@ func (r *Run) call(
 		}
 		late = true
 		o.calls[r.Of]++
-		r.logCall(ctx, "a handler has not returned after its context has ended", "projection.handler_overdue", began)
+		r.logCall(ctx, "a handler has not returned after its context has ended", "projection.handler_overdue", start)
 		// At most Config.Concurrency replacements: calls that never return must not accumulate.
 		free := o.replaced < r.Group.Config.Concurrency
 		w := r.worker
@@ -64,7 +64,7 @@ func (r *Run) call(
 		if replaces {
 			w.replaced = true
 			o.replaced++
-			w.begin()
+			w.start()
 		}
 		if r.overdue != nil {
 			r.overdue(replaces)
@@ -77,7 +77,7 @@ func (r *Run) call(
 		returned = true
 		if late {
 			o.calls[r.Of]--
-			r.logCall(ctx, "a handler has returned long after its context ended", "projection.handler_returned_late", began)
+			r.logCall(ctx, "a handler has returned long after its context ended", "projection.handler_returned_late", start)
 		}
 	}()
 	err = protect(ctx, limit, do)
@@ -111,7 +111,7 @@ func (o *overdue) of(m *Member) int {
 	return o.calls[m]
 }
 
-func (r *Run) logCall(ctx context.Context, text, event string, began time.Time) {
+func (r *Run) logCall(ctx context.Context, text, event string, start time.Time) {
 	r.Group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("event", event), slog.String("projection", r.Of.Name),
-		slog.String("persistence_id", r.Pid), slog.Duration("after", time.Since(began)))
+		slog.String("persistence_id", r.Pid), slog.Duration("after", time.Since(start)))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// A trigger comes after a projection was continued, and before the process knows that. The owed
-// sweep may have passed the id already, so the next poll must not complete the trigger.
+// A trigger comes after a projection was continued, and before the process knows that. The
+// requested sweep may have passed the id already, so the next poll must not complete the trigger.
 func TestPause_TriggerAfterContinue(t *testing.T) {
 	t.Parallel()
 	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
@@ -32,13 +32,13 @@ func TestPause_TriggerAfterContinue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(s *Schedule) {
+	poll := func(s *Schedule) {
 		t.Helper()
-		if err := s.look(t.Context()); err != nil {
+		if err := s.poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := g.Begins(t.Context()); err != nil {
+	if err := g.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	store := func(expression string, values dynamo.Attributes) {
@@ -53,7 +53,7 @@ func TestPause_TriggerAfterContinue(t *testing.T) {
 	}
 	store("SET "+AttrPaused+" = :now", dynamo.Attributes{":now": Number(1)})
 	s := newSchedule(g)
-	look(s)
+	poll(s)
 	stopped, stop := context.WithCancel(t.Context())
 	stop() // next does not wait
 	done := make(chan string, 2)
@@ -64,13 +64,13 @@ func TestPause_TriggerAfterContinue(t *testing.T) {
 		}
 	}
 	trigger("before")
-	look(s)
+	poll(s)
 	if pid := <-done; pid != "before" {
 		t.Errorf("%q is done", pid)
 	}
 	store("REMOVE "+AttrPaused, nil)
 	trigger("after")
-	look(s)
+	poll(s)
 	if task := s.next(stopped); task == nil || task.pid != "after" || len(task.waiting) != 1 {
 		t.Errorf("the next task is %+v", task)
 	}

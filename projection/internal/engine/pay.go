@@ -32,7 +32,7 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 		return false, err
 	}
 	now := s.group.Now()
-	due := slices.IndexFunc(page, func(owed OwedRun) bool { return owed.Due.After(now) })
+	due := slices.IndexFunc(page, func(debt DebtEntry) bool { return debt.Due.After(now) })
 	if due < 0 {
 		due = len(page)
 	}
@@ -40,13 +40,13 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 	swap := func(i, j int) { page[i], page[j] = page[j], page[i] }
 	rand.Shuffle(due, swap) //nolint:gosec // any order will do
 	ended := make(chan bool, due)
-	probes, begun := of.unreachable.lasts(), 0
-	for _, owed := range page[:due] {
-		if begun > 0 && probes {
+	probes, started := of.unreachable.lasts(), 0
+	for _, debt := range page[:due] {
+		if started > 0 && probes {
 			break // one payment finds out whether the outage is over
 		}
-		if s.payOne(of, owed, probes, ended) {
-			begun++
+		if s.payOne(of, debt, probes, ended) {
+			started++
 		}
 	}
 	var next <-chan time.Time
@@ -56,7 +56,7 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 		next = timer.C
 	}
 	paid := false
-	for range begun {
+	for range started {
 		select {
 		case gotOn := <-ended:
 			paid = paid || gotOn
@@ -72,11 +72,11 @@ func (s *Schedule) payPage(ctx context.Context, of *Member) (bool, error) {
 // payOne creates a task that pays a debt, and reports whether it did. It does not if there is such
 // a task already, or if the handler of the persistence id does not return in this process: another
 // process then has to pay. The task sends to ended whether it made progress.
-func (s *Schedule) payOne(of *Member, owed OwedRun, probes bool, ended chan<- bool) bool {
+func (s *Schedule) payOne(of *Member, debt DebtEntry, probes bool, ended chan<- bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := &task{of: of, pid: owed.PersistenceID, pays: true, probes: probes, received: owed.Since}
-	if s.ended || s.tasks[t.key()] != nil || s.hangs(of, owed.PersistenceID) {
+	t := &task{of: of, pid: debt.PersistenceID, pays: true, probes: probes, received: debt.Since}
+	if s.ended || s.tasks[t.key()] != nil || s.hangs(of, debt.PersistenceID) {
 		return false
 	}
 	t.waiting = []Trigger{{Done: func() {

@@ -54,7 +54,7 @@ type Info struct {
 	Processes    int
 	Seen         time.Time
 	Resetting    bool
-	Owed         bool
+	SweepPending bool
 	Paused       time.Time
 	Prefixes     []string
 
@@ -96,7 +96,7 @@ func (t *Table) Infos(ctx context.Context, names []string) ([]Info, error) {
 		found := Info{
 			Projection: name, Kind: d.Text(attrKind), Source: d.Text(attrFoundBy), Set: d.Text(attrSet),
 			Seen: time.UnixMilli(d.Number(attrSeen)), Resetting: d.Text(AttrReset) != "",
-			Prefixes: d.Texts(attrPrefixes), Owed: d.Number(AttrOwed) > d.Number(AttrSwept),
+			Prefixes: d.Texts(attrPrefixes), SweepPending: d.Number(AttrSweepsRequested) > d.Number(AttrSwept),
 		}
 		found.Processes = d.processes(now)
 		if paused := d.Number(AttrPaused); paused > 0 {
@@ -156,7 +156,7 @@ func (g *Group) enter(ctx context.Context, worker string) error {
 }
 
 // noReset returns an error if the item of a projection has an unfinished reset: some rows may be
-// missing, and no sweep is owed for them yet.
+// missing, and no requested sweep is left for them yet.
 func (t *Table) noReset(item dynamo.Attributes) error {
 	d := Decoder{Table: t.Name, Item: item}
 	if d.Text(AttrReset) != "" {

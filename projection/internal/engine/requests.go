@@ -41,13 +41,13 @@ type attendant struct {
 	work errgroup.Group
 
 	mu sync.Mutex
-	// begun has the requests that are being carried out.
-	begun map[string]bool
+	// marked has the requests that are being carried out.
+	marked map[string]bool
 }
 
 // attend polls for requests, and renews the registration of this process, until ctx ends.
 func (g *Group) attend(ctx context.Context, worker string) error {
-	a := &attendant{Group: g, begun: map[string]bool{}}
+	a := &attendant{Group: g, marked: map[string]bool{}}
 	a.work.SetLimit(maxCarriedOut)
 	defer func() { _ = a.work.Wait() }() // its functions return nil
 	said := time.Now()
@@ -55,25 +55,25 @@ func (g *Group) attend(ctx context.Context, worker string) error {
 		if backoff.Wait(ctx, g.presence()/Renewals) != nil {
 			return nil
 		}
-		if err := a.look(ctx); err != nil && ctx.Err() == nil {
+		if err := a.poll(ctx); err != nil && ctx.Err() == nil {
 			g.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "the requests of operators could not be read",
 				slog.String("event", "projection.requests_unreadable"), slog.String("group", g.Config.Name), slog.Any("error", err))
 		}
 		if time.Since(said) < g.presence() {
 			continue
 		}
-		begun := time.Now()
+		started := time.Now()
 		if err := g.present(ctx, worker); err == nil {
-			said = begun
+			said = started
 		} else if ctx.Err() == nil {
 			g.logPresence(ctx, err)
 		}
 	}
 }
 
-// look reads the requests, and starts to carry out those for projections of this process that are
+// poll reads the requests, and starts to carry out those for projections of this process that are
 // not being carried out. Only a group with an outbox has requests.
-func (a *attendant) look(ctx context.Context) error {
+func (a *attendant) poll(ctx context.Context) error {
 	if !slices.ContainsFunc(a.Members, sends) {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (a *attendant) look(ctx context.Context) error {
 	// Requests that fail each time must not delay the others.
 	swap := func(i, j int) { letters[i], letters[j] = letters[j], letters[i] }
 	rand.Shuffle(len(letters), swap) //nolint:gosec // any order will do
-	a.beginAll(ctx, letters)
+	a.startAll(ctx, letters)
 	return d.Err
 }
 
@@ -96,42 +96,42 @@ func sends(of *Member) bool {
 	return ok
 }
 
-// beginAll starts to carry out requests.
-func (a *attendant) beginAll(ctx context.Context, requests []string) {
+// startAll starts to carry out requests.
+func (a *attendant) startAll(ctx context.Context, requests []string) {
 	for _, request := range requests {
 		_, subject, _ := strings.Cut(request, "\x00")
 		name, id, ok := strings.Cut(subject, "\x00")
 		i := slices.IndexFunc(a.Members, func(of *Member) bool { return of.Name == name })
-		if !ok || i < 0 || !a.begin(request) {
+		if !ok || i < 0 || !a.mark(request) {
 			continue
 		}
-		begun := a.work.TryGo(func() error {
-			defer a.end(request)
+		started := a.work.TryGo(func() error {
+			defer a.unmark(request)
 			a.carryOut(ctx, request, a.Members[i], id)
 			return nil
 		})
-		if !begun {
-			a.end(request)
+		if !started {
+			a.unmark(request)
 			return // the next poll finds it
 		}
 	}
 }
 
-// begin marks a request as being carried out. It reports false if the request was marked before.
-func (a *attendant) begin(request string) bool {
+// mark marks a request as being carried out. It reports false if the request was marked before.
+func (a *attendant) mark(request string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.begun[request] {
+	if a.marked[request] {
 		return false
 	}
-	a.begun[request] = true
+	a.marked[request] = true
 	return true
 }
 
-func (a *attendant) end(request string) {
+func (a *attendant) unmark(request string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.begun, request)
+	delete(a.marked, request)
 }
 
 // remove removes a request.

@@ -33,9 +33,9 @@ const (
 	AttrFor   = "projections"
 	// AttrOffsets says where the offsets of a projection are. It is missing if they are in rows.
 	AttrOffsets = "offsets"
-	// attrBegins is the number after which FromNow makes a SQL projection start. If the offset has
+	// attrFromNow is the number after which FromNow makes a SQL projection start. If the offset has
 	// the same number, no handler was called: projections of other kinds move only the offset.
-	attrBegins = "begins_behind"
+	attrFromNow = "begins_behind"
 )
 
 // Offset is a place in the events of a persistence id.
@@ -51,14 +51,14 @@ type Row struct {
 	// Exists reports whether the row shows that a handler may have been called. That is possible
 	// even if no offset is stored.
 	Exists bool
-	// Begun reports whether an offset is stored.
-	Begun bool
-	Claim string
+	// Started reports whether an offset is stored.
+	Started bool
+	Claim   string
 	// marked reports whether the row has the mark of version 0.1.0 for a stuck persistence id.
 	marked bool
 	Reason string
-	// Begins is attrBegins, 0 if it is missing.
-	Begins int64
+	// FromNow is attrFromNow, 0 if it is missing.
+	FromNow int64
 	// InSQL reports whether the offset is stored in a SQL database.
 	InSQL bool
 	// holes and passed are in ascending order.
@@ -113,9 +113,9 @@ func DecodeRow(table string, item dynamo.Attributes) (Row, error) {
 	r := Row{Claim: d.Text(attrClaim), Reason: d.Text(AttrReason), Failed: d.Number(attrFailed)}
 	_, r.marked = item[provision.AttrStuckMark]
 	r.Exists = exists(item)
-	_, r.Begun = item[AttrSeq]
+	_, r.Started = item[AttrSeq]
 	r.Seq, r.Writer = d.Number(AttrSeq), d.Text(AttrWriter)
-	r.Begins = d.Number(attrBegins)
+	r.FromNow = d.Number(attrFromNow)
 	r.Attempts, r.first = d.Number(attrAttempts), d.Text(attrFirstWriter)
 	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
 	r.Made, r.Debt = d.made(), d.debt()

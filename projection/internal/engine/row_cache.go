@@ -53,16 +53,16 @@ func (c *rowCache) take(key string) (Row, bool) {
 	return c.remove(e), true
 }
 
-// keep adds a row, and removes the least recently used rows above the limit.
-func (c *rowCache) keep(key string, state Row) {
+// add adds a row, and removes the least recently used rows above the limit.
+func (c *rowCache) add(key string, state Row) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.rows[key]; ok {
 		c.remove(e)
 	}
-	kept := &cachedRow{key, state}
-	c.rows[key] = c.used.PushFront(kept)
-	c.bytes += kept.bytes()
+	cached := &cachedRow{key, state}
+	c.rows[key] = c.used.PushFront(cached)
+	c.bytes += cached.bytes()
 	for c.bytes > c.most {
 		c.remove(c.used.Back())
 	}
@@ -70,15 +70,15 @@ func (c *rowCache) keep(key string, state Row) {
 
 // remove removes a row. The caller holds the lock.
 func (c *rowCache) remove(e *list.Element) Row {
-	kept := c.used.Remove(e).(*cachedRow) //nolint:forcetypeassert // the list has nothing else
-	c.bytes -= kept.bytes()
-	delete(c.rows, kept.key)
-	return kept.row
+	cached := c.used.Remove(e).(*cachedRow) //nolint:forcetypeassert // the list has nothing else
+	c.bytes -= cached.bytes()
+	delete(c.rows, cached.key)
+	return cached.row
 }
 
 // At returns the row after an offset was stored and its claim was released.
 func (r *Row) At(to Offset) Row {
-	next := Row{Offset: to, Exists: true, Begun: r.Begun || to != r.Offset, Made: r.Made, Debt: r.Debt}
+	next := Row{Offset: to, Exists: true, Started: r.Started || to != r.Offset, Made: r.Made, Debt: r.Debt}
 	if to == r.Offset {
 		next.Attempts, next.first = r.Attempts, r.first
 	}
@@ -90,23 +90,23 @@ func (r *Row) At(to Offset) Row {
 // by a reset. It is not used either if a record is after the next event, because another process
 // has handled the events between.
 func (r *Run) row(ctx context.Context) (Row, error) {
-	var kept Row
+	var cached Row
 	if r.rows != nil {
-		kept, r.own = r.rows.take(r.cacheKey())
+		cached, r.own = r.rows.take(r.cacheKey())
 	}
-	if r.own && len(r.records) > 0 && r.records[0].Seq <= kept.Seq+1 {
-		return kept, nil
+	if r.own && len(r.records) > 0 && r.records[0].Seq <= cached.Seq+1 {
+		return cached, nil
 	}
 	state, err := r.Group.Table.Row(ctx, r.Key)
-	r.own = r.own && state.Offset == kept.Offset
+	r.own = r.own && state.Offset == cached.Offset
 	return state, err
 }
 
-// Keep caches a row that is known to be stored in this form. It does not cache the row of a shared
+// Cache caches a row that is known to be stored in this form. It does not cache the row of a shared
 // journal, which has more than an offset, and whose events are always read.
-func (r *Run) Keep(state Row) {
-	if r.rows != nil && !r.paying && state.Claim == "" && !state.Debt.Owed && state.Made == nil && r.Group.Journal.Native() {
-		r.rows.keep(r.cacheKey(), state)
+func (r *Run) Cache(state Row) {
+	if r.rows != nil && !r.paying && state.Claim == "" && !state.Debt.Exists && state.Made == nil && r.Group.Journal.Native() {
+		r.rows.add(r.cacheKey(), state)
 	}
 }
 

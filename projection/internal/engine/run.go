@@ -17,7 +17,7 @@ import (
 // it ends without an error. For each page:
 //
 //	read the row ───────────▶ it has the claim of another run: endClaimed
-//	     │                    it has a debt, and the run is not a payment: endOwed
+//	     │                    it has a debt, and the run is not a payment: endDebt
 //	     ▼
 //	locate the offset
 //	     ▼
@@ -67,8 +67,8 @@ type Run struct {
 	// debtReason is the reason why the run stores a debt and handles nothing. It is nil for other
 	// runs.
 	debtReason error
-	// looks reports whether the run stores a debt only if it finds something to handle.
-	looks bool
+	// onlyIfEvents reports whether the run stores a debt only if it finds something to handle.
+	onlyIfEvents bool
 	// stops reports whether an outage makes the run store a debt. probes reports whether the run
 	// pays in an outage.
 	stops, probes bool
@@ -127,7 +127,7 @@ func (r *Run) execute(ctx context.Context) outcome {
 // stuck, that is stored, and the error is a *stuckNowError.
 func (r *Run) pages(ctx context.Context) error {
 	if r.pays && !r.probes && r.Of.unreachable.lasts() {
-		return errNotDue // an outage has begun since the run was queued
+		return errNotDue // an outage has started since the run was queued
 	}
 	if err := r.stillMissing(ctx); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (r *Run) page(ctx context.Context) (bool, error) {
 		return false, r.waitForHoles(ctx, &state, f.open)
 	case len(steps) == 0 && state.Claim == "":
 		if r.own {
-			r.Keep(state)
+			r.Cache(state)
 		}
 		return false, nil
 	case len(steps) == 0:
@@ -218,13 +218,13 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	}
 	pays := r.pays || !state.Stuck() && (!r.Group.indexed.Load() || r.unpaid(state))
 	mine := state.Claim == r.Token // else another run may have taken it
-	if r.paying = mine && pays && state.Debt.Owed; r.paying && !r.applied {
-		r.began(state) // even if the response of its claim was lost
+	if r.paying = mine && pays && state.Debt.Exists; r.paying && !r.applied {
+		r.startPayment(state) // even if the response of its claim was lost
 	}
 	switch {
-	case r.pays && !mine && !state.Debt.Owed:
+	case r.pays && !mine && !state.Debt.Exists:
 		return nil // the debt was paid
-	case mine || !state.Debt.Owed:
+	case mine || !state.Debt.Exists:
 	case pays:
 		return r.takeDebt(ctx, state)
 	default:
@@ -233,7 +233,7 @@ func (r *Run) enter(ctx context.Context, state *Row) error {
 	if state.Claim != "" && state.Claim != r.Token && state.Claim != r.takeOver {
 		return &claimedError{state.Claim}
 	}
-	if !r.looks && r.stopped() {
+	if !r.onlyIfEvents && r.stopped() {
 		return r.put(ctx)
 	}
 	return nil
@@ -251,10 +251,10 @@ func (r *Run) stopped() bool {
 
 // put stores a debt instead of handling steps.
 func (r *Run) put(ctx context.Context) error {
-	if err := r.owe(ctx, r.debtReason, 0); err != nil {
+	if err := r.storeDebt(ctx, r.debtReason, 0); err != nil {
 		return err
 	}
-	return errOwed
+	return errDebtStored
 }
 
 // apply applies steps, and stores the offset after them. It reports whether it has applied all of
@@ -285,13 +285,13 @@ func (r *Run) find(ctx context.Context, state *Row) (found, error) {
 	if state.Seq > 0 {
 		most++ // the event at the offset
 	}
-	began, aged := time.Now(), state.agedHoles(r.Group.Now())
+	start, aged := time.Now(), state.agedHoles(r.Group.Now())
 	page, err := core.Of(r.Group.Journal).ReadPage(ctx, r.Pid, max(state.Seq, 1), most)
 	if err != nil {
 		return found{}, r.Unreadable(ctx, state, err)
 	}
 	p := r.plan(ctx, state, page, func(h *hole) time.Duration {
-		return r.Group.holes.age(taskKey{name: r.Of.Name, pid: r.Pid}, h, aged, began)
+		return r.Group.holes.age(taskKey{name: r.Of.Name, pid: r.Pid}, h, aged, start)
 	})
 	if state.purgedBefore(p.steps, page.Low) {
 		p = planned{steps: []Step{{Purge: true}}}

@@ -196,9 +196,9 @@ func (s *Schedule) next(ctx context.Context) *task {
 }
 
 // work runs tasks until ctx ends, or until the first error after which the group can't continue.
-// begin starts another worker.
-func (s *Schedule) work(ctx context.Context, begin func()) error {
-	w := &worker{begin: begin}
+// start starts another worker.
+func (s *Schedule) work(ctx context.Context, start func()) error {
+	w := &worker{start: start}
 	defer s.group.overdue.end(w)
 	for {
 		t := s.next(ctx)
@@ -240,10 +240,10 @@ func (s *Schedule) runOf(t *task) *Run {
 	r.records = inOrder(t.covered)
 	if t.of.Offsets.InRows() {
 		r.rows = s.rows
-		r.looks = r.records == nil // a sweep triggers all persistence ids
+		r.onlyIfEvents = r.records == nil // a sweep triggers all persistence ids
 	}
 	if s.hangs(t.of, t.pid) {
-		r.debtReason, r.looks = errOverdue, false
+		r.debtReason, r.onlyIfEvents = errOverdue, false
 	}
 	r.takeOver, r.earlier = t.dead(s.group.Config.ClaimTimeout), t.failures
 	return r
@@ -289,11 +289,11 @@ func (s *Schedule) putIntoDebt(ctx context.Context, t *task, r *Run, o outcome) 
 	if !o.waits() || t.pays || !s.group.indexed.Load() || waited < s.patience() {
 		return o
 	}
-	if err := r.owe(ctx, o.err, o.pause); err != nil {
+	if err := r.storeDebt(ctx, o.err, o.pause); err != nil {
 		return o // it is tried again after the next run
 	}
 	s.group.holes.forget(taskKey{name: t.of.Name, pid: t.pid}) // the row has their ages
-	return outcome{ending: endOwed}
+	return outcome{ending: endDebt}
 }
 
 // patience returns the maximum time that a trigger waits before a debt is stored for it.
@@ -344,7 +344,7 @@ func (s *Schedule) finish(t *task, r *Run, o outcome) {
 	}
 	t.last = o.ending
 	switch o.ending {
-	case endDone, endStuck, endOwed:
+	case endDone, endStuck, endDebt:
 		t.failures, t.pauses, t.claim = failures{}, 0, ""
 		s.runAgain(t)
 	case endPaused:

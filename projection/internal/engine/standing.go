@@ -16,10 +16,10 @@ const (
 	// AttrPaused is when the projection was paused, in seconds since 1970. It is missing if the
 	// projection is not paused.
 	AttrPaused = "paused_at"
-	// AttrOwed counts all sweeps that were ever owed. AttrSwept counts the sweeps that were made.
-	// The item that the consumers of a stream share also has both.
-	AttrOwed  = "owed"
-	AttrSwept = "swept"
+	// AttrSweepsRequested counts all sweeps that were ever requested. AttrSwept counts the sweeps
+	// that were made. The item that the consumers of a stream share also has both.
+	AttrSweepsRequested = "owed"
+	AttrSwept           = "swept"
 )
 
 // standing is the stored state of a projection as a whole.
@@ -29,8 +29,8 @@ type standing struct {
 	marking bool
 	// marked is the last persistence id for which FromNow has written a row.
 	marked string
-	// owed counts all sweeps that were ever owed. swept counts the sweeps that were made.
-	owed, swept int64
+	// requested counts all sweeps that were ever requested. swept counts the sweeps that were made.
+	requested, swept int64
 	// resetting reports whether a reset is unfinished.
 	resetting bool
 }
@@ -65,7 +65,7 @@ func (t *Table) decodeStandings(items []dynamo.Attributes) ([]standing, error) {
 		_, marking := d.Item[attrMarked]
 		all[i] = standing{
 			started: d.Number(AttrStarted) > 0, paused: d.Number(AttrPaused) > 0, marking: marking,
-			marked: d.Text(attrMarked), owed: d.Number(AttrOwed), swept: d.Number(AttrSwept),
+			marked: d.Text(attrMarked), requested: d.Number(AttrSweepsRequested), swept: d.Number(AttrSwept),
 			resetting: d.Text(AttrReset) != "",
 		}
 		if d.Err != nil {

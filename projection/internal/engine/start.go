@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Begins checks the tables, and prepares the projections that have never run.
-func (g *Group) Begins(ctx context.Context) error {
+// Prepare checks the tables, and prepares the projections that have never run.
+func (g *Group) Prepare(ctx context.Context) error {
 	ctx = g.serving(ctx)
 	err := g.check(ctx)
 	if err == nil {
@@ -78,7 +78,7 @@ func (g *Group) startOne(ctx context.Context, of *Member, now standing) error {
 	}
 	set, values := "SET "+AttrStarted+" = :now", dynamo.Attributes{":now": Number(time.Now().Unix())}
 	if g.Config.Source.Kind() == SourceLambda && !of.FromNow {
-		set += Owing // a stream has only the records of a day
+		set += SetSweepRequest // a stream has only the records of a day
 		values[":none"], values[":one"] = Number(0), Number(1)
 	}
 	return g.Table.Send(ctx, dynamo.Update{
@@ -176,7 +176,7 @@ func (t *Table) marked(of *Member, pid string, end Offset) types.TransactWriteIt
 	expression := "SET " + AttrSeq + " = if_not_exists(" + AttrSeq + ", :seq), " +
 		AttrWriter + " = if_not_exists(" + AttrWriter + ", :writer)"
 	if !of.Offsets.InRows() {
-		expression += ", " + attrBegins + " = if_not_exists(" + attrBegins + ", :seq)"
+		expression += ", " + attrFromNow + " = if_not_exists(" + attrFromNow + ", :seq)"
 	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &t.Name, Key: RowKey(t.JournalName, of.Name, pid), UpdateExpression: &expression,

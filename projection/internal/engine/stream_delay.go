@@ -37,8 +37,8 @@ func (d *StreamDelay) End(shard string) {
 	delete(d.received, shard)
 }
 
-// Looked records whether the shards and leases could be read.
-func (d *StreamDelay) Looked(now time.Time, err error) {
+// Polled records whether the shards and leases could be read.
+func (d *StreamDelay) Polled(now time.Time, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

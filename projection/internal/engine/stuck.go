@@ -23,7 +23,7 @@ const attrFailed = "failed_at"
 var neverDue = time.UnixMilli(provision.NeverDue)
 
 // Stuck reports whether the persistence id is stuck.
-func (r *Row) Stuck() bool { return r.marked || r.Debt.Owed && r.Debt.Due.Equal(neverDue) }
+func (r *Row) Stuck() bool { return r.marked || r.Debt.Exists && r.Debt.Due.Equal(neverDue) }
 
 // stuckNowError reports that a persistence id has become stuck, and that this is stored.
 type stuckNowError struct{ *HandlerError }

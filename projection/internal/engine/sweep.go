@@ -143,7 +143,7 @@ func (s *Sweep) Once(
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		done := under.begin(pid)
+		done := under.start(pid)
 		to.TriggerFor(members, pid, Trigger{count: count, Done: func() {
 			done()
 			<-slots

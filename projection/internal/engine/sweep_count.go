@@ -35,7 +35,7 @@ type sweepCounter struct {
 	// after is the position at which the sweep started.
 	after string
 
-	began  time.Time
+	start  time.Time
 	meter  dynamo.Meter
 	events atomic.Int64
 
@@ -46,7 +46,7 @@ type sweepCounter struct {
 
 func newSweepCounter(g *Group, members []*Member) *sweepCounter {
 	now := time.Now()
-	return &sweepCounter{group: g, names: slices.Sorted(slices.Values(names(members))), began: now, reportedAt: now}
+	return &sweepCounter{group: g, names: slices.Sorted(slices.Values(names(members))), start: now, reportedAt: now}
 }
 
 // counted returns the counter of the sweep that has sent one of the triggers, or nil.
@@ -117,7 +117,7 @@ func (c *sweepCounter) now(under *swept) SweepCount {
 	last, ids := under.position()
 	return SweepCount{
 		Projections: c.names, After: c.after, Last: last, IDs: ids, Events: c.events.Load(),
-		Cost: dynajournal.Cost(c.meter.Cost()), Elapsed: time.Since(c.began),
+		Cost: dynajournal.Cost(c.meter.Cost()), Elapsed: time.Since(c.start),
 	}
 }
 

@@ -25,8 +25,8 @@ type sweptID struct {
 	done bool
 }
 
-// begin adds an id. The caller calls done when the id is done.
-func (s *swept) begin(pid string) (done func()) {
+// start adds an id. The caller calls done when the id is done.
+func (s *swept) start(pid string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := &sweptID{pid: pid}

@@ -108,7 +108,7 @@ func (r *Row) Unchanged() Condition {
 	if r.InSQL {
 		return r.sameDebt()
 	}
-	if !r.Begun {
+	if !r.Started {
 		return Condition{"attribute_not_exists(" + AttrSeq + ")", dynamo.Attributes{}}.And(r.sameDebt())
 	}
 	return Condition{
@@ -119,7 +119,7 @@ func (r *Row) Unchanged() Condition {
 
 // sameDebt returns the condition that a row still has a debt, or still has no debt.
 func (r *Row) sameDebt() Condition {
-	if r.Debt.Owed {
+	if r.Debt.Exists {
 		return Condition{"attribute_exists(" + attrDebt + ")", dynamo.Attributes{}}
 	}
 	return Condition{"attribute_not_exists(" + attrDebt + ")", dynamo.Attributes{}}

@@ -22,7 +22,7 @@ const (
 // watch polls whether the projections are paused, until ctx ends. It polls sooner while triggers of
 // a paused projection wait: they are done if the projection is still paused in a poll that started
 // after they came. operator.Operator.Continue then comes after their events, and the sweep that it
-// owes finds them. A poll that fails changes nothing.
+// requests finds them. A poll that fails changes nothing.
 func (s *Schedule) watch(ctx context.Context) {
 	every := min(s.group.Config.ClaimTimeout/Renewals, longestWatch)
 	for {
@@ -37,7 +37,7 @@ func (s *Schedule) watch(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+		if err := s.poll(ctx); err != nil && ctx.Err() == nil {
 			s.group.Config.Logger.LogAttrs(ctx, slog.LevelWarn, "whether projections are paused could not be read",
 				slog.String("event", "projection.pauses_unreadable"), slog.String("group", s.group.Config.Name), slog.Any("error", err))
 			s.signalParked()
@@ -52,8 +52,8 @@ type parked struct {
 	covered []Trigger
 }
 
-// look reads whether the projections are paused. It then removes or enqueues the parked tasks.
-func (s *Schedule) look(ctx context.Context) error {
+// poll reads whether the projections are paused. It then removes or enqueues the parked tasks.
+func (s *Schedule) poll(ctx context.Context) error {
 	s.mu.Lock()
 	var waiting []parked
 	for t := range s.parked {

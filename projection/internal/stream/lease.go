@@ -61,7 +61,7 @@ func (c *Consumer) pass(ctx context.Context) error {
 	if err := c.present(ctx); err != nil {
 		return err
 	}
-	leases, err := c.leases(ctx, append(c.unsettled(listed), sweepLease))
+	leases, err := c.leases(ctx, append(c.undecided(listed), sweepLease))
 	if err != nil {
 		return err
 	}
@@ -72,15 +72,15 @@ func (c *Consumer) pass(ctx context.Context) error {
 		present = present || l.shard == sweepLease
 		switch {
 		case l.checkpoint == checkpointEnd && present:
-			c.settled[l.shard] = shardEnded
+			c.states[l.shard] = shardEnded
 		case l.checkpoint == checkpointEnd:
 			ended = append(ended, l)
 		case !l.exists && !present:
-			c.settled[l.shard] = shardUnleased
+			c.states[l.shard] = shardUnleased
 		case c.has(l.shard):
 			counts[c.worker]++
 			if !present {
-				err = errors.Join(err, c.oweHeld(ctx, l))
+				err = errors.Join(err, c.requestSweepOfLost(ctx, l))
 			}
 		case l.worker == "" || c.still(l):
 			free = append(free, l)
@@ -127,7 +127,7 @@ func (c *Consumer) steal(ctx context.Context, taken []lease, counts map[string]i
 func (c *Consumer) has(shard string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held[shard]
+	return c.reading[shard]
 }
 
 // still reports whether this process has seen a lease unchanged for LeaseTimeout.
@@ -188,10 +188,10 @@ func (c *Consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 }
 
 // heal replaces a damaged lease with the lease of an unread shard. Records may have been trimmed,
-// so heal owes a sweep first.
+// so heal requests a sweep first.
 func (c *Consumer) heal(ctx context.Context, l *lease, damage error) error {
 	c.log(ctx, "the lease of a shard is damaged: the shard is read from its oldest record, and all ids are swept", "stream.lease_damaged", l.shard, damage)
-	if err := c.owe(ctx); err != nil {
+	if err := c.requestSweep(ctx); err != nil {
 		return err
 	}
 	*l = lease{shard: l.shard, at: c.Group.Now().Unix(), exists: true}
@@ -208,7 +208,7 @@ func (c *Consumer) heal(ctx context.Context, l *lease, damage error) error {
 func (c *Consumer) take(ctx context.Context, l lease) error {
 	r := &reader{Consumer: c}
 	if l.exists && l.shard != sweepLease && c.away(l.at) {
-		if err := r.oweCovering(ctx); err != nil { // its records may have been trimmed
+		if err := r.requestSweepOfTrimmed(ctx); err != nil { // its records may have been trimmed
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ func (c *Consumer) take(ctx context.Context, l lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.lease, r.stop = taken, cancel
 	c.mu.Lock()
-	c.held[l.shard] = true
+	c.reading[l.shard] = true
 	delete(c.seen, l.shard)
 	c.mu.Unlock()
 	delay := &c.Group.StreamDelay
@@ -238,7 +238,7 @@ func (c *Consumer) take(ctx context.Context, l lease) error {
 		delay.End(l.shard)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.held, l.shard)
+		delete(c.reading, l.shard)
 	})
 	return nil
 }

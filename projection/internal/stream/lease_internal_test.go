@@ -87,7 +87,7 @@ func consuming(t *testing.T, options ...embedded.Option) (*Consumer, *embedded.E
 			Journal: journal, Table: engine.OpenTable(journal),
 		},
 		Arn: arn, set: "set", worker: "me", ended: make(chan struct{}, 1),
-		settled: map[string]leaseState{}, held: map[string]bool{sweepLease: true}, seen: map[string]sighting{},
+		states: map[string]leaseState{}, reading: map[string]bool{sweepLease: true}, seen: map[string]sighting{},
 		slots: semaphore.NewWeighted(10),
 	}, served, sent
 }
@@ -151,7 +151,7 @@ func TestLease_ChangedIsNotDeleted(t *testing.T) {
 }
 
 // A process takes the lease of a shard that it has seen in an older list, after the lease was
-// deleted. It owes a sweep, and the lease is at its end again.
+// deleted. It requests a sweep, and the lease is at its end again.
 func TestLease_TakenAfterDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestLease_TakenAfterDeletion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if read[0].checkpoint != checkpointEnd || read[0].worker != "" || now.owed != 1 {
+		if read[0].checkpoint != checkpointEnd || read[0].worker != "" || now.requested != 1 {
 			t.Errorf("the lease is %+v, the set %+v", read[0], now)
 		}
 	})

@@ -17,12 +17,12 @@ import (
 
 // streamPosition is an operator.Position.
 type streamPosition struct {
-	Projection string
-	Shard      string
-	Worker     string
-	Behind     time.Duration
-	Unread     bool
-	Owed       bool
+	Projection   string
+	Shard        string
+	Worker       string
+	Delay        time.Duration
+	Unread       bool
+	SweepPending bool
 }
 
 // Positions returns the positions of projections in the stream of the journal table, for each shard
@@ -81,7 +81,7 @@ func (c *Consumer) positionOf(projection string, read shardPosition) streamPosit
 	p := read.streamPosition
 	p.Projection = projection
 	if read.progress != nil {
-		p.Behind = c.since(read.progress.of(projection))
+		p.Delay = c.since(read.progress.of(projection))
 	}
 	return p
 }
@@ -120,10 +120,10 @@ func (c *Consumer) positions(ctx context.Context, shards []string) ([]shardPosit
 			continue
 		}
 		p := shardPosition{
-			streamPosition{Shard: l.shard, Worker: l.worker, Unread: !l.exists, Owed: now.owed > now.swept}, l.progress,
+			streamPosition{Shard: l.shard, Worker: l.worker, Unread: !l.exists, SweepPending: now.requested > now.swept}, l.progress,
 		}
 		if l.exists {
-			p.Behind = c.since(l.at)
+			p.Delay = c.since(l.at)
 		}
 		all = append(all, p)
 	}

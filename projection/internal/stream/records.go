@@ -77,9 +77,9 @@ func (p *recordsProtocol) install(o *dynamodbstreams.Options) {
 // pages has buffers for the bodies of responses. The results of package wire do not refer to them.
 var pages = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxKeptPage is the capacity of the largest buffer that is reused: a page of 1 MB in base64, with
-// the names around it.
-const maxKeptPage = 4 << 20
+// maxReusedPage is the capacity of the largest buffer that is reused: a page of 1 MB in base64,
+// with the names around it.
+const maxReusedPage = 4 << 20
 
 // maxPage is larger than any response of GetRecords, which has at most 1 MB of records.
 const maxPage = 64 << 20
@@ -96,7 +96,7 @@ func (p *recordsProtocol) DeserializeResponse(
 	}
 	page := pages.Get().(*bytes.Buffer) //nolint:forcetypeassert // the pool has nothing else
 	defer func() {
-		if page.Cap() <= maxKeptPage {
+		if page.Cap() <= maxReusedPage {
 			page.Reset()
 			pages.Put(page)
 		}

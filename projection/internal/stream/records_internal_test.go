@@ -109,7 +109,7 @@ func TestRecords_SameAsSDK(t *testing.T) {
 func TestRecords_MiddlewareSeesThem(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	look := middleware.InitializeMiddlewareFunc("look", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	observe := middleware.InitializeMiddlewareFunc("look", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 		middleware.InitializeOutput, middleware.Metadata, error,
 	) {
 		out, metadata, err := next.HandleInitialize(ctx, in)
@@ -121,7 +121,7 @@ func TestRecords_MiddlewareSeesThem(t *testing.T) {
 	client := dynamodbstreams.New(dynamodbstreams.Options{
 		Region: "eu-west-1", Credentials: aws.AnonymousCredentials{},
 		HTTPClient: &answering{[]answer{{http.StatusOK, strings.NewReader(plainPage)}}},
-		APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error { return s.Initialize.Add(look, middleware.After) }},
+		APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error { return s.Initialize.Add(observe, middleware.After) }},
 	})
 	r := &reader{Consumer: &Consumer{Streams: &Streams{Client: client}}}
 	if page, err := r.records(t.Context(), aws.String("iterator")); err != nil || len(page.Records) != 1 || seen != 1 {

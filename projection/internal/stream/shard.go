@@ -29,14 +29,14 @@ type reader struct {
 	pages []*recordPage
 	// tip is when the shard was last read to its newest record.
 	tip time.Time
-	// covered is when a sweep was last owed for the shard. The sweep covers all records that were
-	// written before.
+	// covered is when a sweep was last requested for the shard. The sweep covers all records that
+	// were written before.
 	covered time.Time
 	// over reports whether the shard has ended, and all its records were received.
 	over bool
 
-	// told is the time of the last log record that the shard can't be read. Only read uses it.
-	told time.Time
+	// loggedAt is the time of the last log record that the shard can't be read. Only read uses it.
+	loggedAt time.Time
 }
 
 // recordPage is a page of records. The checkpoint may pass a page when it and all pages before it
@@ -56,7 +56,7 @@ func (r *reader) run(ctx context.Context) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		if r.lease.shard == sweepLease {
-			r.sweepOwed(ctx)
+			r.sweepRequested(ctx)
 			return
 		}
 		r.read(ctx)
@@ -124,7 +124,7 @@ func (r *reader) stillMine(ctx context.Context) bool {
 // read reads the records of the shard, from the checkpoint on.
 func (r *reader) read(ctx context.Context) {
 	received, iterator := r.lease.checkpoint, (*string)(nil)
-	looked := time.Now() // when the shard was last polled, in steps of Poll
+	polled := time.Now() // when the shard was last polled, in steps of Poll
 	for ctx.Err() == nil {
 		var err error
 		if iterator == nil {
@@ -155,10 +155,10 @@ func (r *reader) read(ctx context.Context) {
 		}
 		// The time of reading is not added to the pause, so that records do not wait longer.
 		now := time.Now()
-		if looked = looked.Add(r.Poll); looked.Before(now) {
-			looked = now.Add(r.Poll)
+		if polled = polled.Add(r.Poll); polled.Before(now) {
+			polled = now.Add(r.Poll)
 		}
-		if backoff.Wait(ctx, looked.Sub(now)) != nil {
+		if backoff.Wait(ctx, polled.Sub(now)) != nil {
 			return
 		}
 	}
@@ -167,8 +167,8 @@ func (r *reader) read(ctx context.Context) {
 // errUnread reports why records of a shard may be trimmed.
 var errUnread = errors.New("the shard could not be read for 12 hours")
 
-// unread owes a sweep if a shard that is read from its oldest record on could not be read for so
-// long that the first records may be trimmed. No request reports that: the oldest record is then
+// unread requests a sweep if a shard that is read from its oldest record on could not be read for
+// so long that the first records may be trimmed. No request reports that: the oldest record is then
 // the first one that is left.
 func (r *reader) unread(ctx context.Context) error {
 	r.mu.Lock()
@@ -178,13 +178,13 @@ func (r *reader) unread(ctx context.Context) error {
 		return nil
 	}
 	r.log(ctx, "records of a stream may have been trimmed before they were read: all ids are swept", "stream.maybe_trimmed", r.lease.shard, errUnread)
-	return r.oweCovering(ctx)
+	return r.requestSweepOfTrimmed(ctx)
 }
 
-// oweCovering owes a sweep for the trimmed records of the shard.
-func (r *reader) oweCovering(ctx context.Context) error {
+// requestSweepOfTrimmed requests a sweep for the trimmed records of the shard.
+func (r *reader) requestSweepOfTrimmed(ctx context.Context) error {
 	now := r.Group.Now()
-	if err := r.owe(ctx); err != nil {
+	if err := r.requestSweep(ctx); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -215,7 +215,7 @@ func (r *reader) iterator(ctx context.Context, received string) (*string, error)
 }
 
 // failed deals with a failed request, and returns the record after which reading continues. If
-// records, or the whole shard, were trimmed, it owes a sweep first.
+// records, or the whole shard, were trimmed, it requests a sweep first.
 func (r *reader) failed(ctx context.Context, received string, err error) string {
 	if ctx.Err() != nil {
 		return received
@@ -228,8 +228,8 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 		return received
 	case trimmed || gone:
 		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", "stream.trimmed", r.lease.shard, err)
-		if owed := r.oweCovering(ctx); owed != nil {
-			r.log(ctx, "an owed sweep could not be stored", "stream.sweep_not_stored", r.lease.shard, owed)
+		if storeErr := r.requestSweepOfTrimmed(ctx); storeErr != nil {
+			r.log(ctx, "a requested sweep could not be stored", "stream.sweep_not_stored", r.lease.shard, storeErr)
 			break
 		}
 		if gone {
@@ -238,8 +238,8 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 			return received
 		}
 		received = ""
-	case time.Since(r.told) >= engine.ReportedEvery:
-		r.told = time.Now()
+	case time.Since(r.loggedAt) >= engine.ReportedEvery:
+		r.loggedAt = time.Now()
 		r.log(ctx, "a stream can't be read", "stream.unreadable", r.lease.shard, err)
 	}
 	_ = backoff.Wait(ctx, r.Poll) // the caller checks ctx

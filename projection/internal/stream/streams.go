@@ -86,15 +86,15 @@ type Consumer struct {
 	ended   chan struct{}
 	readers sync.WaitGroup
 
-	// settled has the shards that this process knows, with the state of their leases. Only passes
+	// states has the shards that this process knows, with the state of their leases. Only passes
 	// use it, one after the other.
-	settled map[string]leaseState
+	states map[string]leaseState
 	// undeletable is set after a policy has denied the deletion of a lease.
 	undeletable bool
 
 	mu sync.Mutex
-	// held has the shards whose leases the process has.
-	held map[string]bool
+	// reading has the shards whose leases the process has.
+	reading map[string]bool
 	// seen has the leases of other processes, by shard.
 	seen map[string]sighting
 }
@@ -114,7 +114,7 @@ var ErrStreamOver = errors.New("the stream was disabled")
 func (s *Streams) Feed(ctx context.Context, g *engine.Group, to *engine.Schedule) error {
 	for {
 		var arn string
-		if err := g.Begin(ctx, func(ctx context.Context) error {
+		if err := g.RetryStart(ctx, func(ctx context.Context) error {
 			var err error
 			arn, err = awaitStream(ctx, g.Journal)
 			return err
@@ -138,8 +138,8 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 		Streams: s, Group: g, to: to, Arn: arn,
 		set:    g.Table.JournalName + "\x00" + g.Config.Name + "\x00" + g.SetID(),
 		worker: uuid.NewString(), ended: make(chan struct{}, 1),
-		slots:   semaphore.NewWeighted(int64(g.Config.MaxWaiting)),
-		settled: map[string]leaseState{}, held: map[string]bool{}, seen: map[string]sighting{},
+		slots:  semaphore.NewWeighted(int64(g.Config.MaxWaiting)),
+		states: map[string]leaseState{}, reading: map[string]bool{}, seen: map[string]sighting{},
 	}
 	defer c.readers.Wait()
 	defer fail(nil) // before the readers are waited for
@@ -148,7 +148,7 @@ func (s *Streams) follow(ctx context.Context, g *engine.Group, to *engine.Schedu
 		err := c.pass(ctx)
 		read = read || err == nil
 		if ctx.Err() == nil { // else the group is stopping, and the stream has not failed
-			g.StreamDelay.Looked(g.Now(), err)
+			g.StreamDelay.Polled(g.Now(), err)
 		}
 		switch {
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.Canceled):
@@ -188,10 +188,10 @@ func ARN(ctx context.Context, journal *dynajournal.Journal) (string, error) {
 // awaitStream is ARN for a reader that starts. The description of the table may not have a new
 // stream yet, so it retries a missing stream for dynamo.DescriptionLag.
 func awaitStream(ctx context.Context, journal *dynajournal.Journal) (string, error) {
-	began := time.Now()
+	start := time.Now()
 	for {
 		arn, err := ARN(ctx, journal)
-		if !errors.Is(err, engine.ErrNoStream) || time.Since(began) > dynamo.DescriptionLag {
+		if !errors.Is(err, engine.ErrNoStream) || time.Since(start) > dynamo.DescriptionLag {
 			return arn, err
 		}
 		if err := backoff.Wait(ctx, streamPause); err != nil {

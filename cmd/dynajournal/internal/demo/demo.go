@@ -121,9 +121,9 @@ func (s *scene) start(ctx context.Context, groupCommit dynajournal.GroupCommit) 
 }
 
 // check shows a claim if it is true, and otherwise fails.
-func (s *scene) check(holds bool, format string, args ...any) error {
+func (s *scene) check(ok bool, format string, args ...any) error {
 	claim := fmt.Sprintf(format, args...)
-	if !holds {
+	if !ok {
 		return fmt.Errorf("this is not true: %s", claim)
 	}
 	s.screen.checked(claim)

@@ -25,8 +25,8 @@ type network struct {
 	mu sync.Mutex
 	// outcome selects the outcome of each put request. If it is nil, all requests are delivered.
 	outcome func(put) outcome
-	// held has the requests that are still in flight.
-	held []*http.Request
+	// blocked has the requests that are still in flight.
+	blocked []*http.Request
 	// missing is the number of requests that must arrive before complete is closed.
 	missing  int
 	complete chan struct{}
@@ -44,7 +44,7 @@ type outcome int
 const (
 	delivered outcome = iota
 	answerLost
-	heldBack
+	blockedRequest
 )
 
 var (
@@ -122,7 +122,7 @@ func (n *network) Do(request *http.Request) (*http.Response, error) {
 		}
 	} else {
 		n.mu.Lock()
-		n.held = append(n.held, onItsWay)
+		n.blocked = append(n.blocked, onItsWay)
 		n.mu.Unlock()
 	}
 	select {
@@ -172,16 +172,16 @@ func (n *network) deliver(request *http.Request) error {
 	return errors.Join(err, answer.Body.Close())
 }
 
-// deliverLate delivers the request that was held back, and returns the type of the engine's error.
+// deliverLate delivers the blocked request, and returns the type of the engine's error.
 func (n *network) deliverLate() (string, error) {
 	n.mu.Lock()
-	held := n.held
-	n.held = nil
+	blocked := n.blocked
+	n.blocked = nil
 	n.mu.Unlock()
-	if len(held) != 1 {
+	if len(blocked) != 1 {
 		return "", errNothing
 	}
-	answer, err := n.engine.Do(held[0])
+	answer, err := n.engine.Do(blocked[0])
 	if err != nil {
 		return "", fmt.Errorf("deliver a request late: %w", err)
 	}

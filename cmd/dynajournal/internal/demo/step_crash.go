@@ -106,17 +106,17 @@ func (s *scene) cutTransfer(ctx context.Context) (int, error) {
 	}
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	arrived, held := make(chan struct{}), make(chan struct{})
+	arrived, blocked := make(chan struct{}), make(chan struct{})
 	s.network.decide(func(p put) outcome {
 		if p.number == next {
-			close(held)
-			return heldBack
+			close(blocked)
+			return blockedRequest
 		}
 		close(arrived)
 		return answerLost
 	})
 	go func() {
-		<-held
+		<-blocked
 		<-arrived
 		giveUp()
 	}()

@@ -15,30 +15,30 @@ import (
 type leaseState int
 
 const (
-	// shardUnsettled is a shard whose lease may change.
-	shardUnsettled leaseState = iota
+	// shardOpen is a shard whose lease may change.
+	shardOpen leaseState = iota
 	// shardEnded is a shard that was read to its end. While the shard is listed, its lease is not
 	// read again.
 	shardEnded
-	// shardOwed is a shard that is not listed, whose lease this process has, and for whose records
-	// a sweep is owed.
-	shardOwed
+	// shardSweepRequested is a shard that is not listed, whose lease this process has, and for
+	// whose records a sweep is requested.
+	shardSweepRequested
 	// shardUnleased is a shard without a lease, or with one that this process can't delete. While
 	// the shard is not listed, its lease is not read again.
 	shardUnleased
 )
 
-// leaseKept is how long a lease is retained after the end of its shard was stored. The stream
+// leaseRetention is how long a lease is retained after the end of its shard was stored. The stream
 // retains records for 24 hours, so by then it has no more records of the shard.
-const leaseKept = 24 * time.Hour
+const leaseRetention = 24 * time.Hour
 
-// unsettled returns the shards whose leases a pass reads.
+// undecided returns the shards whose leases a pass reads.
 //
 // A shard that is not listed may also have a lease. If records of the shard were not done when it
-// was trimmed, a process must owe a sweep. If all records were done, a process must delete the
+// was trimmed, a process must request a sweep. If all records were done, a process must delete the
 // lease. So a pass also reads the leases of the shards that this process has seen, and of the
 // parents of listed shards, which a process that started later has not seen.
-func (c *Consumer) unsettled(listed map[string]string) []string {
+func (c *Consumer) undecided(listed map[string]string) []string {
 	named := map[string]bool{}
 	for name, parent := range listed {
 		named[name] = true
@@ -47,17 +47,17 @@ func (c *Consumer) unsettled(listed map[string]string) []string {
 		}
 	}
 	for name := range named {
-		if _, known := c.settled[name]; !known {
-			c.settled[name] = shardUnsettled
+		if _, known := c.states[name]; !known {
+			c.states[name] = shardOpen
 		}
 	}
 	var shards []string
-	for name, settled := range c.settled {
+	for name, state := range c.states {
 		_, present := listed[name]
 		switch {
-		case present && settled == shardEnded, !present && settled == shardUnleased && named[name]:
-		case !present && settled == shardUnleased:
-			delete(c.settled, name)
+		case present && state == shardEnded, !present && state == shardUnleased && named[name]:
+		case !present && state == shardUnleased:
+			delete(c.states, name)
 		default:
 			shards = append(shards, name)
 		}
@@ -66,27 +66,27 @@ func (c *Consumer) unsettled(listed map[string]string) []string {
 	return shards
 }
 
-// oweHeld owes a sweep for a shard that this process reads, if the shard was trimmed while a record
-// is not done. The sweep ends only after the record is done, even if this process crashes. It must
-// be owed now, because later nothing may name the shard.
-func (c *Consumer) oweHeld(ctx context.Context, l lease) error {
-	if c.settled[l.shard] != shardUnsettled || !c.away(l.at) {
+// requestSweepOfLost requests a sweep for a shard that this process reads, if the shard was trimmed
+// while a record is not done. The sweep ends only after the record is done, even if this process
+// crashes. It must be requested now, because later nothing may name the shard.
+func (c *Consumer) requestSweepOfLost(ctx context.Context, l lease) error {
+	if c.states[l.shard] != shardOpen || !c.away(l.at) {
 		return nil
 	}
-	if err := c.owe(ctx); err != nil {
+	if err := c.requestSweep(ctx); err != nil {
 		return err
 	}
-	c.settled[l.shard] = shardOwed
+	c.states[l.shard] = shardSweepRequested
 	return nil
 }
 
 // removeEnded deletes the leases of shards that were read to their ends, and are no longer listed,
-// after leaseKept. A process that has read an older list may then take the lease of a shard again.
-// It does not find the shard, and owes a sweep.
+// after leaseRetention. A process that has read an older list may then take the lease of a shard
+// again. It does not find the shard, and requests a sweep.
 func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
 	for _, l := range ended {
-		c.settled[l.shard] = shardEnded
-		if c.Group.Now().Sub(time.Unix(l.at, 0)) <= leaseKept {
+		c.states[l.shard] = shardEnded
+		if c.Group.Now().Sub(time.Unix(l.at, 0)) <= leaseRetention {
 			continue
 		}
 		only := l.unchanged()
@@ -106,7 +106,7 @@ func (c *Consumer) removeEnded(ctx context.Context, ended []lease) error {
 		case err != nil:
 			return err
 		}
-		c.settled[l.shard] = shardUnleased
+		c.states[l.shard] = shardUnleased
 	}
 	return nil
 }

@@ -18,16 +18,16 @@ func (t *Table) now() time.Time {
 	return core.Of(t.Journal).Clock.ServiceOrWall()
 }
 
-// Owing is the part of an update expression that owes a sweep. It needs the values 0 as :none, and
-// 1 as :one.
-const Owing = ", " + AttrOwed + " = if_not_exists(" + AttrOwed + ", :none) + :one"
+// SetSweepRequest is the part of an update expression that requests a sweep. It needs the values 0
+// as :none, and 1 as :one.
+const SetSweepRequest = ", " + AttrSweepsRequested + " = if_not_exists(" + AttrSweepsRequested + ", :none) + :one"
 
-// OweTo owes a sweep to a projection on Lambda. It does nothing if the projection does not exist,
-// or does not run on Lambda.
-func (t *Table) OweTo(ctx context.Context, projection string) error {
+// RequestSweep requests a sweep for a projection on Lambda. It does nothing if the projection does
+// not exist, or does not run on Lambda.
+func (t *Table) RequestSweep(ctx context.Context, projection string) error {
 	err := t.Send(ctx, dynamo.Update{
 		Table: t.Name, Key: t.StandingKey(projection),
-		Expression: "SET " + Owing[2:],
+		Expression: "SET " + SetSweepRequest[2:],
 		Condition:  attrFoundBy + " = :lambda",
 		Values:     dynamo.Attributes{":lambda": Text(SourceLambda), ":none": Number(0), ":one": Number(1)},
 	})
@@ -37,13 +37,13 @@ func (t *Table) OweTo(ctx context.Context, projection string) error {
 	return err
 }
 
-// Settle stores that a sweep has covered all sweeps that were owed when it started.
-func (t *Table) Settle(ctx context.Context, key dynamo.Attributes, owed int64) error {
+// StoreSwept stores that a sweep has covered all sweeps that were requested when it started.
+func (t *Table) StoreSwept(ctx context.Context, key dynamo.Attributes, requested int64) error {
 	err := t.Send(ctx, dynamo.Update{
 		Table: t.Name, Key: key,
 		Expression: "SET " + AttrSwept + " = :swept",
 		Condition:  "attribute_not_exists(" + AttrSwept + ") OR " + AttrSwept + " < :swept",
-		Values:     dynamo.Attributes{":swept": Number(owed)},
+		Values:     dynamo.Attributes{":swept": Number(requested)},
 	})
 	if errors.Is(err, ErrAgain) {
 		return nil // another process has stored as many

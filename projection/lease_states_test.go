@@ -47,11 +47,11 @@ func (b *bundle) passes(hours int) {
 	time.Sleep(handledWithin)
 }
 
-// wantOwed checks the number of sweeps that were owed so far.
-func (b *bundle) wantOwed(want int64) {
+// wantSweepsRequested checks the number of sweeps that were requested so far.
+func (b *bundle) wantSweepsRequested(want int64) {
 	b.Helper()
 	if got := numberOf(b, b.items("owed")[0]["owed"]); got != want {
-		b.Errorf("%d sweeps were owed, want %d", got, want)
+		b.Errorf("%d sweeps were requested, want %d", got, want)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestLeasesOfTrimmedShardsAreDeleted(t *testing.T) {
 		b.write("a", "x")
 		time.Sleep(handledWithin)
 		b.await("group/all", "a", 1)
-		b.wantOwed(1) // by the start of the group
+		b.wantSweepsRequested(1) // by the start of the group
 	})
 }
 
@@ -89,7 +89,7 @@ func TestLeasesThatMayNotBeDeleted(t *testing.T) {
 		if got := len(b.items("beat")); got != 1+9+1 {
 			t.Errorf("%d leases, want 11", got)
 		}
-		b.wantOwed(1)
+		b.wantSweepsRequested(1)
 		stop()
 		if got := strings.Count(log.String(), "can't be deleted"); got != 1 {
 			t.Errorf("the log has\n%s", log.String())
@@ -120,7 +120,7 @@ func TestShardTrimmedDuringACall(t *testing.T) {
 				config.Logger = slog.New(slog.DiscardHandler)
 				stop := start(t, group(t, j, config, projection.AtLeastOnce("all", first)))
 				time.Sleep(handledWithin)
-				b.settled()
+				b.awaitQuiet()
 				b.write("b", "y")
 				open := b.shards()[len(b.shards())-1]
 				b.passes(hours)
@@ -163,8 +163,8 @@ func TestGroupReadsShardsThatAreListedLate(t *testing.T) {
 					start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", &recorder{})))
 				}
 				time.Sleep(time.Minute)
-				b.settled()
-				owed := numberOf(b, b.items("owed")[0]["owed"])
+				b.awaitQuiet()
+				requested := numberOf(b, b.items("owed")[0]["owed"])
 				for round := range 12 {
 					if round < 2 || round == 6 { // also before the last children are listed
 						b.split()
@@ -178,7 +178,7 @@ func TestGroupReadsShardsThatAreListedLate(t *testing.T) {
 				for i := range 8 {
 					b.await("group/all", fmt.Sprint("i", i), 12)
 				}
-				b.wantOwed(owed)
+				b.wantSweepsRequested(requested)
 			})
 		})
 	}

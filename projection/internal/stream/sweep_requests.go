@@ -11,8 +11,8 @@ import (
 
 // consumers is the item that all consumers of the same projections share.
 type consumers struct {
-	stream          string
-	at, owed, swept int64
+	stream               string
+	at, requested, swept int64
 }
 
 func (c *Consumer) setKey() dynamo.Attributes {
@@ -25,11 +25,11 @@ func (c *Consumer) consumers(ctx context.Context) (consumers, error) {
 		return consumers{}, err
 	}
 	d := engine.Decoder{Table: c.Group.Table.Name, Item: item}
-	return consumers{d.Text(attrStream), d.Number(attrAt), d.Number(engine.AttrOwed), d.Number(engine.AttrSwept)}, d.Err
+	return consumers{d.Text(attrStream), d.Number(attrAt), d.Number(engine.AttrSweepsRequested), d.Number(engine.AttrSwept)}, d.Err
 }
 
-// present stores that a consumer reads the stream. It owes a sweep if no consumer has for a long
-// time, or if the stream is new: shards may have come and gone meanwhile.
+// present stores that a consumer reads the stream. It requests a sweep if no consumer has for a
+// long time, or if the stream is new: shards may have come and gone meanwhile.
 func (c *Consumer) present(ctx context.Context) error {
 	now, err := c.consumers(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Consumer) present(ctx context.Context) error {
 	}
 	switch {
 	case now.stream != c.Arn || c.away(now.at):
-		return c.owe(ctx)
+		return c.requestSweep(ctx)
 	case c.Group.Now().Sub(time.Unix(now.at, 0)) < time.Minute:
 		return nil
 	}
@@ -49,10 +49,10 @@ func (c *Consumer) away(at int64) bool {
 	return c.Group.Now().Sub(time.Unix(at, 0)) > engine.TrustedFor
 }
 
-// owe stores that one more sweep is owed. It is called before the checkpoint of a shard moves over
-// trimmed records. Owing a sweep twice only costs a sweep.
-func (c *Consumer) owe(ctx context.Context) error {
-	return c.mark(ctx, engine.Owing)
+// requestSweep stores that one more sweep is requested. It is called before the checkpoint of a
+// shard moves over trimmed records. Requesting a sweep twice only costs a sweep.
+func (c *Consumer) requestSweep(ctx context.Context) error {
+	return c.mark(ctx, engine.SetSweepRequest)
 }
 
 // mark stores the stream, the time, and the projections of the set. also is added to the update
@@ -71,15 +71,15 @@ func (c *Consumer) mark(ctx context.Context, also string) error {
 	})
 }
 
-// sweepOwed sweeps when a sweep is owed, until ctx ends.
-func (r *reader) sweepOwed(ctx context.Context) {
+// sweepRequested sweeps when a requested sweep is left, until ctx ends.
+func (r *reader) sweepRequested(ctx context.Context) {
 	for {
 		now, err := r.consumers(ctx)
-		if err == nil && now.owed > now.swept {
+		if err == nil && now.requested > now.swept {
 			sweep := &engine.Sweep{Pace: r.Pace}
 			err = sweep.Once(ctx, r.Group, r.Group.Members, r.to, &engine.Position{})
 			if err == nil {
-				err = r.Group.Table.Settle(ctx, r.setKey(), now.owed)
+				err = r.Group.Table.StoreSwept(ctx, r.setKey(), now.requested)
 			}
 		}
 		if err == nil {
@@ -89,7 +89,7 @@ func (r *reader) sweepOwed(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			r.log(ctx, "an owed sweep was interrupted", "stream.sweep_interrupted", r.lease.shard, err)
+			r.log(ctx, "a requested sweep was interrupted", "stream.sweep_interrupted", r.lease.shard, err)
 		}
 		if backoff.Wait(ctx, r.LeaseTimeout/engine.Renewals) != nil {
 			return
@@ -98,22 +98,22 @@ func (r *reader) sweepOwed(ctx context.Context) {
 }
 
 // sweepContinued sweeps for the projections that were continued, one after the other. It then
-// stores that the sweeps that were owed when it started were made.
+// stores that the sweeps that were requested when it started were made.
 func (r *reader) sweepContinued(ctx context.Context) error {
 	for _, of := range r.Group.Members {
-		if of.Owed.Load() == 0 || of.Paused.Load() {
+		if of.SweepsPending.Load() == 0 || of.Paused.Load() {
 			continue
 		}
-		owed := of.Sweeps.Load()
+		requested := of.SweepsRequested.Load()
 		sweep := &engine.Sweep{Pace: r.Pace}
 		if err := sweep.Once(ctx, r.Group, []*engine.Member{of}, r.to, &engine.Position{}); err != nil {
 			return err
 		}
-		err := r.Group.Table.Settle(ctx, r.Group.Table.StandingKey(of.Name), owed)
+		err := r.Group.Table.StoreSwept(ctx, r.Group.Table.StandingKey(of.Name), requested)
 		if err != nil {
 			return err
 		}
-		of.Owed.Store(0)
+		of.SweepsPending.Store(0)
 	}
 	return nil
 }

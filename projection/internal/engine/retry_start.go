@@ -7,9 +7,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/backoff"
 )
 
-// Begin sends a request that a group needs before it can start, and retries it while it fails for a
-// temporary reason. A process that is started during an outage runs its group after the outage.
-func (g *Group) Begin(ctx context.Context, request func(context.Context) error) error {
+// RetryStart sends a request that a group needs before it can start, and retries it while it fails
+// for a temporary reason. A process that is started during an outage runs its group after the
+// outage.
+func (g *Group) RetryStart(ctx context.Context, request func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := request(ctx)
 		if err == nil || !g.outage(err) {
