@@ -87,6 +87,7 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, erro
 func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
 	e, err := w.encode(ctx, event, index)
 	if err != nil {
+		w.core().Rejected(ctx, 1, err)
 		return AppendResult{}, err
 	}
 	result, err := w.core().Append(ctx, []*layout.Event{e}, index)
@@ -102,6 +103,7 @@ func (w *Writer) encodeAll(ctx context.Context, events []any) ([]*layout.Event, 
 	for i, e := range events {
 		var err error
 		if encoded[i], err = w.encode(ctx, e, i); err != nil {
+			w.core().Rejected(ctx, len(events), err)
 			return nil, err
 		}
 	}

@@ -20,6 +20,16 @@ type Hook struct {
 	// OnLoss is called before an operation continues past a loss: see [Loss].
 	OnLoss func(ctx context.Context, loss Loss)
 
+	// OnOperation is called after an operation of a writer or on snapshots, with the context of its
+	// caller: see [OperationKind]. Reads of events are not operations, because their duration
+	// includes what the caller does with each event.
+	OnOperation func(ctx context.Context, operation Operation)
+
+	// OnSeal is called after a sequence number was sealed: it was free, and no event can be stored
+	// there any more. A recovery seals what an earlier writer may still have had in flight. ctx is
+	// the context of the request.
+	OnSeal func(ctx context.Context, seal Seal)
+
 	// StartRequest is called before a request waits for a connection, once for all of its attempts.
 	// ctx is the context of the operation that sends the request. A request that several writers
 	// share (group commit) has its own context, without the values of theirs: see
@@ -62,6 +72,30 @@ type Loss struct {
 	//     shared with a JVM;
 	//   - a [*SnapshotMissingError], if the options of a migration say that it needs no snapshots.
 	Err error
+}
+
+// Seal is a sequence number that was sealed.
+type Seal struct {
+	PersistenceID  string
+	SequenceNumber int64
+}
+
+// onSeal returns the function that passes each seal to the hooks, or nil if no hook receives it.
+func (c *Config) onSeal() func(context.Context, string, int64) {
+	var hooks []func(context.Context, Seal)
+	for _, hook := range c.Hooks {
+		if hook.OnSeal != nil {
+			hooks = append(hooks, hook.OnSeal)
+		}
+	}
+	if len(hooks) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, pid string, seq int64) {
+		for _, onSeal := range hooks {
+			onSeal(ctx, Seal{pid, seq})
+		}
+	}
 }
 
 // onLoss returns the function that passes each loss to the hooks.

@@ -56,6 +56,8 @@ func (c *Config) options() *core.Options {
 		HoleWait:                  c.HoleWait,
 		OnHole:                    c.onHole(),
 		OnLoss:                    c.onLoss(),
+		OnOperation:               c.onOperation(),
+		OnSeal:                    c.onSeal(),
 		Enveloped:                 c.OldEventFormat,
 		EnvelopedSnapshots:        c.OldSnapshotFormat,
 		CompressedSnapshots:       c.SnapshotCompression,

@@ -22,6 +22,10 @@ type RequestStart struct {
 	// Writers are the contexts of the writers that share a BatchExecuteStatement, for links to
 	// their spans. It is nil if there is only one writer.
 	Writers []context.Context
+	// Gathered is the longest time that an event of the request waited in the queue of group
+	// commit. It is 0 for requests that do not write events. An event waits there only while other
+	// requests with events are in flight.
+	Gathered time.Duration
 }
 
 // Request is one attempt of a request to DynamoDB.
@@ -155,7 +159,7 @@ func (c *Config) onEnd() func(context.Context, dynamo.End) {
 }
 
 func requestStart(s dynamo.Start) RequestStart {
-	return RequestStart{s.Operation, s.Table, s.Index, s.Statements, Purpose(s.Purpose), s.Writers}
+	return RequestStart{s.Operation, s.Table, s.Index, s.Statements, Purpose(s.Purpose), s.Writers, s.Gathered}
 }
 
 // observer returns the function that passes each attempt to the hooks and to the log, or nil if

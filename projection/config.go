@@ -62,7 +62,8 @@ type Config struct {
 	// Must not be negative. Defaults to 1 minute.
 	HoleWait time.Duration
 
-	// Hooks are called when something happens: for metrics and traces.
+	// Hooks are called when something happens: for metrics and traces, and for the progress of
+	// sweeps.
 	Hooks []Hook
 
 	// Logger receives the log records.
@@ -85,12 +86,6 @@ type Config struct {
 	//
 	// Up to 100 bytes of UTF-8, without slash and NUL.
 	Name string
-
-	// OnSweep, if set, is called with the progress of a sweep: about once a minute while
-	// persistence ids get done, and at the end. It reports the sweeps of [Sweep], and the sweeps
-	// that other sources need. It must not block, and may be called from several goroutines at
-	// once. The same progress is logged.
-	OnSweep func(SweepCount)
 
 	// RetryLongest is the longest pause until a handler may be called again for the same event.
 	// After some seconds a process finds such events by polling the projections table, which can
@@ -193,9 +188,6 @@ func (c *Config) complete(journal *core.Journal) (engine.Settings, error) {
 		Concurrency: c.Concurrency, HoleWait: c.HoleWait, Logger: c.Logger, MaxWaiting: c.MaxWaiting, Name: c.Name,
 		RetryLongest: c.RetryLongest, RetryShortest: c.RetryShortest, Source: source, StuckAfter: c.StuckAfter,
 		PublicError: public, Hooks: c.hooks(),
-	}
-	if c.OnSweep != nil {
-		of.OnSweep = func(count engine.SweepCount) { c.OnSweep(SweepCount(count)) }
 	}
 	return of, source.Check()
 }

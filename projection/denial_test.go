@@ -198,12 +198,12 @@ func TestDenial_BeforeFirstHandledEvent(t *testing.T) {
 	config.Source = projection.Sweep(projection.SweepOptions{Every: time.Millisecond, PerSecond: -1})
 	over := make(chan error, 1)
 	swept := make(chan struct{}, 1)
-	config.OnSweep = func(projection.SweepCount) {
+	config.Hooks = append(config.Hooks, projection.Hook{OnSweep: func(context.Context, projection.SweepCount) {
 		select {
 		case swept <- struct{}{}:
 		default:
 		}
-	}
+	}})
 	g := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}))
 	go func() { over <- g.Run(ctx) }()
 	comes(t, "a sweep", swept)

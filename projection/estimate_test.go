@@ -46,11 +46,11 @@ func old(b *bundle, ids int) {
 func countSweep(t *testing.T, b *bundle, config projection.Config, all ...projection.Projection) projection.SweepCount {
 	t.Helper()
 	over := make(chan projection.SweepCount, 1)
-	config.OnSweep = func(c projection.SweepCount) {
+	config.Hooks = append(config.Hooks, projection.Hook{OnSweep: func(_ context.Context, c projection.SweepCount) {
 		if c.Over {
 			over <- c
 		}
-	}
+	}})
 	stop := start(t, group(t, b.journal, config, all...))
 	defer stop()
 	return comes(t, "the end of the sweep", over)

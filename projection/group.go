@@ -124,6 +124,13 @@ type Lag struct {
 	// read them, or may have been. Each time is logged, and makes the group sweep all persistence
 	// ids.
 	Trimmed int64
+	// ReadsStream reports whether Config.Source is [Streams]. Shards is the number of shards that
+	// this process reads: all processes of the group together read all shards.
+	ReadsStream bool
+	Shards      int
+	// SweepPending reports whether a sweep of all persistence ids was requested and is not done, as
+	// of the last poll of the projections table.
+	SweepPending bool
 	// Missing counts persistence ids that wait for a sequence number that a JVM may still be
 	// writing.
 	Missing int

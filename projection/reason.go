@@ -5,12 +5,14 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/errorform"
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
 
 // reasons are the words of [Reason]. An error comes before the errors that it can wrap.
 var reasons = []errorform.Reason{
 	{Err: ErrStuck, Word: "stuck"},
 	{Err: ErrPanic, Word: "panic"},
+	{Err: engine.ErrRefused, Word: "refused"},
 	{Err: ErrTooManyItems, Word: "too_many_items"},
 	{Err: ErrInUse, Word: "in_use"},
 	{Err: ErrNoProjection, Word: "no_projection"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/projection/outbox"
 )
 
 func TestReason_MostSpecificError(t *testing.T) {
@@ -15,6 +16,7 @@ func TestReason_MostSpecificError(t *testing.T) {
 		"":          nil,
 		"stuck":     fmt.Errorf("wait: %w", projection.ErrStuck),
 		"panic":     &projection.HandlerError{Err: projection.ErrPanic},
+		"refused":   fmt.Errorf("send: %w", outbox.ErrRefused),
 		"throttled": dynajournal.ErrThrottled,
 		"other":     errors.New("an error of the handler"),
 	} {

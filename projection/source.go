@@ -43,7 +43,7 @@ func Sweep(opts SweepOptions) Source {
 }
 
 // SweepCount reports the progress and the cost of a sweep, in this process and since the sweep
-// started or continued. See [Config.OnSweep] and operator.EstimateSweep.
+// started or continued. See [Hook].OnSweep and operator.EstimateSweep.
 type SweepCount struct {
 	// Projections are the names of the projections that the sweep is for, such as billing/balances.
 	Projections []string

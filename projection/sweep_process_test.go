@@ -75,7 +75,7 @@ func sweepOnce(url string) error {
 	}
 	config := sweeping()
 	var over projection.SweepCount
-	config.OnSweep = func(c projection.SweepCount) {
+	config.Hooks = append(config.Hooks, projection.Hook{OnSweep: func(_ context.Context, c projection.SweepCount) {
 		if c.Done && !over.Done {
 			over = c
 			go func() {
@@ -85,7 +85,7 @@ func sweepOnce(url string) error {
 				}
 			}()
 		}
-	}
+	}})
 	group, err := projection.New(j, config, projection.AtLeastOnce("all", f))
 	if err != nil {
 		return err

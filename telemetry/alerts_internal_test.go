@@ -35,6 +35,7 @@ func rising(by string) string { return "0+" + by + "x1500" }
 
 const (
 	ofProjection = `messaging_destination_name="bank/balances"`
+	ofGroup      = `messaging_consumer_group_name="bank"`
 	ofType       = `dynajournal_entity_type="account"`
 )
 
@@ -63,6 +64,27 @@ var alerts = []alert{
 		"A persistence id of {{ $labels.messaging_destination_name }} has waited for more than 15 minutes.",
 		"dynajournal projections debts names the reason",
 		[]series{{debtAge, ofProjection, steady("1000")}}, []series{{debtAge, ofProjection, steady("800")}},
+	},
+	{
+		"NobodyReads", `sum by (messaging_consumer_group_name) ({dynajournal.projection.shards}) == 0`, "10m", "page",
+		"No process of {{ $labels.messaging_consumer_group_name }} reads the stream. The stream loses records after 24 hours.",
+		"the log has the reason: dynajournal projections lag shows the leases",
+		[]series{{shardsRead, ofGroup + `,instance="a"`, steady("0")}, {shardsRead, ofGroup + `,instance="b"`, steady("0")}},
+		[]series{{shardsRead, ofGroup + `,instance="a"`, steady("0")}, {shardsRead, ofGroup + `,instance="b"`, steady("4")}},
+	},
+	{
+		"StreamErrors", `sum by (messaging_consumer_group_name, error_type) (rate({dynajournal.stream.read.duration}_count{error_type!=""}[5m])) > 0.1`, "5m", "page",
+		"Reads of the stream by {{ $labels.messaging_consumer_group_name }} fail ({{ $labels.error_type }}).",
+		"docs/operations.md, section A read model is late; for denied: docs/aws.md, section Permissions",
+		[]series{{streamDuration + "_count", ofGroup + `,error_type="denied"`, rising("30")}},
+		[]series{{streamDuration + "_count", ofGroup, rising("240")}, {streamDuration + "_count", ofGroup + `,error_type="throttled"`, rising("3")}},
+	},
+	{
+		"DeadLetters", `sum by (messaging_destination_name) (increase({messaging.client.sent.messages}{dynajournal_outbox_result="refused"}[1h])) > 0`, "0m", "ticket",
+		"The target of {{ $labels.messaging_destination_name }} has refused messages in the last hour.",
+		"dynajournal projections dead-letters shows them; after the cause is removed, send them again",
+		[]series{{sentMessages, ofProjection + `,dynajournal_outbox_result="refused"`, rising("1")}},
+		[]series{{sentMessages, ofProjection + `,dynajournal_outbox_result="refused"`, steady("3")}, {sentMessages, ofProjection + `,dynajournal_outbox_result="failed"`, rising("1")}},
 	},
 	{
 		"HandlerDoesNotReturn", `sum by (messaging_destination_name) ({dynajournal.projection.calls.overdue}) > 0`, "10m", "ticket",

@@ -31,6 +31,7 @@ const (
 	byProjection = "messaging_destination_name"
 	byOperation  = "db_operation_name"
 	byPurpose    = "dynajournal_purpose"
+	byGroup      = "messaging_consumer_group_name"
 	byPool       = "db_client_connection_pool_name"
 )
 
@@ -64,6 +65,16 @@ var dashboard = []struct {
 			{"sum({db.client.connection.pending_requests})", "waiting requests"}, {"sum({dynajournal.reads.waiting})", "waiting reads"},
 		}},
 	}},
+	{"Journal", []panel{
+		{"Operations a second", "ops", []query{
+			{rate("{dynajournal.operation.duration}_count", "dynajournal_operation, error_type"), "{{dynajournal_operation}} {{error_type}}"},
+		}},
+		{"Duration of an operation (p99)", "s", []query{{quantile("0.99", journalDuration, "dynajournal_operation"), "{{dynajournal_operation}}"}}},
+		{"Events a second", "ops", []query{
+			{rate("{dynajournal.operation.events}", "dynajournal_operation, error_type"), "{{dynajournal_operation}} {{error_type}}"},
+		}},
+		{"Wait for group commit (p99)", "s", []query{{quantile("0.99", groupCommitWait, byPool), "{{" + byPool + "}}"}}},
+	}},
 	{"Entities", []panel{
 		{"Entities in memory, commands that wait", "none", []query{
 			{"sum by (" + byType + ") ({dynajournal.entity.entities.loaded})", "{{" + byType + "}} in memory"},
@@ -92,6 +103,24 @@ var dashboard = []struct {
 			{"max by (" + byProjection + ") ({dynajournal.projection.paused})", "{{" + byProjection + "}} paused"},
 			{"sum by (" + byProjection + ") ({dynajournal.projection.calls.overdue})", "{{" + byProjection + "}} calls"},
 		}},
+		{"Shards of the stream", "none", []query{
+			{"sum by (" + byGroup + ", instance) ({dynajournal.projection.shards})", "{{" + byGroup + "}} {{instance}}"},
+		}},
+		{"Records of the stream a second", "ops", []query{{rate("{dynajournal.stream.records}", byGroup), "{{" + byGroup + "}}"}}},
+		{"Reads of the stream (p99)", "s", []query{{quantile("0.99", streamDuration, byGroup), "{{" + byGroup + "}}"}}},
+		{"Changes of leases a second", "ops", []query{
+			{rate("{dynajournal.projection.leases}", byGroup+", dynajournal_lease_change"), "{{" + byGroup + "}} lease {{dynajournal_lease_change}}"},
+		}},
+		{"Sweeps", "none", []query{
+			{"max by (" + byProjection + ") ({dynajournal.projection.sweep.pending})", "{{" + byProjection + "}} pending"},
+			{rate("{dynajournal.projection.sweep.ids}", byGroup), "{{" + byGroup + "}} ids a second"},
+		}},
+	}},
+	{"Outbox", []panel{
+		{"Messages a second", "ops", []query{
+			{rate("{messaging.client.sent.messages}", byProjection+", dynajournal_outbox_result"), "{{" + byProjection + "}} {{dynajournal_outbox_result}}"},
+		}},
+		{"Duration of sending (p99)", "s", []query{{quantile("0.99", sendDuration, byProjection), "{{" + byProjection + "}}"}}},
 	}},
 	{"Process", []panel{
 		{"Skew of the clock", "s", []query{{"{dynajournal.clock.skew}", "{{instance}}"}}},
@@ -167,7 +196,10 @@ func TestDashboard_ShowsEachMetric(t *testing.T) {
 		shown.WriteString(alerts[i].expr + "\n")
 	}
 	// These are for questions that come up rarely.
-	rare := map[string]bool{groupCommitSize: true, holes: true, losses: true, commandAttempts: true, writeCommands: true, drops: true}
+	rare := map[string]bool{
+		groupCommitSize: true, holes: true, losses: true, commandAttempts: true, writeCommands: true, drops: true,
+		numbersSealed: true, gaps: true, purges: true, claims: true, sweeps: true, sweepEvents: true,
+	}
 	for _, m := range Metrics {
 		if !strings.Contains(shown.String(), "{"+m.Name+"}") && !rare[m.Name] {
 			t.Errorf("%s is in no panel and no alert", m.Name)

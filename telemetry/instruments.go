@@ -31,6 +31,10 @@ const (
 	connectionWait    = "db.client.connection.wait_time"
 	capacityConsumed  = "dynajournal.capacity.consumed"
 	groupCommitSize   = "dynajournal.group_commit.size"
+	groupCommitWait   = "dynajournal.group_commit.wait"
+	journalDuration   = "dynajournal.operation.duration"
+	journalEvents     = "dynajournal.operation.events"
+	numbersSealed     = "dynajournal.numbers.sealed"
 	holes             = "dynajournal.holes"
 	losses            = "dynajournal.losses"
 
@@ -49,6 +53,17 @@ const (
 	consumedMessages = "messaging.client.consumed.messages"
 	eventAge         = "dynajournal.projection.event.age"
 	becameStuck      = "dynajournal.projection.stuck"
+	gaps             = "dynajournal.projection.gaps"
+	purges           = "dynajournal.projection.purges"
+	claims           = "dynajournal.projection.claims"
+	leases           = "dynajournal.projection.leases"
+	streamDuration   = "dynajournal.stream.read.duration"
+	streamRecords    = "dynajournal.stream.records"
+	sweeps           = "dynajournal.projection.sweeps"
+	sweepIDs         = "dynajournal.projection.sweep.ids"
+	sweepEvents      = "dynajournal.projection.sweep.events"
+	sentMessages     = "messaging.client.sent.messages"
+	sendDuration     = "messaging.client.operation.duration"
 
 	connectionsUsed    = "db.client.connection.count"
 	connectionsMax     = "db.client.connection.max"
@@ -64,6 +79,8 @@ const (
 	debtAge            = "dynajournal.projection.debt.age"
 	projectionPaused   = "dynajournal.projection.paused"
 	callsOverdue       = "dynajournal.projection.calls.overdue"
+	shardsRead         = "dynajournal.projection.shards"
+	sweepPending       = "dynajournal.projection.sweep.pending"
 )
 
 // Metrics lists all metrics. Metrics of the kind Gauge are read by [Telemetry.Observe], all others
@@ -74,6 +91,10 @@ var Metrics = []Metric{
 	{connectionWait, Histogram, "s", "Wait of an attempt for a connection."},
 	{capacityConsumed, Counter, "{unit}", "Capacity units that DynamoDB has reported."},
 	{groupCommitSize, Histogram, "{event}", "Events of a request that writers share."},
+	{groupCommitWait, Histogram, "s", "Longest wait of an event for the request that writes it, without the wait for a connection."},
+	{journalDuration, Histogram, "s", "Duration of an append, a recovery, a deletion, a purge or an operation on snapshots."},
+	{journalEvents, Counter, "{event}", "Events of appends and recoveries, and sequence numbers that deletions and purges have removed."},
+	{numbersSealed, Counter, "{number}", "Free sequence numbers that were sealed, mostly by recoveries."},
 	{holes, Counter, "{hole}", "Waits of live queries for missing sequence numbers."},
 	{losses, Counter, "{loss}", "Operations that have continued past lost events or snapshots."},
 
@@ -92,6 +113,17 @@ var Metrics = []Metric{
 	{consumedMessages, Counter, "{message}", "Events in calls of handlers."},
 	{eventAge, Histogram, "s", "Age of an event when its handler has returned."},
 	{becameStuck, Counter, "{id}", "Persistence ids that have become stuck."},
+	{gaps, Counter, "{gap}", "Ranges of events that were deleted before a projection handled them."},
+	{purges, Counter, "{purge}", "Purges that a projection has handled."},
+	{claims, Counter, "{claim}", "Claims of persistence ids that were waited for, taken over or lost."},
+	{leases, Counter, "{lease}", "Leases of shards that were gained, taken over, lost, released or ended."},
+	{streamDuration, Histogram, "s", "Duration of a read of a shard of the stream."},
+	{streamRecords, Counter, "{record}", "Records of the stream that were read."},
+	{sweeps, Counter, "{sweep}", "Sweeps that have ended, by result."},
+	{sweepIDs, Counter, "{id}", "Persistence ids of sweeps, counted when the sweep ends."},
+	{sweepEvents, Counter, "{event}", "Events that sweeps have handled, counted when the sweep ends."},
+	{sentMessages, Counter, "{message}", "Messages that an outbox has passed to its target, by result."},
+	{sendDuration, Histogram, "s", "Duration of passing a message of an outbox to its target."},
 
 	{connectionsUsed, Gauge, "{connection}", "Requests that have a connection."},
 	{connectionsMax, Gauge, "{connection}", "Config.MaxConnections."},
@@ -107,6 +139,8 @@ var Metrics = []Metric{
 	{debtAge, Gauge, "s", "Age of the oldest debt of a projection."},
 	{projectionPaused, Gauge, "{flag}", "1 if the projection is paused, otherwise 0."},
 	{callsOverdue, Gauge, "{call}", "Calls of handlers that have not returned long after their contexts ended."},
+	{shardsRead, Gauge, "{shard}", "Shards of the stream that a group reads in this process."},
+	{sweepPending, Gauge, "{flag}", "1 if a sweep of all persistence ids was requested and is not done, otherwise 0."},
 }
 
 // buckets are the bounds of histograms in seconds. The semantic conventions recommend them for

@@ -20,6 +20,10 @@ func (t *Telemetry) JournalHook() dynajournal.Hook {
 		StartRequest: t.startRequest,
 		OnRequest:    t.onRequest,
 		OnRequestEnd: t.onRequestEnd,
+		OnOperation:  t.onOperation,
+		OnSeal: func(ctx context.Context, _ dynajournal.Seal) {
+			i.counters[numbersSealed].Add(ctx, 1)
+		},
 		OnHole: func(ctx context.Context, hole dynajournal.Hole) {
 			i.counters[holes].Add(ctx, 1, withError("", attribute.Bool("dynajournal.hole.passed", hole.Passed)))
 		},
@@ -42,6 +46,17 @@ func (t *Telemetry) startRequest(ctx context.Context, r dynajournal.RequestStart
 		trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attributes...), trace.WithLinks(links(r.Writers)...))
 	return ctx
+}
+
+// onOperation records an operation.
+func (t *Telemetry) onOperation(ctx context.Context, o dynajournal.Operation) {
+	reason, kind := dynajournal.Reason(o.Err), attribute.String("dynajournal.operation", string(o.Kind))
+	t.record(ctx, journalDuration, o.Duration, reason, kind)
+	switch o.Kind {
+	case dynajournal.OperationAppend, dynajournal.OperationRecover, dynajournal.OperationDelete, dynajournal.OperationPurge:
+		t.instruments.counters[journalEvents].Add(ctx, float64(o.Count), withError(reason, kind))
+	default: // on snapshots
+	}
 }
 
 // requestAttributes are the attributes of a request by the semantic conventions.
@@ -85,6 +100,9 @@ func (t *Telemetry) onRequest(ctx context.Context, r dynajournal.Request) {
 // onRequestEnd records a request, and ends its span.
 func (t *Telemetry) onRequestEnd(ctx context.Context, r dynajournal.RequestEnd) {
 	reason := dynajournal.Reason(r.Err)
+	if r.Purpose == dynajournal.PurposeAppend {
+		t.record(ctx, groupCommitWait, r.Gathered, "", t.pool)
+	}
 	t.record(ctx, operationDuration, r.Duration, reason, requestAttributes(r.Operation, r.Table)...)
 	t.end(ctx, r.Err, reason, attribute.Int("dynajournal.attempts", r.Attempts),
 		attribute.Float64("dynajournal.read_units", r.Cost.ReadUnits),

@@ -37,8 +37,12 @@ func (t *Telemetry) Observe(journal *dynajournal.Journal, observed Observed) (me
 			t.set(o, entitiesLoaded, float64(stats.Loaded), kind)
 		}
 		for _, group := range observed.Groups {
-			for _, lag := range group.Lag() {
-				t.observeLag(o, &lag)
+			lags := group.Lag()
+			for i := range lags {
+				t.observeLag(o, &lags[i])
+			}
+			if lags[0].ReadsStream {
+				t.set(o, shardsRead, float64(lags[0].Shards), groupAttributes(lags[0].Projection)...)
 			}
 		}
 		return nil
@@ -72,6 +76,7 @@ func (t *Telemetry) observeLag(o metric.Observer, lag *projection.Lag) {
 	t.set(o, debtAge, lag.OldestDebt.Seconds(), attributes...)
 	t.set(o, projectionPaused, number(lag.Paused), attributes...)
 	t.set(o, callsOverdue, float64(lag.Overdue), attributes...)
+	t.set(o, sweepPending, number(lag.SweepPending), attributes...)
 	for state, ids := range map[string]int{
 		"waiting": lag.IDs, "failing": lag.Failing, "delayed": lag.Delayed, "owed": lag.Debts, "missing": lag.Missing,
 	} {

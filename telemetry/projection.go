@@ -27,16 +27,36 @@ func (t *Telemetry) ProjectionHook() projection.Hook {
 		OnStuck: func(ctx context.Context, failure *projection.HandlerError) {
 			t.instruments.counters[becameStuck].Add(ctx, 1, withError("", projectionAttributes(failure.Projection)...))
 		},
+		StartSend: t.startSend,
+		OnSend:    t.onSend,
+		OnClaim: func(ctx context.Context, c projection.Claim) {
+			change := attribute.String("dynajournal.claim.change", string(c.Change))
+			t.instruments.counters[claims].Add(ctx, 1, withError("", append(projectionAttributes(c.Projection), change)...))
+		},
+		OnLease: func(ctx context.Context, l projection.Lease) {
+			change := attribute.String("dynajournal.lease.change", string(l.Change))
+			t.instruments.counters[leases].Add(ctx, 1, withError("", append(groupAttributes(l.Group), change)...))
+		},
+		OnStreamRead: func(ctx context.Context, r projection.StreamRead) {
+			t.record(ctx, streamDuration, r.Duration, projection.Reason(r.Err), groupAttributes(r.Group)...)
+			t.instruments.counters[streamRecords].Add(ctx, float64(r.Records), withError("", groupAttributes(r.Group)...))
+		},
+		OnSweep: t.onSweep,
+	}
+}
+
+// groupAttributes are the attributes of a group by the semantic conventions of messaging. name is
+// the name of the group or of one of its projections.
+func groupAttributes(name string) []attribute.KeyValue {
+	group, _, _ := strings.Cut(name, "/")
+	return []attribute.KeyValue{
+		attribute.String("messaging.system", "dynajournal"), attribute.String("messaging.consumer.group.name", group),
 	}
 }
 
 // projectionAttributes are the attributes of a projection by the semantic conventions of messaging.
 func projectionAttributes(name string) []attribute.KeyValue {
-	group, _, _ := strings.Cut(name, "/")
-	return []attribute.KeyValue{
-		attribute.String("messaging.system", "dynajournal"), attribute.String("messaging.consumer.group.name", group),
-		attribute.String("messaging.destination.name", name),
-	}
+	return append(groupAttributes(name), attribute.String("messaging.destination.name", name))
 }
 
 func (t *Telemetry) onHandle(ctx context.Context, h projection.Handled) {
@@ -46,5 +66,25 @@ func (t *Telemetry) onHandle(ctx context.Context, h projection.Handled) {
 	if h.Age > 0 && h.Err == nil {
 		t.record(ctx, eventAge, h.Age, "", attributes...)
 	}
+	for name, is := range map[string]bool{gaps: h.Gap, purges: h.Purge} {
+		if is && h.Err == nil {
+			t.instruments.counters[name].Add(ctx, 1, withError("", attributes...))
+		}
+	}
 	t.end(ctx, h.Err, reason, attribute.Bool("dynajournal.delayed", h.Delayed))
+}
+
+// onSweep records a sweep that has ended.
+func (t *Telemetry) onSweep(ctx context.Context, c projection.SweepCount) {
+	if !c.Over {
+		return
+	}
+	attributes, result := groupAttributes(c.Projections[0]), "stopped"
+	if c.Done {
+		result = "done"
+	}
+	counters := t.instruments.counters
+	counters[sweeps].Add(ctx, 1, withError("", append(attributes, attribute.String("dynajournal.sweep.result", result))...))
+	counters[sweepIDs].Add(ctx, float64(c.IDs), withError("", attributes...))
+	counters[sweepEvents].Add(ctx, float64(c.Events), withError("", attributes...))
 }

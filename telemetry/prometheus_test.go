@@ -24,7 +24,7 @@ func newExportedService(t *testing.T) (*service, *prometheus.Registry) {
 		t.Fatal(err)
 	}
 	s := newService(t, telemetry.Options{}, sdkmetric.WithReader(reader))
-	s.observe(s.group(func(context.Context, dynajournal.Event) error { return nil }))
+	s.observe(s.group(func(context.Context, dynajournal.Event) error { return nil }, nil))
 	return s, registry
 }
 

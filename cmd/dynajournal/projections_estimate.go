@@ -24,7 +24,7 @@ func (*projectionsEstimateCommand) Help() string {
 		"requests and the capacity units. It lists all persistence ids, and reads the events of a random " +
 		"sample. The margins are two standard errors: in 19 of 20 estimates the true value is within them. " +
 		"They are too narrow if a few persistence ids have most of the events. The table of projections " +
-		"is not needed. After a sweep, its actual cost is in the log of its process, and in Config.OnSweep."
+		"is not needed. After a sweep, its actual cost is in the log of its process, and in Hook.OnSweep."
 }
 
 // estimateResult is the estimated work and cost of a sweep.

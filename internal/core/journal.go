@@ -63,6 +63,11 @@ type Options struct {
 	// operation would have returned otherwise, in the form that users see.
 	OnLoss func(ctx context.Context, pid string, lost error)
 
+	// OnOperation is called after an operation, and OnSeal after a sequence number was sealed. They
+	// may be nil.
+	OnOperation func(ctx context.Context, operation Operation)
+	OnSeal      func(ctx context.Context, pid string, seq int64)
+
 	// PublicError returns the form of an error that users see.
 	PublicError func(error) error
 }
@@ -140,6 +145,7 @@ func (j *Journal) openStores() {
 		MaxBatchEvents: j.MaxBatchEvents,
 		Parallelism:    j.Parallelism,
 		OnLoss:         j.ReportLoss,
+		OnSeal:         j.OnSeal,
 		Go:             j.Life.Go,
 	}
 	j.IDs = &ids.Store{

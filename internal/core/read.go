@@ -82,14 +82,17 @@ func (j *Journal) Recover(
 		return Writer{}, err
 	}
 	var w Writer
-	err := j.Admit(ctx, dynamo.ForRecover, func(ctx context.Context, op *lifetime.Operation, started func()) error {
+	events, o := int64(0), j.observe(OperationRecover, req.PersistenceID)
+	err := j.Admit(o.metered(ctx), dynamo.ForRecover, func(ctx context.Context, op *lifetime.Operation, started func()) error {
 		req.Started = started
 		state, err := j.Protocol.Recover(ctx, req, func(e *layout.Event) error {
+			events++
 			return op.Outside(func() error { return handle(e) })
 		})
 		w = Writer{j, state}
 		return j.InTable(j.Table, err)
 	})
+	o.end(ctx, events, dynamo.Cost{}, err)
 	if err != nil {
 		return Writer{}, fmt.Errorf("recover %q: %w", req.PersistenceID, err)
 	}

@@ -25,7 +25,8 @@ func (j *Journal) LoadSnapshot(
 		return nil, j.SnapshotError("load a snapshot", pid, err)
 	}
 	var loaded *layout.Snapshot
-	err := j.Admit(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
+	o := j.observe(OperationLoadSnapshot, pid)
+	err := j.Admit(o.metered(ctx), dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
 		m := &dynamo.Meter{}
 		var err error
 		if newest {
@@ -39,8 +40,13 @@ func (j *Journal) LoadSnapshot(
 		})
 		return errors.Join(err, damage)
 	})
+	err, found := j.SnapshotError("load a snapshot", pid, err), int64(0)
+	if loaded != nil && err == nil {
+		found = 1
+	}
+	o.end(ctx, found, dynamo.Cost{}, err)
 	if err != nil {
-		return nil, j.SnapshotError("load a snapshot", pid, err)
+		return nil, err
 	}
 	return loaded, nil
 }
@@ -56,7 +62,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, s *layout.Snapshot) (dynamo.
 	if !layout.IsUTF8(s.Manifest) {
 		return dynamo.Cost{}, rejected(ErrManifestNotText)
 	}
-	m := &dynamo.Meter{}
+	m, o := &dynamo.Meter{}, j.observe(OperationSaveSnapshot, s.PersistenceID)
 	err := j.Operate(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation) error {
 		err := j.saveSnapshot(ctx, m, s)
 		_, old := errors.AsType[*outside.OldError](err)
@@ -65,6 +71,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, s *layout.Snapshot) (dynamo.
 		}
 		return m.Mark(j.SnapshotError("save a snapshot", s.PersistenceID, err))
 	})
+	o.end(ctx, 1, m.Cost(), err)
 	return m.Cost(), err
 }
 
@@ -114,14 +121,16 @@ func (j *Journal) DeleteSnapshots(
 	if err := j.CheckReadable(pid); err != nil {
 		return 0, j.SnapshotError("delete snapshots", pid, err)
 	}
-	deleted := int64(0)
-	err := j.Operate(ctx, dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation) error {
+	deleted, o := int64(0), j.observe(OperationDeleteSnapshots, pid)
+	err := j.Operate(o.metered(ctx), dynamo.ForSnapshot, func(ctx context.Context, _ *lifetime.Operation) error {
 		var err error
 		m := &dynamo.Meter{}
 		deleted, err = j.Saved.While(before).Delete(ctx, m, pid, c)
 		return m.Mark(err)
 	})
-	return deleted, j.SnapshotError("delete snapshots", pid, err)
+	err = j.SnapshotError("delete snapshots", pid, err)
+	o.end(ctx, deleted, dynamo.Cost{}, err)
+	return deleted, err
 }
 
 // SnapshotError returns the public form of the error of an operation on snapshots.

@@ -83,29 +83,50 @@ func (w *Writer) Encode(ctx context.Context, e *New, index int) (*layout.Event, 
 
 // Append writes events as one atomic write. index is the index of its first event in the call.
 func (w *Writer) Append(ctx context.Context, events []*layout.Event, index int) (Result, error) {
-	if err := w.state.Enter(ctx); err != nil {
-		return Result{}, w.journal.PublicError(err)
-	}
-	return w.write(ctx, events, index)
+	return w.observed(ctx, len(events), func() (Result, error) {
+		if err := w.state.Enter(ctx); err != nil {
+			return Result{}, w.journal.PublicError(err)
+		}
+		return w.write(ctx, events, index)
+	})
 }
 
 // AppendAt appends under the condition that the last visible event has the sequence number last.
 func (w *Writer) AppendAt(ctx context.Context, last int64, events []*layout.Event) (Result, error) {
-	if err := w.state.Enter(ctx); err != nil {
-		return Result{}, w.journal.PublicError(err)
+	return w.observed(ctx, len(events), func() (Result, error) {
+		if err := w.state.Enter(ctx); err != nil {
+			return Result{}, w.journal.PublicError(err)
+		}
+		if err := w.state.CheckLast(last); err != nil {
+			w.state.Leave()
+			return Result{}, w.journal.PublicError(err)
+		}
+		return w.write(ctx, events, 0)
+	})
+}
+
+// Rejected reports an append whose events can't be encoded to Options.OnOperation.
+func (w *Writer) Rejected(ctx context.Context, events int, err error) {
+	o := w.journal.observe(OperationAppend, w.PersistenceID())
+	o.end(ctx, int64(events), dynamo.Cost{}, err)
+}
+
+// observed reports an append to Options.OnOperation.
+func (w *Writer) observed(ctx context.Context, events int, write func() (Result, error)) (Result, error) {
+	o := w.journal.observe(OperationAppend, w.PersistenceID())
+	result, err := write()
+	o.end(ctx, int64(events), result.Cost, err)
+	if err != nil {
+		return Result{}, err
 	}
-	if err := w.state.CheckLast(last); err != nil {
-		w.state.Leave()
-		return Result{}, w.journal.PublicError(err)
-	}
-	return w.write(ctx, events, 0)
+	return result, nil
 }
 
 // write appends for a caller that has entered the writer. It leaves the writer.
 func (w *Writer) write(ctx context.Context, events []*layout.Event, index int) (Result, error) {
 	m := &dynamo.Meter{}
 	if err := w.state.Append(w.journal.Client.For(ctx, dynamo.ForAppend), m, events, index); err != nil {
-		return Result{}, w.journal.PublicError(err)
+		return Result{Cost: m.Cost()}, w.journal.PublicError(err)
 	}
 	return Result{events[0].SequenceNr, events[len(events)-1].SequenceNr, m.Cost()}, nil
 }
@@ -116,6 +137,7 @@ type Started struct {
 	journal *Journal
 	meter   dynamo.Meter
 	events  []*layout.Event
+	seen    observation
 }
 
 // Start starts an append without waiting. It returns nil if Append would fail, or might wait for
@@ -124,7 +146,7 @@ func (w *Writer) Start(ctx context.Context, events []*layout.Event) *Started {
 	if !w.state.TryEnter() {
 		return nil
 	}
-	s := &Started{journal: w.journal, events: events}
+	s := &Started{journal: w.journal, events: events, seen: w.journal.observe(OperationAppend, w.PersistenceID())}
 	if s.write = w.state.Start(w.journal.Client.For(ctx, dynamo.ForAppend), &s.meter, events); s.write == nil {
 		w.state.Leave()
 		return nil
@@ -140,8 +162,13 @@ func (s *Started) Succeeded() bool { return s.write.Succeeded() }
 
 // Finish completes the append. It must be called once. ctx is the context of Start.
 func (s *Started) Finish(ctx context.Context) (Result, error) {
-	if err := s.write.Finish(s.journal.Client.For(ctx, dynamo.ForAppend)); err != nil {
-		return Result{}, s.journal.PublicError(err)
+	err := s.write.Finish(s.journal.Client.For(ctx, dynamo.ForAppend))
+	if err != nil {
+		err = s.journal.PublicError(err)
+	}
+	s.seen.end(ctx, int64(len(s.events)), s.meter.Cost(), err)
+	if err != nil {
+		return Result{}, err
 	}
 	return Result{s.events[0].SequenceNr, s.events[len(s.events)-1].SequenceNr, s.meter.Cost()}, nil
 }
@@ -166,6 +193,8 @@ func (w *Writer) CloseNext(ctx context.Context) (bool, error) {
 func (w *Writer) DeleteTo(ctx context.Context, to int64, covered bool) (Removed, error) {
 	var r Removed
 	var err error
+	o := w.journal.observe(OperationDelete, w.PersistenceID())
+	defer func() { o.end(ctx, r.Count, r.Cost, err) }()
 	r.Cost, err = w.remove(ctx, dynamo.ForDelete, func(ctx context.Context, m *dynamo.Meter) error {
 		var err error
 		r.Count, err = w.state.DeleteTo(ctx, m, to, covered)
@@ -183,6 +212,8 @@ func (w *Writer) DeleteTo(ctx context.Context, to int64, covered bool) (Removed,
 func (w *Writer) Purge(ctx context.Context, now bool) (Removed, error) {
 	var r Removed
 	var err error
+	o := w.journal.observe(OperationPurge, w.PersistenceID())
+	defer func() { o.end(ctx, r.Count, r.Cost, err) }()
 	r.Cost, err = w.remove(ctx, dynamo.ForPurge, func(ctx context.Context, m *dynamo.Meter) error {
 		var err error
 		if r.Count, err = w.state.Purge(ctx, m, now); err != nil {

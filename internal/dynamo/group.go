@@ -89,6 +89,9 @@ func (g *Group) Close() {
 // add enqueues an insertion, and starts the requests that may be sent. An insertion that does not
 // fit in one request is sent at once, with all its parts.
 func (g *Group) add(s *Insertion) {
+	if g.client.Observes() {
+		s.added = time.Now()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	parts := g.enqueue(s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 )
@@ -32,6 +33,8 @@ type Insertion struct {
 	group *Group
 	ctx   context.Context //nolint:containedctx // for its values, in a separate request
 	meter *Meter
+	// added is when the insertion was enqueued. It is zero if nothing observes requests.
+	added time.Time
 
 	outcomes []error
 	left     atomic.Int32 // items without an outcome

@@ -20,6 +20,9 @@ type Start struct {
 	// Writers has the contexts of the writers that share the request. It is nil if there is only
 	// one writer: the context of the request then has its values.
 	Writers []context.Context
+	// Gathered is the longest time that an item of the request waited for the request to be sent,
+	// together with items of other writers.
+	Gathered time.Duration
 }
 
 // Attempt describes one attempt of a request, for [Options].Observe.
@@ -63,13 +66,23 @@ func (e *failure) Error() string { return fmt.Sprintf("%v: %s", e.reason, brief(
 
 func (e *failure) Unwrap() []error { return []error{e.reason, e.err} }
 
+// WithReason returns an error of the AWS SDK with its reason, or nil. It is for requests that a
+// [Client] does not send, such as those to DynamoDB Streams.
+func WithReason(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{judge(err).reason, err}
+}
+
 // observed has the times and costs of a request for its observers. It is not used without
 // observers.
 type observed struct {
 	start time.Time
 	// last is the time that the last attempt waited for a slot. waited, sent and cost are the sums
-	// over all attempts.
+	// over all attempts. gathered is Start.Gathered.
 	last, waited time.Duration
+	gathered     time.Duration
 	sent         int
 	cost         Cost
 }
@@ -95,7 +108,7 @@ func (a *attempts) start(writers []context.Context) {
 
 // described returns the description of the request.
 func (a *attempts) described(writers []context.Context) Start {
-	return Start{a.operation, a.table, a.index, a.statements, a.purpose, writers}
+	return Start{a.operation, a.table, a.index, a.statements, a.purpose, writers, a.observed.gathered}
 }
 
 // waited records the time that an attempt has waited for a slot.

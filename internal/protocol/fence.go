@@ -58,10 +58,11 @@ func (s *Store) close(
 	if err != nil {
 		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)
 	}
-	if !taken {
-		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
+	if taken {
+		return slot, nil
 	}
-	return slot, nil
+	s.sealed(ctx, pid, seq)
+	return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
 }
 
 // putIfFree puts an item under the condition that nothing is stored at its number. If something is

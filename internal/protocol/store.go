@@ -36,6 +36,8 @@ type Store struct {
 	// OnLoss is called before an operation continues past a loss. lost is the error that the
 	// operation would have returned otherwise. OnLoss may be nil.
 	OnLoss func(ctx context.Context, pid string, lost error)
+	// OnSeal is called after a number was sealed. It may be nil.
+	OnSeal func(ctx context.Context, pid string, seq int64)
 	// Go runs a function that reads ahead in a goroutine. The end of the journal waits for that
 	// goroutine. If Go is nil, nothing waits for it.
 	Go func(work func())
@@ -60,6 +62,13 @@ func (s *Store) fresh() func() error {
 func (s *Store) lost(ctx context.Context, pid string, lost error) {
 	if s.OnLoss != nil {
 		s.OnLoss(ctx, pid, lost)
+	}
+}
+
+// sealed reports a number that was sealed.
+func (s *Store) sealed(ctx context.Context, pid string, seq int64) {
+	if s.OnSeal != nil {
+		s.OnSeal(ctx, pid, seq)
 	}
 }
 

@@ -100,7 +100,7 @@ func TestProjectionsPolicy_ExactActions(t *testing.T) {
 	swept := make(chan struct{})
 	runUntil(t, journal, projection.Config{
 		Name: "swept", Source: projection.Sweep(projection.SweepOptions{PerSecond: -1}),
-		OnSweep: func(projection.SweepCount) { once.Do(func() { close(swept) }) },
+		Hooks: []projection.Hook{{OnSweep: func(context.Context, projection.SweepCount) { once.Do(func() { close(swept) }) }}},
 	}, last, func(context.Context) {}, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, e dynajournal.Event) error {
 		// The other ids are done meanwhile, so a position is stored.
 		for e.PersistenceID == last && !sends("dynamodb:PutItem") && ctx.Err() == nil {

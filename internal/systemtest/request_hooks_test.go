@@ -229,7 +229,7 @@ func TestHooks_SharedRequestHasItsWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSpans()
 		engine := openEngine(t, embedded.WithSweepInterval(0))
-		config := dynajournal.Config{AWS: engine.AWSConfig(), Hooks: []dynajournal.Hook{s.hook()}}
+		config := dynajournal.Config{AWS: engine.AWSConfig(), MaxConnections: 2, Hooks: []dynajournal.Hook{s.hook()}}
 		createTables(t, config, kinds["native"])
 		j := openJournal(t, config)
 		slow, err := engine.Inject(embedded.Fault{Operation: "PutItem", Effect: embedded.EffectSlow, Delay: time.Second})
@@ -254,8 +254,11 @@ func TestHooks_SharedRequestHasItsWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.check(t, j)
-		shared, seen := 0, map[any]bool{}
+		shared, seen, gathered := 0, map[any]bool{}, time.Duration(0)
 		for i, r := range s.started {
+			if gathered = max(gathered, r.Gathered); s.ended[i].Gathered != r.Gathered {
+				t.Errorf("a request has waited %v for its events, and at its end %v", r.Gathered, s.ended[i].Gathered)
+			}
 			switch {
 			case r.Operation == "BatchExecuteStatement":
 				shared++
@@ -276,6 +279,9 @@ func TestHooks_SharedRequestHasItsWriters(t *testing.T) {
 		}
 		if shared == 0 {
 			t.Error("no request is shared")
+		}
+		if gathered != time.Second {
+			t.Errorf("the events have waited up to %v, want the second of a slow request", gathered)
 		}
 	})
 }

@@ -76,7 +76,7 @@ type SweepEstimate struct {
 // It lists all persistence ids, and reads the events of a sample as the sweep does, up to 20 pages
 // of Config.BatchSize for each persistence id. It reads no more persistence ids a second than the
 // source. In a journal that is shared with a JVM it ignores missing numbers, for which a sweep
-// waits. [projection.Config.OnSweep] gets the actual cost of the sweep at its end.
+// waits. [projection.Hook].OnSweep gets the actual cost of the sweep at its end.
 //
 // Errors: a *dynajournal.ArgumentError, errors of a listing, and errors of requests.
 func EstimateSweep(ctx context.Context, g *projection.Group, opts EstimateOptions) (SweepEstimate, error) {

@@ -64,7 +64,7 @@ func (o *outbox) SendAgain(ctx context.Context, g *engine.Group, of *engine.Memb
 		return err
 	}
 	err = engine.Protect(ctx, g.Config.CallTime(), func(ctx context.Context) error {
-		return o.target.Send(ctx, letter.Message)
+		return o.deliver(ctx, g, of, &letter.Message)
 	})
 	if err == nil {
 		if err := deleteDeadLetter(ctx, g.Table, of.Name, id); err != nil && !errors.Is(err, engine.ErrAgain) {

@@ -1,6 +1,10 @@
 package outbox
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/dynajournal/dynajournal/projection/internal/engine"
+)
 
 // Errors for errors.Is. Errors of the journal and of package projection are also returned.
 var (
@@ -11,7 +15,7 @@ var (
 	ErrNoDeadLetter = errors.New("there is no such dead letter")
 
 	// ErrRefused: the target of an outbox will never accept the message. A [Target] returns it.
-	ErrRefused = errors.New("the target refuses the message")
+	ErrRefused = engine.ErrRefused
 
 	// ErrTooManyRequests: too many requests of operators are waiting. Try again when processes of
 	// the group have carried them out.

@@ -29,7 +29,7 @@ func (o *outbox) send(ctx context.Context, r *engine.Run, s *engine.Step, state 
 
 // sendOne sends a message, or stores it as a dead letter if the target refuses it.
 func (o *outbox) sendOne(ctx context.Context, r *engine.Run, m *Message) error {
-	err := o.target.Send(ctx, *m)
+	err := o.deliver(ctx, r.Group, r.Of, m)
 	switch {
 	case err == nil:
 		return nil
@@ -37,6 +37,13 @@ func (o *outbox) sendOne(ctx context.Context, r *engine.Run, m *Message) error {
 		return engine.DelayedIfPasses(putDeadLetter(ctx, r.Group.Table, r.Of.Name, *m, err))
 	}
 	return &engine.DelayedError{Err: err}
+}
+
+// deliver passes a message to the target, and reports it to the hooks.
+func (o *outbox) deliver(ctx context.Context, g *engine.Group, of *engine.Member, m *Message) error {
+	return g.Send(ctx, engine.Sending{
+		Projection: of.Name, PersistenceID: m.PersistenceID, SequenceNumber: m.SequenceNumber, MessageID: m.ID, Topic: m.Topic,
+	}, func(ctx context.Context) error { return o.target.Send(ctx, *m) })
 }
 
 // messages returns the messages of an event: the stored ones, or new ones that the function makes.

@@ -103,7 +103,11 @@ func (r *Run) claim(ctx context.Context, state *Row) error {
 		state.Attempts++
 		c.count(state.Attempts)
 	}
-	return r.Group.Table.Update(ctx, r.Key, c, only)
+	err := r.Group.Table.Update(ctx, r.Key, c, only)
+	if err == nil && state.Claim != "" {
+		r.claimChanged(ctx, ClaimTakenOver)
+	}
+	return err
 }
 
 // store changes the row, unless the change is empty.
@@ -137,7 +141,7 @@ func (r *Run) unclaim(
 	}
 	if failed == nil || ctx.Err() != nil || waits {
 		err := r.store(store, c, only)
-		r.released(err)
+		r.released(store, err)
 		if err == nil {
 			r.applied = r.applied || reached != state.Offset
 			r.Cache(state.At(reached))
@@ -154,14 +158,14 @@ func (r *Run) unclaim(
 	}
 	if r.LastAttempt(reached, next.Attempts) {
 		err := r.Stick(store, failure, c, only)
-		r.released(err)
+		r.released(store, err)
 		return err
 	}
 	if err := r.store(store, c, only); err != nil {
-		r.released(err)
+		r.released(store, err)
 		return err
 	}
-	r.released(nil)
+	r.released(store, nil)
 	r.Cache(next)
 	return failure
 }
@@ -176,7 +180,10 @@ func (r *Run) giveBack(c *Change) {
 // released records that the row no longer has the claim of the run. err is the result of the write
 // that releases the claim: if it does not show whether the write was done, the row may still have
 // the claim.
-func (r *Run) released(err error) {
+func (r *Run) released(ctx context.Context, err error) {
+	if errors.Is(err, ErrAgain) {
+		r.claimChanged(ctx, ClaimLost)
+	}
 	if stuck := new(stuckNowError); err == nil || errors.Is(err, ErrAgain) || errors.As(err, &stuck) {
 		r.claimed = false
 	}

@@ -228,12 +228,12 @@ func (r *Run) endPayment(ctx context.Context, err error) error {
 		nothing := Condition{"attribute_not_exists(" + attrAgain + ")", dynamo.Attributes{}}
 		err = r.Group.Table.Update(store, r.Key, paid, mine.And(nothing))
 		if !errors.Is(err, ErrAgain) {
-			r.released(err)
+			r.released(store, err)
 			return err
 		}
 	}
 	storing := r.Group.Table.Update(store, r.Key, r.unpaidUntil(ctx, err), mine)
-	r.released(storing)
+	r.released(store, storing)
 	r.Group.holes.forget(taskKey{name: r.Of.Name, pid: r.Pid}) // the row has their ages
 	if r.pays && (errors.Is(err, ErrAgain) || errors.Is(storing, ErrAgain)) {
 		return errDebtStored // a trigger has come, or another run has taken the claim

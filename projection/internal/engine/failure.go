@@ -19,6 +19,7 @@ var (
 	ErrOtherOffsets   = errors.New("the offsets of the projection are in another place")
 	ErrNoOffsetsTable = errors.New("the table dynajournal_offsets can't be used")
 	ErrPanic          = errors.New("the handler has panicked")
+	ErrRefused        = errors.New("the target refuses the message")
 	ErrRunning        = errors.New("the group is already running")
 	ErrUnsupported    = errors.New("not supported for this kind of projection")
 )

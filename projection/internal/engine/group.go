@@ -27,6 +27,9 @@ type Group struct {
 	lambda  attendance
 
 	StreamDelay StreamDelay
+	// SweepPending reports whether a requested sweep was not done yet when the process last read
+	// that.
+	SweepPending atomic.Bool
 
 	// indexed reports whether the index of debts can be read. Until then no debt is stored.
 	// loggedNoIndex reports whether it was logged that the index can't be read.
@@ -142,6 +145,7 @@ func (g *Group) Trigger(persistenceID string) {
 // Lag returns the lag of each projection.
 func (g *Group) Lag() []Lag {
 	delay, trimmed := g.StreamDelay.at(g.Now()), g.StreamDelay.Trimmed.Load()
+	streams, shards := g.Config.Source.Kind() == SourceStreams, g.StreamDelay.shards()
 	all := make([]Lag, len(g.Members))
 	place := map[string]*Lag{}
 	for i, of := range g.Members {
@@ -150,6 +154,8 @@ func (g *Group) Lag() []Lag {
 		all[i].Overdue = g.overdue.of(of)
 		all[i].Stuck = of.becameStuck.Load()
 		all[i].StreamDelay, all[i].Trimmed = delay, trimmed
+		all[i].ReadsStream, all[i].Shards = streams, shards
+		all[i].SweepPending = g.SweepPending.Load() || of.SweepsPending.Load() > 0
 		if debts := of.debts.Load(); debts != nil && debts.runs > 0 {
 			all[i].Debts, all[i].OldestDebt = debts.runs, max(g.Now().Sub(debts.since), 0)
 			all[i].Oldest = all[i].OldestDebt

@@ -16,6 +16,9 @@ type Lag struct {
 	Oldest       time.Duration
 	StreamDelay  time.Duration
 	Trimmed      int64
+	ReadsStream  bool
+	Shards       int
+	SweepPending bool
 	Missing      int
 	Passed, Late int64
 }

@@ -44,7 +44,7 @@ func (r *Run) call(
 ) (err error) {
 	start, returned, late := time.Now(), false, false
 	if h, seen := r.handling(steps); seen {
-		ctx = r.Group.Config.Hooks.StartHandle(ctx, h)
+		ctx = r.startHandle(ctx, h)
 		defer func() { r.endHandle(ctx, h, start, err) }()
 	}
 	o := &r.Group.overdue

@@ -216,6 +216,9 @@ func (s *Schedule) work(ctx context.Context, start func()) error {
 			return o.err
 		}
 		s.log(ctx, t, o)
+		if o.ending == endClaimed {
+			r.claimChanged(ctx, ClaimWaits)
+		}
 		s.notePause(t, r, &o)
 		s.finish(t, r, s.putIntoDebt(ctx, t, r, o))
 		if s.group.overdue.lost(w) { // another worker has replaced this one

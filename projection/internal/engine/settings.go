@@ -14,7 +14,6 @@ type Settings struct {
 	ClaimTimeout, HoleWait, RetryLongest, RetryShortest, StuckAfter time.Duration
 	Logger                                                          *slog.Logger
 	Name                                                            string
-	OnSweep                                                         func(SweepCount)
 	Hooks                                                           Hooks
 	Source                                                          Source
 	// PublicError converts an error to the form that users see.

@@ -49,6 +49,13 @@ func (d *StreamDelay) Polled(now time.Time, err error) {
 	}
 }
 
+// shards returns the number of shards that the process reads.
+func (d *StreamDelay) shards() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.received)
+}
+
 // at returns the delay of the slowest shard.
 func (d *StreamDelay) at(now time.Time) time.Duration {
 	d.mu.Lock()

@@ -128,8 +128,8 @@ func (c *sweepCounter) report(ctx context.Context, text, event string, level slo
 		slog.Int("ids", count.IDs), slog.Int64("events", count.Events),
 		slog.Int("requests", count.Cost.Requests), slog.Float64("read_units", count.Cost.ReadUnits),
 		slog.Float64("write_units", count.Cost.WriteUnits), slog.Duration("elapsed", count.Elapsed))
-	if c.group.Config.OnSweep != nil {
+	if onSweep := c.group.Config.Hooks.OnSweep; onSweep != nil {
 		count.Projections = slices.Clone(count.Projections)
-		c.group.Config.OnSweep(count)
+		onSweep(ctx, count)
 	}
 }

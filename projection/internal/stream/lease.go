@@ -222,6 +222,11 @@ func (c *Consumer) take(ctx context.Context, l lease) error {
 	if err != nil {
 		return err
 	}
+	if l.worker == "" {
+		c.leaseChanged(ctx, l.shard, engine.LeaseGained)
+	} else {
+		c.leaseChanged(ctx, l.shard, engine.LeaseTakenOver)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	r.lease, r.stop = taken, cancel
 	c.mu.Lock()
@@ -241,6 +246,13 @@ func (c *Consumer) take(ctx context.Context, l lease) error {
 		delete(c.reading, l.shard)
 	})
 	return nil
+}
+
+// leaseChanged passes a change of the lease of a shard to the hooks.
+func (c *Consumer) leaseChanged(ctx context.Context, shard, change string) {
+	if onLease := c.Group.Config.Hooks.OnLease; onLease != nil && shard != sweepLease {
+		onLease(ctx, engine.Lease{Group: c.Group.Config.Name, Shard: shard, Change: change})
+	}
 }
 
 // unchanged returns the condition that the stored lease is unchanged since it was read.

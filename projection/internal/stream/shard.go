@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/internal/backoff"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 	"github.com/dynajournal/dynajournal/projection/internal/engine"
 )
@@ -96,6 +97,12 @@ func (r *reader) renew(ctx context.Context, worker string) bool {
 		r.log(ctx, "the lease of a shard could not be renewed", "stream.lease_not_renewed", now.shard, err)
 		return true // another process takes it in time
 	}
+	switch {
+	case ended:
+		r.leaseChanged(ctx, now.shard, engine.LeaseEnded)
+	case worker == "":
+		r.leaseChanged(ctx, now.shard, engine.LeaseReleased)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lease.worker, r.lease.beat, r.lease.exists, r.lease.at = next.worker, next.beat, true, next.at
@@ -115,10 +122,14 @@ func (r *reader) stillMine(ctx context.Context) bool {
 	if err != nil {
 		return true
 	}
+	mine := leases[0].worker == r.worker
+	if !mine {
+		r.leaseChanged(ctx, r.lease.shard, engine.LeaseLost)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lease.beat = leases[0].beat
-	return leases[0].worker == r.worker
+	return mine
 }
 
 // read reads the records of the shard, from the checkpoint on.
@@ -126,14 +137,7 @@ func (r *reader) read(ctx context.Context) {
 	received, iterator := r.lease.checkpoint, (*string)(nil)
 	polled := time.Now() // when the shard was last polled, in steps of Poll
 	for ctx.Err() == nil {
-		var err error
-		if iterator == nil {
-			iterator, err = r.iterator(ctx, received)
-		}
-		var page wire.Records
-		if err == nil {
-			page, err = r.records(ctx, iterator)
-		}
+		page, err := r.nextPage(ctx, received, iterator)
 		if err != nil {
 			iterator = nil
 			received = r.failed(ctx, received, err)
@@ -162,6 +166,28 @@ func (r *reader) read(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// nextPage reads the next page of records at an iterator, or, if it is nil, after the record
+// received. It reports the read to the hooks.
+func (r *reader) nextPage(ctx context.Context, received string, iterator *string) (page wire.Records, err error) {
+	if onRead := r.Group.Config.Hooks.OnStreamRead; onRead != nil {
+		start := time.Now()
+		defer func() {
+			if ctx.Err() == nil {
+				onRead(ctx, engine.StreamRead{
+					Group: r.Group.Config.Name, Shard: r.lease.shard, Records: len(page.Records), Duration: time.Since(start),
+					Err: dynamo.WithReason(err),
+				})
+			}
+		}()
+	}
+	if iterator == nil {
+		if iterator, err = r.iterator(ctx, received); err != nil {
+			return wire.Records{}, err
+		}
+	}
+	return r.records(ctx, iterator)
 }
 
 // errUnread reports why records of a shard may be trimmed.

@@ -35,6 +35,7 @@ func (c *Consumer) present(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.Group.SweepPending.Store(now.requested > now.swept)
 	switch {
 	case now.stream != c.Arn || c.away(now.at):
 		return c.requestSweep(ctx)
