@@ -36,7 +36,8 @@ type entity[S, E any] struct {
 
 	mu sync.Mutex
 	// dropped reports that the entity was dropped from memory. Calls continue with its replacement.
-	dropped bool
+	dropped    bool
+	dropReason DropReason
 	// loaded reports that durable is known.
 	// blocked reports that no command may be decided, because a job is loading the state.
 	// busy reports that a job runs.

@@ -84,7 +84,23 @@ type Drop struct {
 	// Type is Type.Name.
 	Type          string
 	PersistenceID string
+	Reason        DropReason
 }
+
+// DropReason is the reason why an entity was dropped from memory.
+type DropReason string
+
+const (
+	// DropFull means that there were more entities in memory than Options.MaxEntities.
+	DropFull DropReason = "full"
+	// DropIdle means that the entity was not used for Options.IdleTimeout.
+	DropIdle DropReason = "idle"
+	// DropFailed means that the state in memory may differ from the stored one after a failure. The
+	// next call loads the entity again.
+	DropFailed DropReason = "failed"
+	// DropRequested means that the program has called Drop or Purge of [Entities].
+	DropRequested DropReason = "requested"
+)
 
 // Command is a command that has ended.
 type Command struct {
@@ -124,9 +140,13 @@ type Recovery struct {
 	Events   int64
 	// Version is the version of the recovered state.
 	Version int64
-	// Duration includes the wait for Options.MaxRecoveries.
-	Duration time.Duration
-	Err      error
+	// CatchUp reports whether the recovery continued from a state in memory: the entity was loaded
+	// before, and another process may have written events since. Otherwise it started from a
+	// snapshot or from the first event.
+	CatchUp bool
+	// Waited is the wait for Options.MaxRecoveries. Duration includes it.
+	Waited, Duration time.Duration
+	Err              error
 }
 
 // Snapshot is a snapshot that was saved, or could not be.

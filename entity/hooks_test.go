@@ -3,10 +3,12 @@ package entity_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -96,11 +98,56 @@ func TestHooksSeeWhatHappensToAnEntity(t *testing.T) {
 			t.Errorf("the last write is %+v, want an event with version 3", w)
 		}
 		wantError(t, "the conflict", s.conflicts[0].Err, dynajournal.ErrWriterConflict)
-		if r := s.recoveries[1]; r.Err != nil || r.Version != 2 || r.Events != 1 {
+		if r := s.recoveries[1]; r.Err != nil || r.Version != 2 || r.Events != 1 || !r.CatchUp || s.recoveries[0].CatchUp {
 			t.Errorf("the second recovery is %+v, want the event of the other writer", r)
 		}
-		if !slices.Equal(s.dropped, []entity.Drop{{Type: "account", PersistenceID: "account|anna"}}) {
+		if !slices.Equal(s.dropped, []entity.Drop{{Type: "account", PersistenceID: "account|anna", Reason: entity.DropRequested}}) {
 			t.Errorf("%v were dropped", s.dropped)
+		}
+	})
+}
+
+func TestHooks_ReasonsOfDrops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := entitytest.OpenJournal(t, newRegistry(t))
+		s := &seen{}
+		kind := accountType()
+		evolve := kind.Evolve
+		kind.Evolve = func(a Account, e Event) Account {
+			if e == (Deposited{13}) {
+				panic("wanted")
+			}
+			return evolve(a, e)
+		}
+		a, err := entity.Open(j.Journal, kind, entity.Options{MaxEntities: 1, IdleTimeout: time.Minute, Hooks: []entity.Hook{s.hook()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Conflict("account|broken", Deposited{13})
+		for _, id := range []string{"anna", "bert", "broken"} {
+			_, err := entity.Do(t.Context(), a, id, balance)
+			if id != "broken" {
+				wantError(t, "Do", err, nil)
+			}
+			synctest.Wait()
+		}
+		if _, err := entity.Do(t.Context(), a, "carl", balance); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		reasons := map[string]entity.DropReason{}
+		for _, d := range s.dropped {
+			reasons[d.PersistenceID] = d.Reason
+		}
+		want := map[string]entity.DropReason{
+			"account|anna": entity.DropFull, "account|bert": entity.DropFull, "account|broken": entity.DropFailed, "account|carl": entity.DropIdle,
+		}
+		if !maps.Equal(reasons, want) {
+			t.Errorf("the reasons are %v, want %v", reasons, want)
 		}
 	})
 }

@@ -30,7 +30,7 @@ func (h *Entities[S, E]) dropOldest(except *entity[S, E]) {
 				oldest = i
 			}
 		}
-		if h.dropIdle(tried[oldest]) {
+		if h.dropIdle(tried[oldest], DropFull) {
 			return
 		}
 		tried[oldest] = tried[len(tried)-1]
@@ -39,13 +39,13 @@ func (h *Entities[S, E]) dropOldest(except *entity[S, E]) {
 }
 
 // dropIdle drops an entity if it is idle. The caller holds h.mu.
-func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
+func (h *Entities[S, E]) dropIdle(e *entity[S, E], reason DropReason) bool {
 	if !e.mu.TryLock() {
 		return false
 	}
 	idle := e.idle()
 	if idle {
-		e.drop()
+		e.drop(reason)
 	}
 	e.mu.Unlock()
 	if idle {
@@ -56,8 +56,8 @@ func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
 
 // drop marks an entity as dropped. Calls that wait for it to be loaded continue with its
 // replacement. The caller holds mu.
-func (e *entity[S, E]) drop() {
-	e.dropped = true
+func (e *entity[S, E]) drop(reason DropReason) {
+	e.dropped, e.dropReason = true, reason
 	e.notify()
 }
 
@@ -70,7 +70,7 @@ func (h *Entities[S, E]) remove(e *entity[S, E]) {
 	h.counts.dropped.Add(1)
 	for _, hook := range h.options.Hooks {
 		if hook.OnDrop != nil {
-			hook.OnDrop(h.life, Drop{h.kind.Name, e.pid})
+			hook.OnDrop(h.life, Drop{h.kind.Name, e.pid, e.dropReason})
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (h *Entities[S, E]) dropUnused(since int64) {
 	n := 0
 	for _, e := range h.loaded {
 		if e.used <= since {
-			h.dropIdle(e)
+			h.dropIdle(e, DropIdle)
 		}
 		if n++; n%sweptAtOnce == 0 {
 			h.mu.Unlock()

@@ -39,6 +39,8 @@ type found[S any] struct {
 	// snapshot is the number of the snapshot that the load started from, or 0.
 	// events counts the replayed events.
 	snapshot, events int64
+	// unread is the number of the newest snapshot if it can't be decoded, or 0.
+	unread int64
 	// deletedTo is the last deleted number.
 	// behind is the last number that was deleted because a snapshot contains its event, or 0.
 	deletedTo, behind int64
@@ -120,7 +122,7 @@ func (e *entity[S, E]) find(
 	if e.isOld() {
 		return e.fromStart(ctx, how, observe)
 	}
-	got, err := e.withRecoveryLimits(ctx, func(ctx context.Context) (*found[S], error) {
+	got, err := e.withRecoveryLimits(ctx, true, func(ctx context.Context) (*found[S], error) {
 		return e.fromDurable(ctx, how, observe)
 	})
 	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
@@ -141,19 +143,21 @@ func (e *entity[S, E]) isOld() bool {
 }
 
 // withRecoveryLimits calls read within Options.MaxRecoveries and Options.RecoveryTimeout, and
-// reports the recovery to the hooks.
+// reports the recovery to the hooks. catchUp is Recovery.CatchUp.
 func (e *entity[S, E]) withRecoveryLimits(
-	ctx context.Context, read func(context.Context) (*found[S], error),
+	ctx context.Context, catchUp bool, read func(context.Context) (*found[S], error),
 ) (*found[S], error) {
 	h, start := e.host, time.Now()
+	recovery := Recovery{Type: h.kind.Name, PersistenceID: e.pid, CatchUp: catchUp}
 	ctx = e.startRecovery(ctx)
 	select {
 	case h.recovering <- struct{}{}:
 		defer func() { <-h.recovering }()
 	case <-h.life.Done():
-		e.endRecovery(ctx, start, nil, ErrClosed)
+		e.endRecovery(ctx, recovery, start, nil, ErrClosed)
 		return nil, ErrClosed
 	}
+	recovery.Waited = time.Since(start)
 	limited, cancel := context.WithTimeout(ctx, h.options.RecoveryTimeout)
 	defer cancel()
 	var got *found[S]
@@ -166,14 +170,14 @@ func (e *entity[S, E]) withRecoveryLimits(
 		// It is not the deadline of the caller, who could not distinguish the two.
 		err = fmt.Errorf("load %q: %w (%v): %w", e.pid, ErrRecoveryTimeout, h.options.RecoveryTimeout, err)
 	}
-	e.endRecovery(ctx, start, got, err)
+	e.endRecovery(ctx, recovery, start, got, err)
 	return got, err
 }
 
 // endRecovery counts a recovery that has ended, and calls the hooks.
-func (e *entity[S, E]) endRecovery(ctx context.Context, start time.Time, got *found[S], err error) {
+func (e *entity[S, E]) endRecovery(ctx context.Context, recovery Recovery, start time.Time, got *found[S], err error) {
 	h := e.host
-	recovery := Recovery{Type: h.kind.Name, PersistenceID: e.pid, Duration: time.Since(start), Err: err}
+	recovery.Duration, recovery.Err = time.Since(start), err
 	if err == nil {
 		h.counts.recoveries.Add(1)
 		recovery.Snapshot, recovery.Events, recovery.Version = got.snapshot, got.events, got.at.version
@@ -235,7 +239,7 @@ func (e *entity[S, E]) fromStart(
 	snapshots := e.host.kind.snapshots()
 	var before error
 	for tries := 1; ; tries++ {
-		got, err := e.withRecoveryLimits(ctx, func(ctx context.Context) (*found[S], error) {
+		got, err := e.withRecoveryLimits(ctx, false, func(ctx context.Context) (*found[S], error) {
 			return e.fromNewest(ctx, how, snapshots, observe)
 		})
 		doubt := errors.Is(err, dynajournal.ErrSnapshotMissing) || errors.Is(err, dynajournal.ErrSnapshotAhead)
@@ -313,6 +317,11 @@ func (e *entity[S, E]) fromSnapshot(
 	needed := err == nil && got.lacksDeleted() || errors.Is(err, dynajournal.ErrSnapshotMissing)
 	if unread != nil && needed {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
+	}
+	if highest := got.next - 1; err == nil && got.unread > max(highest, got.purged) {
+		// An older journal was restored. Its numbers must not be used for other events.
+		ahead := &dynajournal.SnapshotAheadError{PersistenceID: e.pid, Snapshot: got.unread, Highest: highest}
+		err = fmt.Errorf("load %q: %w: %w", e.pid, ahead, unread)
 	}
 	return got, err
 }

@@ -45,7 +45,7 @@ func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S
 		at.ids, at.durable, at.author, at.time = remembered{limits: &at.host.options.CommandIDs}, point[S]{}, "", 0
 		c.end(nil)
 		if gone = at.idle(); gone {
-			at.drop()
+			at.drop(DropRequested)
 		}
 		at.advance()
 	}

@@ -162,7 +162,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 		failed = fmt.Errorf("the snapshot at %d: %w", number, failed)
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity can't be decoded and is skipped",
 			"event", "entity.snapshot_skipped", "persistence_id", e.pid, "version", number, "error", failed)
-		unread = errors.Join(unread, failed)
+		unread, got.unread = errors.Join(unread, failed), max(got.unread, number)
 		switch number {
 		case 0:
 			return unread, nil

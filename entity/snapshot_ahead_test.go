@@ -18,6 +18,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // Only the journal table is restored from an older copy. The entity stops, and nothing is written,
@@ -95,6 +96,42 @@ func TestLoad_SnapshotAhead(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Only the journal table is restored, and the program can't decode the snapshots. Without the check
+// the entity would start anew, and its numbers would be used again.
+func TestLoad_UndecodableSnapshotAhead(t *testing.T) {
+	t.Parallel()
+	for kindOf, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
+		t.Run(kindOf, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options)
+			j := b.Journal()
+			a := b.open(j, accountType(), entity.Options{})
+			for range 3 {
+				do(t, a, "anna", deposit(1))
+			}
+			unknown := serialization.Payload{SerializerID: 4711, Manifest: "old", Bytes: []byte("old")}
+			metadata := dynajournal.SnapshotMetadata{PersistenceID: "account|anna", SequenceNumber: 10}
+			if _, err := j.SaveSnapshot(t.Context(), metadata, unknown); err != nil {
+				t.Fatal(err)
+			}
+			kind := accountType()
+			kind.Snapshots = entity.Snapshots{Every: 100}
+			other := b.open(b.Journal(), kind, entity.Options{})
+			_, err := other.View(t.Context(), "anna", func(Account) error { return nil })
+			wantAhead(t, "View", err)
+			_, err = entity.Do(t.Context(), other, "anna", deposit(1))
+			wantAhead(t, "Do", err)
+			wantError(t, "Do", err, serialization.ErrUnknownSerializer)
+			if err := a.Drop(t.Context(), "anna"); err != nil {
+				t.Fatal(err)
+			}
+			if got := do(t, a, "anna", deposit(1)); got != 4 { // its type does not use snapshots
+				t.Errorf("the balance is %d, want 4: something was written", got)
+			}
+		})
 	}
 }
 

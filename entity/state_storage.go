@@ -61,7 +61,7 @@ func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 }
 
 func (s *stateStorage[S]) load(ctx context.Context, e *entity[S, S], _ mode) (*found[S], error) {
-	return e.withRecoveryLimits(ctx, func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
+	return e.withRecoveryLimits(ctx, false, func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
 }
 
 func (s *stateStorage[S]) find(ctx context.Context, e *entity[S, S], how mode) (*found[S], error) {

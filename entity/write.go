@@ -309,7 +309,7 @@ func (e *entity[S, E]) fail(err error) {
 		}
 	}
 	e.failure = err
-	e.drop()
+	e.drop(DropFailed)
 	e.host.jobs.Go(func() { e.host.forget(e) })
 }
 

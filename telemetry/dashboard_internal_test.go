@@ -50,6 +50,7 @@ var dashboard = []struct {
 		{"Where commands wait (p95)", "s", []query{
 			{quantile("0.95", commandQueue, byType), "turn of {{" + byType + "}}"},
 			{quantile("0.95", recoveryDuration, byType), "loading of {{" + byType + "}}"},
+			{quantile("0.95", recoveryWait, byType), "wait before the loading of {{" + byType + "}}"},
 			{quantile("0.95", writeDuration, byType), "write of {{" + byType + "}}"},
 			{quantile("0.95", connectionWait, byPool), "connection"},
 		}},
@@ -80,7 +81,7 @@ var dashboard = []struct {
 			{"sum by (" + byType + ") ({dynajournal.entity.entities.loaded})", "{{" + byType + "}} in memory"},
 			{"sum by (" + byType + ") ({dynajournal.entity.commands.waiting})", "{{" + byType + "}} waiting"},
 		}},
-		{"Recoveries a second", "ops", []query{{rate("{dynajournal.entity.recovery.duration}_count", byType+", error_type"), "{{" + byType + "}} {{error_type}}"}}},
+		{"Recoveries a second", "ops", []query{{rate("{dynajournal.entity.recovery.duration}_count", byType+", dynajournal_recovery_catch_up, error_type"), "{{" + byType + "}} catch-up {{dynajournal_recovery_catch_up}} {{error_type}}"}}},
 		{"Events of a recovery (p95)", "none", []query{{quantile("0.95", recoveryEvents, byType), "{{" + byType + "}}"}}},
 		{"Conflicts a second", "ops", []query{{rate("{dynajournal.entity.conflicts}", byType), "{{" + byType + "}}"}}},
 		{"Snapshots a second", "ops", []query{{rate("{dynajournal.entity.snapshot.duration}_count", byType+", error_type"), "{{" + byType + "}} {{error_type}}"}}},

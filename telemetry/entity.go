@@ -36,7 +36,8 @@ func (t *Telemetry) EntityHook() entity.Hook {
 			t.record(ctx, snapshotDuration, s.Duration, entity.Reason(s.Err), typeOf(s.Type))
 		},
 		OnDrop: func(ctx context.Context, d entity.Drop) {
-			t.instruments.counters[drops].Add(ctx, 1, withError("", typeOf(d.Type)))
+			reason := attribute.String("dynajournal.drop.reason", string(d.Reason))
+			t.instruments.counters[drops].Add(ctx, 1, withError("", typeOf(d.Type), reason))
 		},
 	}
 }
@@ -75,7 +76,8 @@ func (t *Telemetry) onWrite(ctx context.Context, w entity.Write) {
 
 func (t *Telemetry) onRecovery(ctx context.Context, r entity.Recovery) {
 	reason, kind := entity.Reason(r.Err), typeOf(r.Type)
-	t.record(ctx, recoveryDuration, r.Duration, reason, kind)
+	t.record(ctx, recoveryDuration, r.Duration, reason, kind, attribute.Bool("dynajournal.recovery.catch_up", r.CatchUp))
+	t.record(ctx, recoveryWait, r.Waited, "", kind)
 	t.instruments.histograms[recoveryEvents].Record(ctx, float64(r.Events), withError("", kind))
 	t.end(ctx, r.Err, reason, attribute.Int64("dynajournal.snapshot", r.Snapshot),
 		attribute.Int64("dynajournal.events", r.Events), attribute.Int64("dynajournal.version", r.Version))

@@ -46,6 +46,7 @@ const (
 	conflicts        = "dynajournal.entity.conflicts"
 	drops            = "dynajournal.entity.drops"
 	recoveryDuration = "dynajournal.entity.recovery.duration"
+	recoveryWait     = "dynajournal.entity.recovery.wait"
 	recoveryEvents   = "dynajournal.entity.recovery.events"
 	snapshotDuration = "dynajournal.entity.snapshot.duration"
 
@@ -106,6 +107,7 @@ var Metrics = []Metric{
 	{conflicts, Counter, "{conflict}", "Writes at which another writer was faster."},
 	{drops, Counter, "{entity}", "Entities that were dropped from memory."},
 	{recoveryDuration, Histogram, "s", "Duration of loading an entity, or of catching up with other writers."},
+	{recoveryWait, Histogram, "s", "Wait of a recovery for Options.MaxRecoveries."},
 	{recoveryEvents, Histogram, "{event}", "Events that a recovery has replayed."},
 	{snapshotDuration, Histogram, "s", "Duration of saving a snapshot."},
 

@@ -45,7 +45,7 @@ func TestDashboard_HasDataInPrometheus(t *testing.T) {
 			t.Fatalf("there is no data of %q", missing)
 		}
 		s.add("anna", 1)
-		if _, err := other.Update(t.Context(), "anna", func(tx *entity.Tx[int, opened]) error {
+		if _, err := other.Update(t.Context(), "anna", func(tx *entity.Tx[int64, opened]) error {
 			tx.Record(opened{1})
 			return nil
 		}); err != nil {

@@ -34,9 +34,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type opened struct{ By int }
 
-var counterType = entity.Type[int, opened]{
+var counterType = entity.Type[int64, opened]{
 	Name:   "counter",
-	Evolve: func(n int, e opened) int { return n + e.By },
+	Evolve: func(n int64, e opened) int64 { return n + int64(e.By) },
 	// The second event makes a snapshot due.
 	Snapshots: entity.Snapshots{Every: 2},
 }
@@ -46,7 +46,7 @@ type service struct {
 	*testing.T
 	engine   *embedded.Engine
 	journal  *dynajournal.Journal
-	counters *entity.Entities[int, opened]
+	counters *entity.Entities[int64, opened]
 	of       *telemetry.Telemetry
 	reader   *sdkmetric.ManualReader
 	spans    *tracetest.SpanRecorder
@@ -98,7 +98,7 @@ func (s *service) add(id string, by int) trace.SpanContext {
 	s.Helper()
 	ctx, span := s.tracer.Start(s.Context(), "request")
 	defer span.End()
-	_, err := s.counters.Update(ctx, id, func(tx *entity.Tx[int, opened]) error {
+	_, err := s.counters.Update(ctx, id, func(tx *entity.Tx[int64, opened]) error {
 		tx.Record(opened{by})
 		return nil
 	})
@@ -204,7 +204,7 @@ func TestSpans_CommandReachesItsRequests(t *testing.T) {
 func TestSpans_FailedCommand(t *testing.T) {
 	s := newService(t, telemetry.Options{})
 	refused := errors.New("refused")
-	_, err := s.counters.Update(t.Context(), "anna", func(*entity.Tx[int, opened]) error { return refused })
+	_, err := s.counters.Update(t.Context(), "anna", func(*entity.Tx[int64, opened]) error { return refused })
 	if !errors.Is(err, refused) {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestSpans_PersistenceIDs(t *testing.T) {
 			s := newService(t, telemetry.Options{IDs: ids})
 			s.add("anna", 1)
 			s.denied("PutItem")
-			if _, err := s.counters.Update(t.Context(), "anna", func(tx *entity.Tx[int, opened]) error {
+			if _, err := s.counters.Update(t.Context(), "anna", func(tx *entity.Tx[int64, opened]) error {
 				tx.Record(opened{1})
 				return nil
 			}); !strings.Contains(fmt.Sprint(err), "anna") {
@@ -290,7 +290,7 @@ func (s *service) group(handle projection.HandlerFunc, target outbox.TargetFunc)
 		Name: "bank", Hooks: []projection.Hook{s.of.ProjectionHook()}, Attempts: 1, StuckAfter: -1,
 		RetryShortest: time.Millisecond, RetryLongest: time.Millisecond,
 		Source: projection.Streams(dynamodbstreams.NewFromConfig(s.engine.AWSConfig()), projection.StreamsOptions{
-			LeaseTimeout: time.Second, PerSecond: -1, Poll: 10 * time.Millisecond,
+			LeaseTimeout: time.Second, PerSecond: -1, Poll: 250 * time.Millisecond,
 		}),
 	}, projection.AtLeastOnce("balances", handle), outbox.New("out", target, messages))
 	if err != nil {
