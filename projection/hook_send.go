@@ -1,10 +1,6 @@
 package projection
 
-import (
-	"time"
-
-	"github.com/dynajournal/dynajournal/projection/internal/engine"
-)
+import "time"
 
 // Sending describes a message of an outbox before it is sent.
 type Sending struct {
@@ -31,9 +27,9 @@ type SendResult string
 
 const (
 	// SendAccepted means that the target has accepted the message.
-	SendAccepted SendResult = engine.SendAccepted
+	SendAccepted SendResult = "accepted"
 	// SendRefused means that the target refuses the message permanently: it becomes a dead letter.
-	SendRefused SendResult = engine.SendRefused
+	SendRefused SendResult = "refused"
 	// SendFailed means that the message will be sent again.
-	SendFailed SendResult = engine.SendFailed
+	SendFailed SendResult = "failed"
 )

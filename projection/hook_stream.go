@@ -1,10 +1,6 @@
 package projection
 
-import (
-	"time"
-
-	"github.com/dynajournal/dynajournal/projection/internal/engine"
-)
+import "time"
 
 // Lease is a change of the right to read a shard of the stream.
 type Lease struct {
@@ -20,16 +16,16 @@ type LeaseChange string
 
 const (
 	// LeaseGained means that no process had the lease.
-	LeaseGained LeaseChange = engine.LeaseGained
+	LeaseGained LeaseChange = "gained"
 	// LeaseTakenOver means that another process had the lease: it counts as dead, or has more
 	// leases than this process.
-	LeaseTakenOver LeaseChange = engine.LeaseTakenOver
+	LeaseTakenOver LeaseChange = "taken_over"
 	// LeaseLost means that another process has taken the lease over.
-	LeaseLost LeaseChange = engine.LeaseLost
+	LeaseLost LeaseChange = "lost"
 	// LeaseReleased means that the group is stopping.
-	LeaseReleased LeaseChange = engine.LeaseReleased
+	LeaseReleased LeaseChange = "released"
 	// LeaseEnded means that the shard has ended, and that all of its records are done.
-	LeaseEnded LeaseChange = engine.LeaseEnded
+	LeaseEnded LeaseChange = "ended"
 )
 
 // StreamRead describes a read of a shard of the stream, or a failed attempt to get an iterator for
@@ -43,7 +39,7 @@ type StreamRead struct {
 	Records int
 	// Duration is the duration of the requests, with the retries of the AWS SDK.
 	Duration time.Duration
-	// Err is nil, or wraps the error of the AWS SDK and, as far as it is known, the reason: a request
-	// error such as dynajournal.ErrThrottled.
+	// Err is nil, or wraps the error of the AWS SDK and, as far as it is known, the reason: a
+	// request error such as dynajournal.ErrThrottled.
 	Err error
 }

@@ -25,8 +25,8 @@ import (
 // A drill breaks one thing and judges the metrics as the alert rules do: an operator who sees only
 // metrics finds the fault. Each one names its alert.
 
-// value returns the sum of the data points of a metric with all of the given attributes. A histogram
-// has the number of its values; the sum of gauges is their largest value.
+// value returns the sum of the data points of a metric with all of the given attributes. A
+// histogram has the number of its values; the sum of gauges is their largest value.
 func (s *service) value(name string, with ...attribute.KeyValue) float64 {
 	s.Helper()
 	sum, largest := 0.0, math.Inf(-1)

@@ -25,7 +25,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/core"
 )
 
 var (
@@ -326,7 +325,7 @@ func compare(t *testing.T, engine *embedded.Engine, b *bank, requests [][]*reque
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := core.MarkOf(stored.Metadata).ID
+			key := stored.Metadata["dj.command"] // the id of the command: see docs/formats.md
 			balance, version = event.apply(Account{balance}).Balance, stored.SequenceNumber
 			sent := byKey[key]
 			switch {

@@ -1,8 +1,12 @@
-// Command bank serves bank accounts over HTTP. It stores them as events in DynamoDB.
+// Command bank serves bank accounts over HTTP. It stores them as events in DynamoDB, and keeps the
+// movements of each account in a read model. Its metrics are at /metrics, in the form of
+// Prometheus. README.md shows them, and the trace of a request.
 //
-//	go run ./examples/bank -local /tmp/bank
+//	go -C examples/bank run . -local /tmp/bank
 //	curl -H 'Idempotency-Key: 1' -d '{"amount": 500}' localhost:8080/accounts/anna/deposit
 //	curl localhost:8080/accounts/anna
+//	curl localhost:8080/accounts/anna/movements
+//	curl localhost:8080/metrics
 package main
 
 import (
@@ -20,9 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/entity"
 )
 
 func main() {
@@ -31,35 +33,38 @@ func main() {
 	local := flag.String("local", "", "use no service, but the embedded engine in this `folder`")
 	flag.Parse()
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	awsConfig, closeEngine, err := connect(ctx, *local)
+	awsConfig, closeEngine, err := connect(ctx, *local, *endpoint)
 	check(err)
-	events, err := registry()
-	check(err)
-	c := dynajournal.Config{AWS: awsConfig, Endpoint: *endpoint, Serialization: events}
-	if *local+*endpoint != "" { // on AWS, `dynajournal tables create` creates the tables
-		check(dynajournal.CreateTables(ctx, c, dynajournal.TableOptions{}))
+	if *local+*endpoint != "" { // on AWS your infrastructure creates the tables
+		check(createTables(ctx, awsConfig))
 	}
-	journal, err := dynajournal.Open(ctx, c)
+	seen, err := observe(ctx)
 	check(err)
-	accounts, err := entity.Open(journal, accountType, entity.Options{})
+	s, err := open(ctx, awsConfig, seen)
 	check(err)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *addr)
 	check(err)
-	server := &http.Server{Handler: newHandler(accounts), ReadTimeout: 10 * time.Second}
+	server := &http.Server{Handler: s.handler(), ReadTimeout: 10 * time.Second}
 	go func() { check(server.Serve(listener)) }()
 	log.Printf("listening on http://%s", listener.Addr())
+	ended := make(chan error, 1)
+	go func() { ended <- s.group.Run(ctx) }()
 
 	<-ctx.Done()
 	ending, cancel := context.WithTimeout(context.Background(), server.ReadTimeout)
-	err = errors.Join(server.Shutdown(ending), accounts.Close(ending), journal.Close(), closeEngine())
+	err = errors.Join(server.Shutdown(ending), <-ended, s.close(ending), seen.close(ending), closeEngine())
 	cancel()
 	check(err)
 }
 
-// connect returns the configuration for DynamoDB on AWS, or for an engine in a folder.
-func connect(ctx context.Context, local string) (aws.Config, func() error, error) {
+// connect returns the configuration for DynamoDB on AWS, for another endpoint, or for an engine in
+// a folder.
+func connect(ctx context.Context, local, endpoint string) (aws.Config, func() error, error) {
 	if local == "" {
 		c, err := config.LoadDefaultConfig(ctx)
+		if endpoint != "" {
+			c.BaseEndpoint = &endpoint
+		}
 		return c, func() error { return nil }, err
 	}
 	engine, err := embedded.Open(local)

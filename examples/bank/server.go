@@ -17,7 +17,21 @@ type Accounts interface {
 	View(ctx context.Context, id string, show func(Account) error, opts ...entity.ViewOption) (int64, error)
 }
 
-func newHandler(accounts Accounts) http.Handler {
+// handler returns the handler of all requests.
+func (s *service) handler() http.Handler {
+	mux := accountsMux(s.accounts)
+	mux.HandleFunc("GET /accounts/{id}/movements", func(w http.ResponseWriter, r *http.Request) {
+		latest, err := s.movements.latest(r.Context(), r.PathValue("id"))
+		respond(w, latest, err)
+	})
+	all := http.NewServeMux()
+	all.Handle("/", s.seen.requests(mux))
+	all.Handle("GET /metrics", s.seen.metrics())
+	return all
+}
+
+// accountsMux returns the handler of the requests for accounts.
+func accountsMux(accounts Accounts) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("POST /accounts/{id}/deposit", handle(accounts, deposit))
 	mux.Handle("POST /accounts/{id}/withdraw", handle(accounts, withdraw))
@@ -54,7 +68,7 @@ func handle(accounts Accounts, command func(tx *entity.Tx[Account, Event], amoun
 }
 
 // respond writes a body, or the status of an error.
-func respond(w http.ResponseWriter, body map[string]int64, err error) {
+func respond(w http.ResponseWriter, body any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), statusOf(err))
 		return

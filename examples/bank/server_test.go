@@ -50,7 +50,7 @@ func call(h http.Handler, method, path, key, body string) (int, string) {
 func TestRequestsOfTheServer(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	h := newHandler(k)
+	h := accountsMux(k)
 	for _, c := range []struct {
 		method, path, key, body string
 		status                  int
@@ -114,7 +114,7 @@ func TestServerOnAJournalThatFails(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		h := newHandler(accounts)
+		h := accountsMux(accounts)
 		for i, failure := range []func() func(){j.Throttle, j.LoseRequests, j.LoseResponses} {
 			key, wanted := string(rune('a'+i)), http.StatusServiceUnavailable
 			stop := failure()

@@ -45,7 +45,7 @@ func (o *operations) hook() dynajournal.Hook {
 	}
 }
 
-// start forgets what was recorded.
+// start discards the records.
 func (o *operations) start() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
