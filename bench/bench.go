@@ -90,8 +90,8 @@ func Workloads() []string {
 }
 
 func workloads(o Options) []workload {
-	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o), projectionWorkloads(o),
-		networkWorkloads(o))
+	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o), hookWorkloads(o),
+		projectionWorkloads(o), networkWorkloads(o))
 }
 
 func (o Options) withDefaults() Options {

@@ -162,6 +162,7 @@ func TestWorkloadsAreNamed(t *testing.T) {
 	t.Parallel()
 	want := "write-1 write-64 write-256 write-1024 write-batch-10 replay-10000 replay-64x1000 recover-new recover-5 recover-snapshot-5 recover-250 " +
 		"recover-250-deleted-1000 layouts scale-events scale-entities entities-hot entities-contended entities-idle entities-many entities-memory " +
+		"hooks-write-64 hooks-entities " +
 		"projections-cost projections-idle projections-beside projections-speed projections-once projections-lag projections-sweep " +
 		"network-closed-1 network-closed-64 network-closed-256 network-closed-1024 network-open-100 network-open-500 " +
 		"network-open-1000 network-open-2000 network-open-4000 network-open-8000 network-cold network-recover-1000 network-entities"

@@ -38,11 +38,11 @@ func entityWorkloads(o Options) []workload {
 // counter hosts the measured entities. Their state is the number of events.
 type counter = entity.Entities[int, []byte]
 
-func openCounter(j *dynajournal.Journal, name string) (*counter, error) {
+func openCounter(j *dynajournal.Journal, name string, options entity.Options) (*counter, error) {
 	return entity.Open(j, entity.Type[int, []byte]{
 		Name:   name,
 		Evolve: func(n int, _ []byte) int { return n + 1 },
-	}, entity.Options{})
+	}, options)
 }
 
 // count is a command with one event.
@@ -63,7 +63,7 @@ func hotEntity(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	hosted, err := openCounter(j, s.workload)
+	hosted, err := openCounter(j, s.workload, entity.Options{})
 	if err != nil {
 		return err
 	}
@@ -134,19 +134,23 @@ func counterBesideWriters(ctx context.Context, s *session, entities int) (*count
 
 // loadedCounter returns entities that are in memory.
 func loadedCounter(ctx context.Context, s *session, entities int) (*counter, error) {
-	hosted, err := openCounter(s.journal, s.workload)
+	hosted, err := openCounter(s.journal, s.workload, entity.Options{})
 	if err != nil {
 		return nil, err
 	}
-	ids := names("entity", entities)
-	err = each(ctx, entities, func(ctx context.Context, i int) error {
-		_, err := hosted.Update(ctx, ids[i], func(*entity.Tx[int, []byte]) error { return nil })
-		return err
-	})
-	if err != nil {
+	if err := load(ctx, hosted, entities); err != nil {
 		return nil, errors.Join(err, hosted.Close(context.WithoutCancel(ctx)))
 	}
 	return hosted, nil
+}
+
+// load loads entities into memory.
+func load(ctx context.Context, hosted *counter, entities int) error {
+	ids := names("entity", entities)
+	return each(ctx, entities, func(ctx context.Context, i int) error {
+		_, err := hosted.Update(ctx, ids[i], func(*entity.Tx[int, []byte]) error { return nil })
+		return err
+	})
 }
 
 // inMemory compares calls that need no request with a map read under a mutex and an indirect call.

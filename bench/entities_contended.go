@@ -27,7 +27,7 @@ func (s *session) openReplica(ctx context.Context) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.hosted, err = openCounter(j, s.workload); err != nil {
+	if r.hosted, err = openCounter(j, s.workload, entity.Options{}); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	r.close = func() error { return errors.Join(r.hosted.Close(context.WithoutCancel(ctx)), j.Close()) }

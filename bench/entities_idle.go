@@ -15,7 +15,7 @@ import (
 // they were dropped. The base is the same number of writers of the journal, and their recoveries.
 func idleEntities(ctx context.Context, s *session, entities int) (err error) {
 	ids := names("entity", entities)
-	hosted, err := openCounter(s.journal, s.workload)
+	hosted, err := openCounter(s.journal, s.workload, entity.Options{})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (t *Telemetry) EntityHook() entity.Hook {
 		},
 		OnRecovery: t.onRecovery,
 		OnConflict: func(ctx context.Context, c entity.Conflict) {
-			t.instruments.counters[conflicts].Add(ctx, 1, withError("", typeOf(c.Type)))
+			t.instruments.counters[conflicts].Add(ctx, 1, t.kind(c.Type, "").measured)
 		},
 		OnSnapshot: func(ctx context.Context, s entity.Snapshot) {
 			t.record(ctx, snapshotDuration, s.Duration, entity.Reason(s.Err), typeOf(s.Type))
@@ -44,41 +44,66 @@ func (t *Telemetry) EntityHook() entity.Hook {
 
 func typeOf(name string) attribute.KeyValue { return attribute.String("dynajournal.entity.type", name) }
 
+// kindKey has the attributes of a type of entities.
+type kindKey struct{ name, reason string }
+
+func (k kindKey) attributes() []attribute.KeyValue { return withReason(k.reason, typeOf(k.name)) }
+
+// kind returns the attributes of a type, and of the reason of an error if there is one.
+func (t *Telemetry) kind(name, reason string) attributes {
+	key := kindKey{name, reason}
+	return t.kinds.of(key, key.attributes)
+}
+
 // start starts a span of an entity.
 func (t *Telemetry) start(ctx context.Context, what, kind, persistenceID string, opts ...trace.SpanStartOption) context.Context {
-	opts = append(opts, trace.WithAttributes(append(t.id(persistenceID), typeOf(kind))...))
-	ctx, _ = t.tracer.Start(ctx, what+" "+kind, opts...) //nolint:spancheck // the hook of the end ends it
+	ctx, span := t.tracer.Start(ctx, what+" "+kind, append(opts, t.kind(kind, "").traced)...) //nolint:spancheck // the hook of the end ends it
+	if span.IsRecording() {
+		span.SetAttributes(t.id(persistenceID)...)
+	}
 	return ctx
 }
 
 // record records a duration.
-func (t *Telemetry) record(ctx context.Context, name string, d time.Duration, reason string, attributes ...attribute.KeyValue) {
-	t.instruments.histograms[name].Record(ctx, d.Seconds(), withError(reason, attributes...))
+func (t *Telemetry) record(ctx context.Context, name string, d time.Duration, reason string, values ...attribute.KeyValue) {
+	t.instruments.histograms[name].Record(ctx, d.Seconds(), withError(reason, values...))
 }
 
 func (t *Telemetry) onCommand(ctx context.Context, c entity.Command) {
-	reason, kind := entity.Reason(c.Err), typeOf(c.Type)
-	t.record(ctx, commandDuration, c.Duration, reason, kind)
-	t.record(ctx, commandQueue, c.Queued, "", kind)
-	t.instruments.histograms[commandAttempts].Record(ctx, float64(c.Attempts), withError("", kind))
-	t.end(ctx, c.Err, reason, attribute.Int("dynajournal.attempts", c.Attempts),
-		attribute.Int64("dynajournal.version", c.Receipt.Version), attribute.Int("dynajournal.events", c.Receipt.Events),
-		attribute.Float64("dynajournal.queued_seconds", c.Queued.Seconds()))
+	reason := entity.Reason(c.Err)
+	histograms, kind := t.instruments.histograms, t.kind(c.Type, "").measured
+	histograms[commandDuration].Record(ctx, c.Duration.Seconds(), t.kind(c.Type, reason).measured)
+	histograms[commandQueue].Record(ctx, c.Queued.Seconds(), kind)
+	histograms[commandAttempts].Record(ctx, float64(c.Attempts), kind)
+	t.end(ctx, c.Err, reason, func() []attribute.KeyValue {
+		return []attribute.KeyValue{
+			attribute.Int("dynajournal.attempts", c.Attempts), attribute.Int64("dynajournal.version", c.Receipt.Version),
+			attribute.Int("dynajournal.events", c.Receipt.Events), attribute.Float64("dynajournal.queued_seconds", c.Queued.Seconds()),
+		}
+	})
 }
 
 func (t *Telemetry) onWrite(ctx context.Context, w entity.Write) {
-	reason, kind := entity.Reason(w.Err), typeOf(w.Type)
-	t.record(ctx, writeDuration, w.Duration, reason, kind)
-	t.instruments.histograms[writeCommands].Record(ctx, float64(w.Commands), withError("", kind))
-	t.end(ctx, w.Err, reason, attribute.Int("dynajournal.commands", w.Commands),
-		attribute.Int("dynajournal.events", w.Events), attribute.Float64("dynajournal.write_units", w.Cost.WriteUnits))
+	reason := entity.Reason(w.Err)
+	t.instruments.histograms[writeDuration].Record(ctx, w.Duration.Seconds(), t.kind(w.Type, reason).measured)
+	t.instruments.histograms[writeCommands].Record(ctx, float64(w.Commands), t.kind(w.Type, "").measured)
+	t.end(ctx, w.Err, reason, func() []attribute.KeyValue {
+		return []attribute.KeyValue{
+			attribute.Int("dynajournal.commands", w.Commands), attribute.Int("dynajournal.events", w.Events),
+			attribute.Float64("dynajournal.write_units", w.Cost.WriteUnits),
+		}
+	})
 }
 
 func (t *Telemetry) onRecovery(ctx context.Context, r entity.Recovery) {
-	reason, kind := entity.Reason(r.Err), typeOf(r.Type)
-	t.record(ctx, recoveryDuration, r.Duration, reason, kind, attribute.Bool("dynajournal.recovery.catch_up", r.CatchUp))
-	t.record(ctx, recoveryWait, r.Waited, "", kind)
-	t.instruments.histograms[recoveryEvents].Record(ctx, float64(r.Events), withError("", kind))
-	t.end(ctx, r.Err, reason, attribute.Int64("dynajournal.snapshot", r.Snapshot),
-		attribute.Int64("dynajournal.events", r.Events), attribute.Int64("dynajournal.version", r.Version))
+	reason, kind := entity.Reason(r.Err), t.kind(r.Type, "").measured
+	t.record(ctx, recoveryDuration, r.Duration, reason, typeOf(r.Type), attribute.Bool("dynajournal.recovery.catch_up", r.CatchUp))
+	t.instruments.histograms[recoveryWait].Record(ctx, r.Waited.Seconds(), kind)
+	t.instruments.histograms[recoveryEvents].Record(ctx, float64(r.Events), kind)
+	t.end(ctx, r.Err, reason, func() []attribute.KeyValue {
+		return []attribute.KeyValue{
+			attribute.Int64("dynajournal.snapshot", r.Snapshot), attribute.Int64("dynajournal.events", r.Events),
+			attribute.Int64("dynajournal.version", r.Version),
+		}
+	})
 }

@@ -33,28 +33,68 @@ func (t *Telemetry) JournalHook() dynajournal.Hook {
 	}
 }
 
+// requestKey has the attributes of a request.
+type requestKey struct {
+	operation, table string
+	purpose          dynajournal.Purpose
+	reason           string
+}
+
 // startRequest starts the span of a request.
 func (t *Telemetry) startRequest(ctx context.Context, r dynajournal.RequestStart) context.Context {
-	attributes := append(requestAttributes(r.Operation, r.Table), attribute.String("dynajournal.purpose", string(r.Purpose)))
-	if r.Index != "" {
-		attributes = append(attributes, attribute.String("aws.dynamodb.index_name", r.Index))
+	key := requestKey{r.Operation, r.Table, r.Purpose, ""}
+	to := t.requests.of(key, key.attributes)
+	ctx, span := t.tracer.Start(ctx, r.Operation+" "+r.Table, //nolint:spancheck // onRequestEnd ends it
+		trace.WithSpanKind(trace.SpanKindClient), to.traced, trace.WithLinks(links(r.Writers)...))
+	if span.IsRecording() && r.Index != "" {
+		span.SetAttributes(attribute.String("aws.dynamodb.index_name", r.Index))
 	}
-	if r.Statements > 0 {
-		attributes = append(attributes, attribute.Int("db.operation.batch.size", r.Statements))
+	if span.IsRecording() && r.Statements > 0 {
+		span.SetAttributes(attribute.Int("db.operation.batch.size", r.Statements))
 	}
-	ctx, _ = t.tracer.Start(ctx, r.Operation+" "+r.Table, //nolint:spancheck // onRequestEnd ends it
-		trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attributes...), trace.WithLinks(links(r.Writers)...))
 	return ctx
+}
+
+func (k requestKey) attributes() []attribute.KeyValue {
+	values := requestAttributes(k.operation, k.table)
+	if k.purpose != "" {
+		values = append(values, attribute.String("dynajournal.purpose", string(k.purpose)))
+	}
+	return withReason(k.reason, values...)
+}
+
+// operationKey has the attributes of an operation.
+type operationKey struct {
+	kind   dynajournal.OperationKind
+	reason string
+}
+
+func (k operationKey) attributes() []attribute.KeyValue {
+	return withReason(k.reason, attribute.String("dynajournal.operation", string(k.kind)))
+}
+
+// capacityKey has the attributes of consumed capacity.
+type capacityKey struct {
+	table   string
+	purpose dynajournal.Purpose
+	kind    string
+}
+
+func (k capacityKey) attributes() []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.String("db.collection.name", k.table), attribute.String("dynajournal.purpose", string(k.purpose)),
+		attribute.String("dynajournal.capacity.type", k.kind),
+	}
 }
 
 // onOperation records an operation.
 func (t *Telemetry) onOperation(ctx context.Context, o dynajournal.Operation) {
-	reason, kind := dynajournal.Reason(o.Err), attribute.String("dynajournal.operation", string(o.Kind))
-	t.record(ctx, journalDuration, o.Duration, reason, kind)
+	key := operationKey{o.Kind, dynajournal.Reason(o.Err)}
+	of := t.operations.of(key, key.attributes).measured
+	t.instruments.histograms[journalDuration].Record(ctx, o.Duration.Seconds(), of)
 	switch o.Kind {
 	case dynajournal.OperationAppend, dynajournal.OperationRecover, dynajournal.OperationDelete, dynajournal.OperationPurge:
-		t.instruments.counters[journalEvents].Add(ctx, float64(o.Count), withError(reason, kind))
+		t.instruments.counters[journalEvents].Add(ctx, float64(o.Count), of)
 	default: // on snapshots
 	}
 }
@@ -69,15 +109,11 @@ func requestAttributes(operation, table string) []attribute.KeyValue {
 // onRequest records an attempt of a request.
 func (t *Telemetry) onRequest(ctx context.Context, r dynajournal.Request) {
 	i, reason := &t.instruments, dynajournal.Reason(r.Err)
-	purpose := attribute.String("dynajournal.purpose", string(r.Purpose))
-	i.counters[requestAttempts].Add(ctx, 1, withError(reason, append(requestAttributes(r.Operation, r.Table), purpose)...))
-	t.record(ctx, connectionWait, r.Waited, "", t.pool)
-	for kind, units := range map[string]float64{"read": r.Cost.ReadUnits, "write": r.Cost.WriteUnits} {
-		if units > 0 {
-			i.counters[capacityConsumed].Add(ctx, units, withError("", attribute.String("db.collection.name", r.Table),
-				purpose, attribute.String("dynajournal.capacity.type", kind)))
-		}
-	}
+	key := requestKey{r.Operation, r.Table, r.Purpose, reason}
+	i.counters[requestAttempts].Add(ctx, 1, t.requests.of(key, key.attributes).measured)
+	i.histograms[connectionWait].Record(ctx, r.Waited.Seconds(), t.pools.measured)
+	t.consumed(ctx, capacityKey{r.Table, r.Purpose, "read"}, r.Cost.ReadUnits)
+	t.consumed(ctx, capacityKey{r.Table, r.Purpose, "write"}, r.Cost.WriteUnits)
 	if r.Statements > 0 && r.Err == nil {
 		i.histograms[groupCommitSize].Record(ctx, float64(r.Statements))
 	}
@@ -97,14 +133,25 @@ func (t *Telemetry) onRequest(ctx context.Context, r dynajournal.Request) {
 	}
 }
 
+// consumed records capacity units.
+func (t *Telemetry) consumed(ctx context.Context, key capacityKey, units float64) {
+	if units > 0 {
+		t.instruments.counters[capacityConsumed].Add(ctx, units, t.capacities.of(key, key.attributes).measured)
+	}
+}
+
 // onRequestEnd records a request, and ends its span.
 func (t *Telemetry) onRequestEnd(ctx context.Context, r dynajournal.RequestEnd) {
 	reason := dynajournal.Reason(r.Err)
 	if r.Purpose == dynajournal.PurposeAppend {
-		t.record(ctx, groupCommitWait, r.Gathered, "", t.pool)
+		t.instruments.histograms[groupCommitWait].Record(ctx, r.Gathered.Seconds(), t.pools.measured)
 	}
-	t.record(ctx, operationDuration, r.Duration, reason, requestAttributes(r.Operation, r.Table)...)
-	t.end(ctx, r.Err, reason, attribute.Int("dynajournal.attempts", r.Attempts),
-		attribute.Float64("dynajournal.read_units", r.Cost.ReadUnits),
-		attribute.Float64("dynajournal.write_units", r.Cost.WriteUnits))
+	key := requestKey{r.Operation, r.Table, "", reason}
+	t.instruments.histograms[operationDuration].Record(ctx, r.Duration.Seconds(), t.requests.of(key, key.attributes).measured)
+	t.end(ctx, r.Err, reason, func() []attribute.KeyValue {
+		return []attribute.KeyValue{
+			attribute.Int("dynajournal.attempts", r.Attempts), attribute.Float64("dynajournal.read_units", r.Cost.ReadUnits),
+			attribute.Float64("dynajournal.write_units", r.Cost.WriteUnits),
+		}
+	})
 }

@@ -53,5 +53,7 @@ func (t *Telemetry) onSend(ctx context.Context, m projection.Sent) {
 	t.record(ctx, sendDuration, m.Duration, reason, attributes...)
 	attributes = append(attributes, attribute.String("dynajournal.outbox.result", string(m.Result)))
 	t.instruments.counters[sentMessages].Add(ctx, 1, withError(reason, attributes...))
-	t.end(ctx, m.Err, reason, attribute.String("dynajournal.outbox.result", string(m.Result)))
+	t.end(ctx, m.Err, reason, func() []attribute.KeyValue {
+		return []attribute.KeyValue{attribute.String("dynajournal.outbox.result", string(m.Result))}
+	})
 }

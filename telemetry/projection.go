@@ -71,7 +71,9 @@ func (t *Telemetry) onHandle(ctx context.Context, h projection.Handled) {
 			t.instruments.counters[name].Add(ctx, 1, withError("", attributes...))
 		}
 	}
-	t.end(ctx, h.Err, reason, attribute.Bool("dynajournal.delayed", h.Delayed))
+	t.end(ctx, h.Err, reason, func() []attribute.KeyValue {
+		return []attribute.KeyValue{attribute.Bool("dynajournal.delayed", h.Delayed)}
+	})
 }
 
 // onSweep records a sweep that has ended.

@@ -56,6 +56,12 @@ type Telemetry struct {
 	ids         IDs
 	pool        attribute.KeyValue
 	instruments instruments
+
+	requests   cache[requestKey]
+	capacities cache[capacityKey]
+	operations cache[operationKey]
+	kinds      cache[kindKey]
+	pools      attributes
 }
 
 // New returns a Telemetry. It fails if the meter provider refuses an instrument.
@@ -76,6 +82,8 @@ func New(opts Options) (*Telemetry, error) {
 		tracer: opts.TracerProvider.Tracer(scope), meter: opts.MeterProvider.Meter(scope),
 		propagator: opts.Propagator, ids: opts.IDs, pool: attribute.String("db.client.connection.pool.name", opts.Name),
 	}
+	var pools cache[string]
+	t.pools = pools.of(opts.Name, func() []attribute.KeyValue { return []attribute.KeyValue{t.pool} })
 	if err := t.instruments.create(t.meter); err != nil {
 		return nil, fmt.Errorf("create instruments: %w", err)
 	}
@@ -98,12 +106,13 @@ func (t *Telemetry) id(persistenceID string) []attribute.KeyValue {
 }
 
 // end ends the span of a context, with the reason of its error if it has failed.
-func (t *Telemetry) end(ctx context.Context, err error, reason string, attributes ...attribute.KeyValue) {
+func (t *Telemetry) end(ctx context.Context, err error, reason string, more func() []attribute.KeyValue) {
 	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attributes...)
-	if err != nil {
-		span.SetAttributes(attribute.String("error.type", reason))
-		span.SetStatus(codes.Error, t.text(err, reason))
+	if span.IsRecording() {
+		span.SetAttributes(withReason(reason, more()...)...)
+		if err != nil {
+			span.SetStatus(codes.Error, t.text(err, reason))
+		}
 	}
 	span.End()
 }
@@ -118,11 +127,8 @@ func (t *Telemetry) text(err error, reason string) string {
 }
 
 // withError adds error.type to the attributes of a metric, if there is a reason.
-func withError(reason string, attributes ...attribute.KeyValue) metric.MeasurementOption {
-	if reason != "" {
-		attributes = append(attributes, attribute.String("error.type", reason))
-	}
-	return metric.WithAttributes(attributes...)
+func withError(reason string, values ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(withReason(reason, values...)...)
 }
 
 // links returns links to the spans of contexts.
