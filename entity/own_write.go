@@ -55,12 +55,12 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	}
 	if !started.Succeeded() {
 		e.handOver(c, func() {
-			result, err := started.Finish(w.ctx)
+			result, err := started.Finish()
 			e.finishAndWriteAll(w, writer, start, &result, err)
 		})
 		return
 	}
-	result, err := started.Finish(w.ctx)
+	result, err := started.Finish()
 	if err != nil {
 		e.handOver(c, func() { e.finishAndWriteAll(w, writer, start, &core.Result{}, err) })
 		return

@@ -7,11 +7,11 @@ import (
 )
 
 // startCommand passes a command to the hooks, and notes when it was called if hooks need it.
-func (h *Entities[S, E]) startCommand(c *command[S, E], id string) {
+func (h *Entities[S, E]) startCommand(c *command[S, E], pid string) {
 	c.started = h.timeForHooks()
 	for _, hook := range h.options.Hooks {
 		if hook.StartCommand != nil {
-			c.ctx = hook.StartCommand(c.ctx, CommandStart{h.kind.Name, h.kind.PersistenceID(id), c.options.ID}) //nolint:fatcontext // there are few hooks
+			c.ctx = hook.StartCommand(c.ctx, CommandStart{h.kind.Name, pid, c.options.ID}) //nolint:fatcontext // there are few hooks
 		}
 	}
 }

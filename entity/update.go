@@ -48,7 +48,7 @@ func (h *Entities[S, E]) Update(
 		return Receipt{}, err
 	}
 	defer h.calls.Done()
-	h.startCommand(c, id)
+	h.startCommand(c, e.pid)
 	h.counts.waiting.Add(1)
 	defer h.counts.waiting.Add(-1)
 	if c.options.Fresh {
@@ -57,7 +57,7 @@ func (h *Entities[S, E]) Update(
 	if err == nil {
 		err = h.runOnce(e, c)
 	}
-	h.ended(c, id, err)
+	h.ended(c, e.pid, err)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -195,14 +195,14 @@ func (h *Entities[S, E]) timeForHooks() time.Time {
 }
 
 // ended counts a command that has ended, and calls the hooks.
-func (h *Entities[S, E]) ended(c *command[S, E], id string, err error) {
+func (h *Entities[S, E]) ended(c *command[S, E], pid string, err error) {
 	if _, ok := err.(*DuplicateError); ok { //nolint:errorlint // it is the error itself
 		h.counts.duplicates.Add(1)
 	}
 	for _, hook := range h.options.Hooks {
 		if hook.OnCommand != nil {
 			hook.OnCommand(c.ctx, Command{
-				Type: h.kind.Name, PersistenceID: h.kind.PersistenceID(id), Receipt: c.receipt, Attempts: c.attempts,
+				Type: h.kind.Name, PersistenceID: pid, Receipt: c.receipt, Attempts: c.attempts,
 				Queued: c.queued, Duration: time.Since(c.started), Err: err,
 			})
 		}

@@ -138,6 +138,8 @@ type Started struct {
 	meter   dynamo.Meter
 	events  []*layout.Event
 	seen    observation
+	// ctx is the context of Start, with the purpose of the requests.
+	ctx context.Context //nolint:containedctx // Finish continues what Start has started
 }
 
 // Start starts an append without waiting. It returns nil if Append would fail, or might wait for
@@ -146,8 +148,11 @@ func (w *Writer) Start(ctx context.Context, events []*layout.Event) *Started {
 	if !w.state.TryEnter() {
 		return nil
 	}
-	s := &Started{journal: w.journal, events: events, seen: w.journal.observe(OperationAppend, w.PersistenceID())}
-	if s.write = w.state.Start(w.journal.Client.For(ctx, dynamo.ForAppend), &s.meter, events); s.write == nil {
+	s := &Started{
+		journal: w.journal, events: events, seen: w.journal.observe(OperationAppend, w.PersistenceID()),
+		ctx: w.journal.Client.For(ctx, dynamo.ForAppend),
+	}
+	if s.write = w.state.Start(s.ctx, &s.meter, events); s.write == nil {
 		w.state.Leave()
 		return nil
 	}
@@ -160,13 +165,13 @@ func (s *Started) Done() <-chan struct{} { return s.write.Done() }
 // Succeeded reports whether all events are stored. Then Finish does not wait.
 func (s *Started) Succeeded() bool { return s.write.Succeeded() }
 
-// Finish completes the append. It must be called once. ctx is the context of Start.
-func (s *Started) Finish(ctx context.Context) (Result, error) {
-	err := s.write.Finish(s.journal.Client.For(ctx, dynamo.ForAppend))
+// Finish completes the append. It must be called once.
+func (s *Started) Finish() (Result, error) {
+	err := s.write.Finish(s.ctx)
 	if err != nil {
 		err = s.journal.PublicError(err)
 	}
-	s.seen.end(ctx, int64(len(s.events)), s.meter.Cost(), err)
+	s.seen.end(s.ctx, int64(len(s.events)), s.meter.Cost(), err)
 	if err != nil {
 		return Result{}, err
 	}

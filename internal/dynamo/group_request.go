@@ -69,7 +69,9 @@ func (r *groupRequest) start(parts []*part) {
 	var writers []context.Context
 	for _, p := range parts {
 		writers = append(writers, p.ctx)
-		r.attempts.observed.gathered = max(r.attempts.observed.gathered, time.Since(p.added))
+	}
+	if len(parts) > 0 { // the oldest part is the first one
+		r.attempts.observed.gathered = time.Since(parts[0].added)
 	}
 	if len(writers) > 0 {
 		r.attempts.purpose = purposeOf(writers[0])
