@@ -15,8 +15,8 @@ type attributes struct {
 	traced   trace.SpanStartEventOption
 }
 
-// cache has the attributes of keys, such as a type of entities and the reason of an error. It is for
-// keys with few different values: it never removes any.
+// cache has the attributes of keys, such as a type of entities and the reason of an error. It is
+// for keys with few different values: it never removes any.
 type cache[K comparable] struct {
 	mu  sync.RWMutex
 	all map[K]attributes
