@@ -23,6 +23,7 @@ var examples = map[string][]string{
 	"confirm":                  {"dynajournal confirm cart-1 --seq 3 --channel mail --layout hash-key"},
 	"purge":                    {"dynajournal purge cart-1 --yes"},
 	"verify":                   {"dynajournal verify cart-1", "dynajournal verify --all --read-units 100"},
+	"doctor":                   {"dynajournal doctor --aws --role service --role projections", "dynajournal doctor --aws --regions eu-west-1 --regions us-east-1"},
 	"repair":                   {"dynajournal repair cart-1 --dry-run", "dynajournal repair --all"},
 	"projections estimate":     {"dynajournal projections estimate --aws"},
 	"projections remove":       {"dynajournal projections remove shop/totals --yes"},

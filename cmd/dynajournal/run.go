@@ -37,6 +37,7 @@ type commands struct {
 	Purge       purgeCommand       `cmd:"" help:"Remove everything that is stored for a persistence id."`
 	Verify      verifyCommand      `cmd:"" help:"Check the stored data, and show what is wrong."`
 	Repair      repairCommand      `cmd:"" help:"Repair the stored data without losing an event."`
+	Doctor      doctorCommand      `cmd:"" help:"Check tables, permissions, clock and projections, and say what to do."`
 	Projections projectionsCommand `cmd:"" help:"Operate the projections of the journal."`
 	Bench       benchCommand       `cmd:"" help:"Measure the performance of a journal, compared with the bare AWS SDK."`
 	Export      exportCommand      `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`

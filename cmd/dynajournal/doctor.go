@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/doctor"
+)
+
+type doctorCommand struct {
+	Role    []doctor.Role `enum:"service,projections,reader" default:"service" help:"What the program does: service, projections or reader. Can be repeated. Default: ${default}."`
+	Regions []string      `placeholder:"REGION" help:"Look up missing tables in these Regions."`
+	Strict  bool          `help:"Also fail if there is a warning, or a check that could not be made."`
+}
+
+// Help returns the text below the help of the flags.
+func (*doctorCommand) Help() string {
+	return "It checks tables, header, permissions, clock, latency, snapshots and the registry of projections, and " +
+		"changes nothing. It uses at most 150 read units and 12 write units. Exit status 1: at least one error, " +
+		"or with --strict at least one warning or unknown check."
+}
+
+// checkResult is the result of a check.
+type checkResult struct {
+	Check  string        `json:"check"`
+	Status doctor.Status `json:"status"`
+	Found  string        `json:"found"`
+	Want   string        `json:"want"`
+	Fix    string        `json:"fix"`
+	Docs   string        `json:"docs"`
+	Needs  string        `json:"needs"`
+}
+
+func (r checkResult) text() string {
+	status := string(r.Status)
+	switch r.Status {
+	case doctor.StatusError:
+		status = "ERROR"
+	case doctor.StatusUnknown:
+		status = "?"
+	case doctor.StatusOK, doctor.StatusWarn:
+	}
+	text := fmt.Sprintf("%-5s  %s  %s", status, printable(r.Check), oneLine(r.Found))
+	var more []string
+	if r.Want != "" {
+		more = append(more, "want "+oneLine(r.Want))
+	}
+	if r.Fix != "" {
+		more = append(more, oneLine(r.Fix))
+	}
+	if r.Needs != "" {
+		more = append(more, "needs "+oneLine(r.Needs))
+	}
+	if r.Docs != "" {
+		more = append(more, "docs/"+r.Docs)
+	}
+	if len(more) == 0 {
+		return text
+	}
+	return text + " — " + strings.Join(more, "; ")
+}
+
+// summaryResult counts the results of all checks.
+type summaryResult struct {
+	Summary summary `json:"summary"`
+}
+
+type summary struct {
+	OK      int `json:"ok"`
+	Warn    int `json:"warn"`
+	Error   int `json:"error"`
+	Unknown int `json:"unknown"`
+}
+
+func (r summaryResult) text() string {
+	return fmt.Sprintf("%d ok, %d warnings, %d errors, %d unknown", r.Summary.OK, r.Summary.Warn, r.Summary.Error, r.Summary.Unknown)
+}
+
+// Run runs the command.
+func (c *doctorCommand) Run(ctx context.Context, s *session) error {
+	return s.tables(ctx, func(config dynajournal.Config) error {
+		counts := map[doctor.Status]int{}
+		for _, of := range doctor.Run(ctx, config, doctor.Options{Roles: c.Role, Regions: c.Regions}) {
+			counts[of.Status]++
+			if err := s.result.write(checkResult{of.Name, of.Status, of.Found, of.Want, of.Fix, of.Docs, of.Needs}); err != nil {
+				return err
+			}
+		}
+		sum := summary{counts[doctor.StatusOK], counts[doctor.StatusWarn], counts[doctor.StatusError], counts[doctor.StatusUnknown]}
+		if err := s.result.write(summaryResult{sum}); err != nil {
+			return err
+		}
+		switch {
+		case sum.Error > 0:
+			return fmt.Errorf("%d of %d checks found an error", sum.Error, sum.OK+sum.Warn+sum.Error+sum.Unknown)
+		case c.Strict && sum.Warn+sum.Unknown > 0:
+			return fmt.Errorf("%d warnings and %d unknown checks", sum.Warn, sum.Unknown)
+		}
+		return nil
+	})
+}
