@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -49,5 +51,34 @@ func TestDoctor_ExitStatusAndSummary(t *testing.T) {
 	o := invoke(t.Context(), "", "--data", data, "--output", "text", "doctor")
 	if !strings.Contains(o.out, "ok     table.journal  pekko-persistence\n") || !strings.HasSuffix(o.out, "unknown\n") {
 		t.Errorf("the text is\n%s", o.out)
+	}
+}
+
+// A first run tries everything on the engine, and writes a report that has no secrets.
+func TestDoctor_FirstRun(t *testing.T) {
+	clean(t)
+	report := filepath.Join(t.TempDir(), "report.txt")
+	all := must(t, "--memory", "--output", "json", "doctor", "--first-run", "--report", report)
+	sum, _ := all[len(all)-1]["summary"].(map[string]any)
+	if len(all) < 15 || sum["error"] != 0.0 || sum["ok"] != float64(len(all)-1) {
+		t.Errorf("the first run has %d results: %v", len(all), sum)
+	}
+	text, err := os.ReadFile(report)
+	if err != nil || strings.Count(string(text), "\n") != len(all)+1 || !strings.HasPrefix(string(text), "dynajournal ") {
+		t.Errorf("the report is %q, %v", text, err)
+	}
+	o := invoke(t.Context(), "", "--memory", "doctor", "--first-run", "--report", report)
+	if o.status != statusFailed || !strings.Contains(o.err, "create the report") {
+		t.Errorf("with a file that exists it ended with %d: %s", o.status, o.err)
+	}
+	if o := invoke(t.Context(), "", "--memory", "doctor", "--report", report); o.status != statusUsage {
+		t.Errorf("--report alone ended with %d: %s", o.status, o.err)
+	}
+}
+
+func TestDoctor_ReportWithoutSecrets(t *testing.T) {
+	const text = "arn:aws:dynamodb:eu-west-1:123456789012:table/x, key AKIAIOSFODNN7EXAMPLE, 1234567890123 units"
+	if got, want := withoutSecrets(text), "arn:aws:dynamodb:eu-west-1:…:table/x, key …, 1234567890123 units"; got != want {
+		t.Errorf("the text is %q, want %q", got, want)
 	}
 }
