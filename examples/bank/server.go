@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -27,7 +28,22 @@ func (s *service) handler() http.Handler {
 	all := http.NewServeMux()
 	all.Handle("/", s.seen.requests(mux))
 	all.Handle("GET /metrics", s.seen.metrics())
+	all.HandleFunc("GET /ready", s.ready)
+	// A restart does not end an outage of DynamoDB, so liveness does not depend on it.
+	all.HandleFunc("GET /live", func(http.ResponseWriter, *http.Request) {})
 	return all
+}
+
+// readyTimeout limits the check of readiness.
+const readyTimeout = time.Second
+
+// ready responds with 200 if the journal can be read.
+func (s *service) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := s.journal.Ping(ctx); err != nil {
+		http.Error(w, "the journal can't be read", http.StatusServiceUnavailable)
+	}
 }
 
 // accountsMux returns the handler of the requests for accounts.

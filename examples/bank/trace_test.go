@@ -21,8 +21,9 @@ import (
 type running struct {
 	*service
 
-	t   *testing.T
-	url string
+	t      *testing.T
+	engine *embedded.Engine
+	url    string
 }
 
 // startService starts a service until the test ends.
@@ -57,11 +58,19 @@ func startService(t *testing.T, options ...sdktrace.TracerProviderOption) *runni
 			}
 		}
 	})
-	return &running{s, t, server.URL}
+	return &running{s, t, engine, server.URL}
 }
 
 // send sends a request, and fails the test unless its status is 200.
 func (r *running) send(method, path, key, body string) {
+	r.t.Helper()
+	if status := r.status(method, path, key, body); status != http.StatusOK {
+		r.t.Fatalf("%s %s: status %d", method, path, status)
+	}
+}
+
+// status sends a request, and returns the status of the response.
+func (r *running) status(method, path, key, body string) int {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -73,9 +82,7 @@ func (r *running) send(method, path, key, body string) {
 		r.t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		r.t.Fatalf("%s %s: status %d", method, path, response.StatusCode)
-	}
+	return response.StatusCode
 }
 
 // below writes the names of the spans below a span, indented and by their names.
@@ -146,4 +153,20 @@ func TestMovements_OfAnAccount(t *testing.T) {
 	}
 	r.send("GET", "/accounts/anna/movements", "", "")
 	r.send("GET", "/metrics", "", "")
+}
+
+// While DynamoDB can't be used, the bank is not ready, and is not restarted.
+func TestProbes_DuringAnOutage(t *testing.T) {
+	r := startService(t)
+	r.send("GET", "/ready", "", "")
+	remove, err := r.engine.Inject(embedded.Fault{Effect: embedded.EffectAccessDenied, Operation: "GetItem"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := r.status("GET", "/ready", "", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("during the outage the status of /ready is %d", status)
+	}
+	r.send("GET", "/live", "", "")
+	remove()
+	r.send("GET", "/ready", "", "")
 }
