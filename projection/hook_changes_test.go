@@ -61,35 +61,41 @@ func with(config projection.Config, hook projection.Hook) projection.Config {
 	return config
 }
 
-// Each change of a claim is reported by the process that it concerns.
+// Each change of a claim is reported by the process that it concerns. With the index of debts, a
+// payment takes the claim over.
 func TestHooks_Claims(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := setup(t)
-		b.unindexed() // with the index a payment takes the claim over
-		b.write("a", "x")
-		first, second := block(), &recorder{}
-		var suspended, taker changes
-		slow := group(t, b.journal, with(fast(), suspended.hook()), projection.AtLeastOnce("all", first))
-		start(t, slow)
-		comes(t, "the first event", first.arrived)
-		config := with(fast(), taker.hook())
-		config.ClaimTimeout = time.Second
-		stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", second)))
-		b.await("group/all", "a", 1)
-		stop()
-		close(first.passed)
-		until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
-		if n := taker.count("group/all a waits"); n == 0 {
-			t.Errorf("the second process never waits: %q", taker.all)
-		}
-		if n := taker.count("group/all a taken_over"); n != 1 || len(taker.all) != n+taker.count("group/all a waits") {
-			t.Errorf("the second process reports %q", taker.all)
-		}
-		if want := []string{"group/all a lost"}; !slices.Equal(suspended.all, want) {
-			t.Errorf("the first process reports %q, want %q", suspended.all, want)
-		}
-	})
+	for name, indexed := range map[string]bool{"by a trigger": false, "by a payment": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := setup(t)
+				if !indexed {
+					b.unindexed()
+				}
+				b.write("a", "x")
+				first, second := block(), &recorder{}
+				var suspended, taker changes
+				slow := group(t, b.journal, with(fast(), suspended.hook()), projection.AtLeastOnce("all", first))
+				start(t, slow)
+				comes(t, "the first event", first.arrived)
+				config := with(fast(), taker.hook())
+				config.ClaimTimeout = time.Second
+				stop := start(t, group(t, b.Journal(), config, projection.AtLeastOnce("all", second)))
+				b.await("group/all", "a", 1)
+				stop()
+				close(first.passed)
+				until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
+				waits := taker.count("group/all a waits")
+				if n := taker.count("group/all a taken_over"); waits == 0 || n != 1 || len(taker.all) != waits+n {
+					t.Errorf("the second process reports %q", taker.all)
+				}
+				if n := suspended.count("group/all a lost"); n != 1 {
+					t.Errorf("the first process reports %q", suspended.all)
+				}
+			})
+		})
+	}
 }
 
 // Shards are gained, lost to a second process, split, released and taken over after a crash. The

@@ -48,11 +48,20 @@ func main() {
 	go func() { check(server.Serve(listener)) }()
 	log.Printf("listening on http://%s", listener.Addr())
 	ended := make(chan error, 1)
-	go func() { ended <- s.group.Run(ctx) }()
+	go func() {
+		err := s.group.Run(ctx)
+		check(err) // without its read model, the process ends: another one may have what it lacks
+		ended <- err
+	}()
 
 	<-ctx.Done()
 	ending, cancel := context.WithTimeout(context.Background(), server.ReadTimeout)
-	err = errors.Join(server.Shutdown(ending), <-ended, s.close(ending), seen.close(ending), closeEngine())
+	err = server.Shutdown(ending)
+	select {
+	case <-ended:
+	case <-ending.Done():
+	}
+	err = errors.Join(err, s.close(ending), seen.close(ending), closeEngine())
 	cancel()
 	check(err)
 }

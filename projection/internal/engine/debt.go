@@ -161,6 +161,9 @@ func (r *Run) takeDebt(ctx context.Context, state *Row) error {
 	if err := r.Group.Table.Update(ctx, r.Key, c, only); err != nil {
 		return err
 	}
+	if state.Claim != "" {
+		r.claimChanged(ctx, ClaimTakenOver)
+	}
 	state.Claim, r.paying = r.Token, true
 	r.startPayment(state)
 	return nil
@@ -203,6 +206,7 @@ func (r *Run) seeClaim(ctx context.Context, state *Row, now time.Time) error {
 	if !state.Stuck() && now.Sub(state.Debt.Due) < r.Group.Config.payEvery() {
 		return errNotDue // probably another payment has just claimed the row
 	}
+	r.claimChanged(ctx, ClaimWaits)
 	c := Change{Set: dynamo.Attributes{attrDue: Number(now.Add(r.Group.Config.payEvery()).UnixMilli())}}
 	if state.Debt.seen != state.Claim {
 		c.Set[attrSeenClaim], c.Set[attrSeenAt] = Text(state.Claim), Number(now.UnixMilli())

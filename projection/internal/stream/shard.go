@@ -92,44 +92,53 @@ func (r *reader) renew(ctx context.Context, worker string) bool {
 	next, err := r.write(ctx, now, worker)
 	switch {
 	case errors.Is(err, engine.ErrAgain):
-		return r.stillMine(ctx)
+		return r.stillMine(ctx, next)
 	case err != nil:
 		r.log(ctx, "the lease of a shard could not be renewed", "stream.lease_not_renewed", now.shard, err)
 		return true // another process takes it in time
 	}
-	switch {
-	case ended:
-		r.leaseChanged(ctx, now.shard, engine.LeaseEnded)
-	case worker == "":
-		r.leaseChanged(ctx, now.shard, engine.LeaseReleased)
+	if worker == "" {
+		r.gaveUp(ctx, next)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lease.worker, r.lease.beat, r.lease.exists, r.lease.at = next.worker, next.beat, true, next.at
-	if ended {
-		select {
-		case r.ended <- struct{}{}:
-		default:
-		}
-	}
 	return !ended
 }
 
 // stillMine reports whether this process still has the lease after a refused write: an attempt
-// whose response was lost may have succeeded.
-func (r *reader) stillMine(ctx context.Context) bool {
+// whose response was lost may have succeeded. wanted is the lease that the write was to store.
+func (r *reader) stillMine(ctx context.Context, wanted lease) bool {
 	leases, err := r.leases(ctx, []string{r.lease.shard})
 	if err != nil {
 		return true
 	}
-	mine := leases[0].worker == r.worker
-	if !mine {
+	stored := leases[0]
+	switch {
+	case stored.worker == r.worker:
+	case wanted.worker == "" && stored.worker == "" && stored.beat == wanted.beat:
+		r.gaveUp(ctx, wanted)
+	default:
 		r.leaseChanged(ctx, r.lease.shard, engine.LeaseLost)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lease.beat = leases[0].beat
-	return mine
+	r.lease.beat = stored.beat
+	return stored.worker == r.worker
+}
+
+// gaveUp reports that this process has stored a lease without a worker, and wakes the next pass if
+// the shard has ended.
+func (r *reader) gaveUp(ctx context.Context, stored lease) {
+	if stored.checkpoint != checkpointEnd {
+		r.leaseChanged(ctx, stored.shard, engine.LeaseReleased)
+		return
+	}
+	r.leaseChanged(ctx, stored.shard, engine.LeaseEnded)
+	select {
+	case r.ended <- struct{}{}:
+	default:
+	}
 }
 
 // read reads the records of the shard, from the checkpoint on.
