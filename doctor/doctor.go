@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
@@ -77,14 +78,12 @@ type Options struct {
 	Regions []string
 }
 
-// timeout limits each check.
+// timeout limits the requests of a check.
 const timeout = 5 * time.Second
 
 // Run makes all checks, in parallel, and returns their results: the most serious ones first, then
-// sorted by name. A check that takes longer than 5 seconds is unknown. Run uses at most 150 read
-// units, and 6 write units for a service or 12 with projections.
-//
-// If the configuration is wrong, the only result is the check "config".
+// sorted by name. A check whose requests take longer than 5 seconds is unknown. Run uses at most
+// 150 read units, and 6 write units for a service or 12 with projections.
 func Run(ctx context.Context, config dynajournal.Config, opts Options) []Check {
 	if len(opts.Roles) == 0 {
 		opts.Roles = []Role{RoleService}
@@ -106,6 +105,9 @@ type examination struct {
 	names   tableNames
 	// tables has the descriptions of the tables that exist, by name.
 	tables map[string]dynajournal.Table
+	// header is the header of the journal, or nil, and kind its kind.
+	header *layout.Header
+	kind   string
 }
 
 // tableNames are the names of the tables.
@@ -121,35 +123,64 @@ func (e *examination) run(ctx context.Context) []Check {
 	e.names = tableNames{
 		journal, cmp.Or(e.config.SnapshotTable, dynajournal.DefaultSnapshotTable), provision.ProjectionsTable(journal),
 	}
-	awsConfig := e.config.AWS.Copy()
-	if e.config.Endpoint != "" {
-		awsConfig.BaseEndpoint = aws.String(e.config.Endpoint)
+	if e.names.journal == e.names.snapshots {
+		return []Check{{
+			Name: "config", Status: StatusError, Found: "the journal and the snapshots have the same table " + journal,
+			Want: "two tables", Fix: "correct the name of a table",
+		}}
 	}
-	e.client = dynamodb.NewFromConfig(awsConfig, func(o *dynamodb.Options) {
-		o.Region = cmp.Or(o.Region, "us-east-1") // as for a journal at an endpoint
-	})
-	e.streams = dynamodbstreams.NewFromConfig(awsConfig, func(o *dynamodbstreams.Options) {
-		o.Region = cmp.Or(o.Region, "us-east-1")
-	})
+	e.connect()
+	e.tables = map[string]dynajournal.Table{}
 	described := e.describe(ctx)
-	if e.tables == nil || e.tables[e.names.journal].Name == "" {
+	if _, ok := e.tables[e.names.journal]; !ok {
 		return described // nothing else can be checked
 	}
+	e.readHeader(ctx)
 	checks := []func(context.Context) []Check{e.journal, e.permissions}
 	if e.has(RoleProjections) {
 		checks = append(checks, e.stream, e.projections)
 	}
 	results := make(chan []Check)
 	for _, check := range checks {
-		go func() {
-			ctx, cancel := context.WithTimeout(ctx, timeout)
-			defer cancel()
-			results <- check(ctx)
-		}()
+		go func() { results <- check(ctx) }()
 	}
 	all := append(described, e.tableChecks()...)
 	for range checks {
 		all = append(all, <-results...)
 	}
 	return all
+}
+
+// connect makes the clients of the requests that a journal does not send.
+func (e *examination) connect() {
+	c := e.config.AWS.Copy()
+	if e.config.Endpoint != "" {
+		c.BaseEndpoint = aws.String(e.config.Endpoint)
+	}
+	c.Region = cmp.Or(c.Region, "us-east-1") // as for a journal at an endpoint
+	if id, secret := e.config.AccessKeyID, e.config.SecretAccessKey; id != "" && secret != "" {
+		c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret}, nil
+		})
+	}
+	e.client, e.streams = dynamodb.NewFromConfig(c), dynamodbstreams.NewFromConfig(c)
+}
+
+// keys returns the keys of the journal's items.
+func (e *examination) keys() layout.Keys {
+	return layout.Keys{Journal: cmp.Or(e.config.JournalName, dynajournal.DefaultJournalName)}
+}
+
+// readHeader reads the header of the journal. Without it, the checks that need it are not made; the
+// check of the header says why.
+func (e *examination) readHeader(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	out, err := e.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &e.names.journal, Key: e.keys().Header().Attributes()})
+	if err != nil || out.Item == nil {
+		return
+	}
+	if h, err := e.keys().DecodeHeader(out.Item); err == nil {
+		e.header, e.kind = &h, h.Kind
+	}
 }

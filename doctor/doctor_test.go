@@ -1,8 +1,12 @@
 package doctor_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -144,8 +148,8 @@ func TestRun_CostsLittleAndWritesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPatient(t, dynajournal.TableOptions{})
 			p.with(func(j *dynajournal.Journal) {
-				for i := range 30 {
-					w, err := j.Recover(t.Context(), fmt.Sprint("id-", i), dynajournal.RecoverOptions{}, nil)
+				for i := range 3000 { // a page of the index has 1 MB
+					w, err := j.Recover(t.Context(), fmt.Sprint("id-", strings.Repeat("x", 300), i), dynajournal.RecoverOptions{}, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -174,17 +178,35 @@ func (p *patient) items() int {
 	p.Helper()
 	n := 0
 	for _, table := range []string{dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable, projections} {
-		out, err := p.client.Scan(p.Context(), &dynamodb.ScanInput{TableName: &table})
-		if err != nil {
-			p.Fatal(err)
+		for page, err := range pages(p.Context(), p.client, table) {
+			if err != nil {
+				p.Fatal(err)
+			}
+			n += page
 		}
-		n += len(out.Items)
 	}
 	return n
 }
 
-// meter is an HTTP client that counts a unit for each write of an item, and a unit for each read:
-// DynamoDB charges at most that for items of at most 1 KB.
+// pages returns the number of items of each page of a table.
+func pages(ctx context.Context, client *dynamodb.Client, table string) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		scan := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table})
+		for scan.HasMorePages() {
+			out, err := scan.NextPage(ctx)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if !yield(len(out.Items), nil) {
+				return
+			}
+		}
+	}
+}
+
+// meter is an HTTP client that counts a unit for each write of an item of less than 1 KB, and for
+// each read a unit for each 4 KB of the response, at least one. DynamoDB charges at most that.
 type meter struct {
 	inner aws.HTTPClient
 
@@ -193,18 +215,27 @@ type meter struct {
 }
 
 func (m *meter) Do(r *http.Request) (*http.Response, error) {
+	response, err := m.inner.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch operation {
-	case "PutItem", "UpdateItem", "DeleteItem":
+	case "PutItem", "UpdateItem", "DeleteItem", "ExecuteStatement":
 		m.writes++
 	case "GetItem", "Query", "Scan":
-		m.reads++
+		m.reads += 1 + float64(len(body)/4096)
 	case "BatchGetItem":
 		m.reads += 3
 	}
-	m.mu.Unlock()
-	return m.inner.Do(r)
+	return response, nil
 }
 
 func TestRun_OneThingWrong(t *testing.T) {
@@ -226,7 +257,7 @@ func TestRun_OneThingWrong(t *testing.T) {
 		breaks func(p *patient)
 		want   []string
 	}{
-		"no snapshot table":            {func(p *patient) { remove(p, snapshots) }, []string{"error table.snapshots", "unknown restore.snapshots"}},
+		"no snapshot table":            {func(p *patient) { remove(p, snapshots) }, []string{"error table.snapshots"}},
 		"no projections table":         {func(p *patient) { remove(p, aws.String(projections)) }, []string{"error table.projections"}},
 		"the journal is not protected": {func(p *patient) { unprotect(p, journal) }, []string{"warn protection.journal"}},
 		"items do not expire": {func(p *patient) {
@@ -272,7 +303,30 @@ func TestRun_OneThingWrong(t *testing.T) {
 		}, []string{"error perm.UpdateItem.projections"}},
 		"descriptions are denied": {func(p *patient) {
 			p.inject(embedded.Fault{Effect: embedded.EffectAccessDenied, Operation: "DescribeTable"})
-		}, []string{"unknown tables"}},
+		}, []string{
+			"unknown restore.offsets", "unknown restore.snapshots", "unknown table.journal", "unknown table.projections", "unknown table.snapshots",
+		}},
+		"the credentials have expired": {func(p *patient) {
+			p.config.AWS.HTTPClient = clientFunc(func(*http.Request) (*http.Response, error) {
+				return respond(`{"__type":"com.amazon.coral.service#ExpiredTokenException","message":"The security token is expired"}`), nil
+			})
+		}, []string{"unknown"}},
+		"a table is being deleted": {func(p *patient) {
+			inner := p.config.AWS.HTTPClient
+			p.config.AWS.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return nil, err
+				}
+				if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DescribeTable") && bytes.Contains(body, []byte(dynajournal.DefaultSnapshotTable)) {
+					response := respond(`{"Table":{"TableName":"` + dynajournal.DefaultSnapshotTable + `","TableStatus":"DELETING"}}`)
+					response.StatusCode = http.StatusOK
+					return response, nil
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				return inner.Do(r)
+			})
+		}, []string{"error table.snapshots", "warn protection.snapshots"}},
 		"a snapshot is ahead": {func(p *patient) {
 			p.with(func(j *dynajournal.Journal) {
 				metadata := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 9}
@@ -302,7 +356,7 @@ func TestRun_OneThingWrong(t *testing.T) {
 		}, []string{"warn index.extra.snapshots"}},
 		"reads are denied": {func(p *patient) {
 			p.inject(embedded.Fault{Effect: embedded.EffectAccessDenied, Operation: "GetItem"})
-		}, []string{"unknown tables"}},
+		}, []string{"error perm.GetItem.journal", "error perm.GetItem.projections", "error perm.GetItem.snapshots", "unknown header", "unknown perm.PartiQLInsert.journal"}},
 		"reads are slow": {func(p *patient) {
 			p.inject(embedded.Fault{Effect: embedded.EffectSlow, Operation: "GetItem", Delay: 30 * time.Millisecond, Applied: true})
 		}, []string{"warn latency"}},
@@ -321,6 +375,15 @@ func TestRun_OneThingWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPatient(t, dynajournal.TableOptions{})
 			c.breaks(p)
+			if c.want[0] == "unknown" { // every check that is made
+				wrong, all := p.wrong(everyRole)
+				for i, name := range wrong {
+					if name != "unknown perm.PartiQLInsert.journal" && (!strings.HasPrefix(name, "unknown ") || !strings.Contains(all[i].Found, "expired") || all[i].Needs != "") {
+						t.Errorf("%+v does not name the credentials", all[i])
+					}
+				}
+				return
+			}
 			p.want(everyRole, c.want...)
 		})
 	}
@@ -399,6 +462,17 @@ func (p *patient) unprotected() dynajournal.Config {
 	return p.config
 }
 
+// respond returns a response of DynamoDB with the status 400.
+func respond(body string) *http.Response {
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(body)), ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {fmt.Sprint(crc32.ChecksumIEEE([]byte(body)))},
+			"X-Amzn-Requestid": {"ID"}, "Date": {time.Now().UTC().Format(http.TimeFormat)},
+		},
+	}
+}
+
 type clientFunc func(*http.Request) (*http.Response, error)
 
 func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
@@ -455,7 +529,9 @@ func TestRun_NoAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	all := doctor.Run(ctx, p.config, everyRole)
-	if len(all) != 1 || all[0].Status != doctor.StatusUnknown {
-		t.Errorf("the doctor finds %+v", all)
+	for _, c := range all {
+		if c.Status != doctor.StatusUnknown {
+			t.Errorf("the doctor finds %+v", c)
+		}
 	}
 }

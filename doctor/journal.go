@@ -12,47 +12,62 @@ import (
 )
 
 const (
-	// probes is the number of reads that measure the latency.
-	probes = 20
+	// probes is the largest number of reads that measure the latency, and measured limits their
+	// time.
+	probes   = 10
+	measured = 2 * time.Second
 	// slowLatency is a median latency that only another Region or a proxy explains.
 	slowLatency = 20 * time.Millisecond
 	// The service refuses signatures that are 15 minutes old or more.
 	badSkew, unusualSkew = 15 * time.Minute, time.Minute
-	// sampled is the number of persistence ids whose snapshots are compared with the journal.
-	sampled = 10
-	// sampleUnits bounds the read units of the comparison.
-	sampleUnits = 90
 )
 
 // journal opens the journal, and checks its header, index, clock, latency and a sample of its data.
 func (e *examination) journal(ctx context.Context) []Check {
-	config := e.config
 	units := &readUnits{}
-	config.Hooks = append(slices.Clone(config.Hooks), dynajournal.Hook{OnRequest: units.add})
-	j, err := dynajournal.Open(ctx, config)
+	opening, cancel := context.WithTimeout(ctx, timeout)
+	j, err := dynajournal.Open(opening, units.counting(e.config))
+	cancel()
 	header := Check{Name: "header", Status: StatusOK, Docs: "formats.md"}
 	switch {
 	case err == nil:
 		header.Docs = ""
-	case errors.Is(err, dynajournal.ErrDenied):
-		return []Check{failed("header", "dynamodb:GetItem", err)}
+	case errors.Is(err, dynajournal.ErrInvalidArgument):
+		return []Check{{Name: "config", Status: StatusError, Found: err.Error(), Want: "a complete configuration", Fix: "correct the setting"}}
 	case errors.Is(err, dynajournal.ErrNoHeader), errors.Is(err, dynajournal.ErrHeaderMismatch), errors.Is(err, dynajournal.ErrTableSchema):
 		header.Status, header.Found, header.Want = StatusError, err.Error(), "the journal of the configuration"
 		header.Fix = "check the names of the tables and of the journal, and the number of shards"
 		return []Check{header}
 	default:
-		return []Check{failed("header", "", err)}
+		return []Check{failed("header", "dynamodb:DescribeTable and dynamodb:GetItem on "+e.names.journal, err)}
 	}
 	defer func() { _ = j.Close() }()
-	t := e.tables[e.names.journal]
-	header.Found = fmt.Sprintf("a %s journal of version %d with a fence window of %v", t.Kind, t.Version, t.FenceWindow)
-	if t.Kind == "" {
+	switch {
+	case e.header != nil:
+		header.Found = fmt.Sprintf("a %s journal of version %d with a fence window of %v", e.kind, e.header.Version, e.fenceWindow())
+	default:
 		header.Status, header.Found = StatusWarn, "no header: a journal that a JVM has made"
 		header.Want, header.Fix, header.Docs = "a header", "nothing, if a JVM uses the journal; otherwise check the name of the table", "jvm.md"
 	}
-	all := []Check{header, e.index(j)}
-	latency := e.latency(ctx, j)
-	return append(append(all, latency...), e.restored(ctx, j, units))
+	all := []Check{header}
+	if e.tables[e.names.journal].Status != "" {
+		all = append(all, e.index(j))
+	}
+	all = append(all, e.latency(ctx, j)...)
+	if _, ok := e.tables[e.names.snapshots]; ok {
+		comparing, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		all = append(all, e.restored(comparing, j, units))
+	}
+	return all
+}
+
+// fenceWindow returns the fence window of the header, or 0 without a header.
+func (e *examination) fenceWindow() time.Duration {
+	if e.header == nil {
+		return 0
+	}
+	return time.Duration(e.header.FenceWindow) * time.Second
 }
 
 // index checks the index of persistence ids.
@@ -77,8 +92,10 @@ func (e *examination) index(j *dynajournal.Journal) Check {
 
 // latency measures reads, and compares the clocks.
 func (e *examination) latency(ctx context.Context, j *dynajournal.Journal) []Check {
-	took := make([]time.Duration, 0, probes)
-	for range probes {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var took []time.Duration
+	for first := time.Now(); len(took) < probes && time.Since(first) < measured; {
 		start := time.Now()
 		if err := j.Ping(ctx); err != nil {
 			return []Check{failed("latency", "dynamodb:GetItem", err)}
@@ -86,8 +103,8 @@ func (e *examination) latency(ctx context.Context, j *dynajournal.Journal) []Che
 		took = append(took, time.Since(start))
 	}
 	slices.Sort(took)
-	median := took[probes/2]
-	latency := Check{Name: "latency", Status: StatusOK, Found: fmt.Sprintf("a read takes %v (median of %d)", median.Round(10*time.Microsecond), probes)}
+	median := took[len(took)/2]
+	latency := Check{Name: "latency", Status: StatusOK, Found: fmt.Sprintf("a read takes %v (median of %d)", median.Round(10*time.Microsecond), len(took))}
 	if median > slowLatency {
 		latency.Status, latency.Want, latency.Docs = StatusWarn, fmt.Sprintf("at most %v", slowLatency), "aws.md"
 		latency.Fix = "run in the Region of the tables, and use a VPC endpoint"
@@ -97,7 +114,7 @@ func (e *examination) latency(ctx context.Context, j *dynajournal.Journal) []Che
 	if off := skew.Abs(); off > unusualSkew {
 		clock.Status, clock.Want, clock.Fix = StatusWarn, fmt.Sprintf("at most %v", unusualSkew), "synchronize the clock of the machine"
 		clock.Docs = "guarantees.md"
-		if window := e.tables[e.names.journal].FenceWindow; off > badSkew || window > 0 && off > window/10 {
+		if window := e.fenceWindow(); off > badSkew || window > 0 && off > window/10 {
 			clock.Status = StatusError
 		}
 	}
@@ -110,14 +127,22 @@ type readUnits struct {
 	used float64
 }
 
-func (u *readUnits) add(_ context.Context, r dynajournal.Request) {
+func (u *readUnits) count(units float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.used += r.Cost.ReadUnits
+	u.used += units
 }
 
 func (u *readUnits) now() float64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.used
+}
+
+// counting returns a configuration whose journal counts its read units.
+func (u *readUnits) counting(config dynajournal.Config) dynajournal.Config {
+	config.Hooks = append(slices.Clone(config.Hooks), dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) {
+		u.count(r.Cost.ReadUnits)
+	}})
+	return config
 }

@@ -1,21 +1,20 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
 // probe is a request that needs a permission. A request that writes has a condition that can't
@@ -56,13 +55,29 @@ func (e *examination) permissions(ctx context.Context) []Check {
 	return all
 }
 
+// queryIndex returns a query of an index that finds nothing.
+func (e *examination) queryIndex(t *dynajournal.Table, index *dynajournal.Index) func(context.Context) error {
+	hash := index.Keys[0]
+	var value types.AttributeValue = &types.AttributeValueMemberS{Value: probeKey}
+	if hash.Type == "N" {
+		value = &types.AttributeValueMemberN{Value: "-1"}
+	}
+	return func(ctx context.Context) error {
+		_, err := e.client.Query(ctx, &dynamodb.QueryInput{
+			TableName: &t.Name, IndexName: &index.Name, Limit: aws.Int32(1), KeyConditionExpression: aws.String("#hash = :hash"),
+			ExpressionAttributeNames:  map[string]string{"#hash": hash.Name},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":hash": value},
+		})
+		return err
+	}
+}
+
 // partiQL checks the permission of group commit. It inserts an item that exists: the header of the
 // journal. Without a header nothing can be inserted safely.
 func (e *examination) partiQL(ctx context.Context) Check {
 	t := e.tables[e.names.journal]
 	p := probe{"PartiQLInsert.journal", "dynamodb:PartiQLInsert", t.Name, func(ctx context.Context) error {
-		name := cmp.Or(e.config.JournalName, dynajournal.DefaultJournalName)
-		header := layout.Keys{Journal: name}.Header().Attributes()
+		header := e.keys().Header().Attributes()
 		_, err := e.client.ExecuteStatement(ctx, &dynamodb.ExecuteStatementInput{
 			Statement:  aws.String(fmt.Sprintf("INSERT INTO %q VALUE {'%s': ?, '%s': ?}", t.Name, layout.AttrPar, layout.AttrNum)),
 			Parameters: []types.AttributeValue{header[layout.AttrPar], header[layout.AttrNum]},
@@ -72,7 +87,7 @@ func (e *examination) partiQL(ctx context.Context) Check {
 		}
 		return err
 	}}
-	if t.Kind == "" {
+	if e.header == nil {
 		return Check{Name: "perm." + p.name, Status: StatusUnknown, Found: "a journal without a header has no item that could be inserted again"}
 	}
 	c := p.check(ctx)
@@ -121,13 +136,15 @@ func (e *examination) streamProbes(ctx context.Context) []Check {
 }
 
 func (p *probe) check(ctx context.Context) Check {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	c := Check{Name: "perm." + p.name, Status: StatusOK, Found: "allowed"}
 	err := p.send(ctx)
 	failedCondition := new(types.ConditionalCheckFailedException)
 	switch {
 	case err == nil, errors.As(err, &failedCondition):
-	case errors.Is(dynamo.WithReason(err), dynamo.ErrDenied) && !isSignature(err):
-		c.Status, c.Found, c.Want, c.Fix = StatusError, "denied", "allowed", "allow "+p.action+" on the table "+p.table
+	case lacksPermission(err):
+		c.Status, c.Found, c.Want, c.Fix = StatusError, "denied", "allowed", "allow "+p.action+" on "+p.table
 		c.Docs = "aws.md#permissions"
 	default:
 		c.Status, c.Found = StatusUnknown, err.Error()
@@ -135,19 +152,12 @@ func (p *probe) check(ctx context.Context) Check {
 	return c
 }
 
-// isSignature reports whether the service has refused the signature, so that no permission was
-// judged.
-func isSignature(err error) bool {
-	api, ok := errors.AsType[smithy.APIError](err)
-	return !ok || api.ErrorCode() == "InvalidSignatureException" || api.ErrorCode() == "UnrecognizedClientException"
-}
-
 // probes returns the requests of the roles.
 func (e *examination) probes() []probe {
 	var all []probe
 	add := func(name, table string, actions ...string) {
 		t, ok := e.tables[table]
-		if !ok {
+		if !ok || len(t.Keys) == 0 || t.Status == "DELETING" || t.Status == "CREATING" {
 			return // the check of the table says so
 		}
 		for _, action := range actions {
@@ -156,6 +166,17 @@ func (e *examination) probes() []probe {
 	}
 	add("journal", e.names.journal, "GetItem", "BatchGetItem", "Query")
 	add("snapshots", e.names.snapshots, "Query")
+	addIndex := func(name, table, index string) {
+		t := e.tables[table]
+		i := slices.IndexFunc(t.Indexes, func(i dynajournal.Index) bool { return i.Name == index && i.Status == "ACTIVE" })
+		if i >= 0 {
+			all = append(all, probe{"Query." + name, "dynamodb:Query", table + "/index/" + index, e.queryIndex(&t, &t.Indexes[i])})
+		}
+	}
+	addIndex("ids", e.names.journal, e.idsIndex())
+	if e.has(RoleProjections) {
+		addIndex("debts", e.names.projections, provision.DebtsIndex)
+	}
 	if e.has(RoleService) {
 		add("journal", e.names.journal, "PutItem")
 		add("snapshots", e.names.snapshots, "GetItem", "PutItem")

@@ -16,6 +16,9 @@ const longPause = 12 * time.Hour
 
 // stream checks that the journal table has a stream that projections can read.
 func (e *examination) stream(context.Context) []Check {
+	if e.tables[e.names.journal].Status == "" {
+		return nil // the check of the table says so
+	}
 	view := e.tables[e.names.journal].Stream
 	c := Check{Name: "stream", Status: StatusOK, Found: view}
 	switch view {
@@ -38,8 +41,12 @@ func (e *examination) projections(ctx context.Context) []Check {
 	if !ok {
 		return nil // the check of the table says so
 	}
-	all := []Check{debtsIndex(&t)}
-	j, err := dynajournal.Open(ctx, e.config)
+	var all []Check
+	if t.Status != "" {
+		all = append(all, debtsIndex(&t))
+	}
+	units := &readUnits{}
+	j, err := dynajournal.Open(ctx, units.counting(e.config))
 	if err != nil {
 		return all // the check of the header says so
 	}
@@ -48,39 +55,14 @@ func (e *examination) projections(ctx context.Context) []Check {
 	if err != nil {
 		return append(all, failed("registry", "dynamodb:BatchGetItem on "+e.names.projections, err))
 	}
+	var names []string
 	for _, of := range infos {
 		all = append(all, registered(&of, time.Now()))
-	}
-	return append(all, offsets(ctx, j, len(infos)))
-}
-
-// offsets compares the offsets of some persistence ids with the journal. An offset after the last
-// event means that only the journal table was restored, or that the tables do not belong together:
-// the projection would not handle the next events.
-func offsets(ctx context.Context, j *dynajournal.Journal, projections int) Check {
-	c, checked := Check{Name: "restore.offsets", Status: StatusOK}, 0
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	options := operator.AuditOptions{MinAge: -1, PerSecond: -1, Progress: func(ids int) {
-		if checked = ids; ids >= sampled {
-			stop()
-		}
-	}}
-	for f, err := range operator.New(j, "").Audit(ctx, options) {
-		switch {
-		case err != nil && checked >= sampled: // it was stopped
-		case err != nil:
-			return failed(c.Name, "dynamodb:GetItem", err)
-		case f.Kind == operator.FindingAhead:
-			c.Status = StatusError
-			c.Found = fmt.Sprintf("projection %s has handled %q up to %d, and the journal ends before", f.Projection, f.PersistenceID, f.Offset)
-			c.Want, c.Docs = "tables that belong together", "operations.md#after-a-restore"
-			c.Fix = "do not start writers: a table was restored alone, or is the wrong one"
-			return c
+		if of.Kind != "sql" {
+			names = append(names, of.Projection)
 		}
 	}
-	c.Found = fmt.Sprintf("the offsets of %d persistence ids in %d projections are not ahead of the journal", checked, projections)
-	return c
+	return append(all, e.offsets(ctx, j, names, units))
 }
 
 func debtsIndex(t *dynajournal.Table) Check {
@@ -98,23 +80,23 @@ func debtsIndex(t *dynajournal.Table) Check {
 // registered checks a projection in the registry.
 func registered(of *operator.Info, now time.Time) Check {
 	c := Check{Name: "projection." + of.Projection, Status: StatusOK, Found: fmt.Sprintf("%d processes", of.Processes), Docs: "projections-operate.md"}
-	var wrong []string
+	var wrong, want, fix []string
+	finds := func(found, wanted, remedy string) {
+		wrong, want, fix = append(wrong, found), append(want, wanted), append(fix, remedy)
+	}
 	if of.Processes == 0 && of.Source != "lambda" {
-		wrong = append(wrong, "no process runs it")
-		c.Fix = "start it, or `dynajournal projections remove` it if it is not used any more"
+		finds("no process runs it", "a process", "start it, or `dynajournal projections remove` it if it is not used any more")
 	}
 	if !of.Paused.IsZero() && now.Sub(of.Paused) > longPause {
-		wrong = append(wrong, "paused for more than 12 hours")
-		c.Fix = "dynajournal projections continue"
+		finds("paused for more than 12 hours", "a short pause", "dynajournal projections continue")
 	}
 	if of.Resetting {
-		wrong = append(wrong, "a reset or a removal was interrupted")
-		c.Fix = "repeat the reset or the removal"
+		finds("a reset or a removal was interrupted", "a complete one", "repeat the reset or the removal")
 	}
 	if len(wrong) == 0 {
 		c.Docs = ""
 		return c
 	}
-	c.Status, c.Found, c.Want = StatusWarn, strings.Join(wrong, "; "), "processes that run it"
+	c.Status, c.Found, c.Want, c.Fix = StatusWarn, strings.Join(wrong, "; "), strings.Join(want, "; "), strings.Join(fix, "; ")
 	return c
 }

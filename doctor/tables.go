@@ -8,37 +8,98 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// describe reads the descriptions of the tables, and checks whether the tables exist.
+// describe reads the descriptions of the tables that the roles need, and checks whether they exist.
+// If a description can't be read, the other checks use the keys of dynajournal's own tables.
 func (e *examination) describe(ctx context.Context) []Check {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	config, needs := e.config, "dynamodb:DescribeTable"
-	config.Hooks = append(slices.Clone(config.Hooks), dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) {
-		if errors.Is(r.Err, dynajournal.ErrDenied) {
-			needs = "dynamodb:" + r.Operation + " on " + r.Table
-		}
-	}})
-	tables, err := dynajournal.DescribeTables(ctx, config)
-	switch {
-	case errors.Is(err, dynajournal.ErrInvalidArgument):
-		return []Check{{Name: "config", Status: StatusError, Found: err.Error(), Want: "a complete configuration", Fix: "correct the setting"}}
-	case err != nil:
-		return []Check{failed("tables", needs, err)}
-	}
-	e.tables = map[string]dynajournal.Table{}
-	for _, t := range tables {
-		e.tables[t.Name] = t
-	}
 	var all []Check
 	for _, of := range e.needed() {
-		all = append(all, e.exists(ctx, of.name, of.table))
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		t, err := e.description(ctx, of.table)
+		missing := new(types.ResourceNotFoundException)
+		switch {
+		case err == nil:
+			e.tables[of.table] = t
+			all = append(all, e.exists(ctx, of.name, of.table))
+		case errors.As(err, &missing):
+			all = append(all, e.exists(ctx, of.name, of.table))
+		default:
+			e.tables[of.table] = dynajournal.Table{Name: of.table, Keys: ownKeys(of.name)}
+			all = append(all, failed("table."+of.name, "dynamodb:DescribeTable on "+of.table, err))
+		}
+		cancel()
 	}
 	return all
+}
+
+// ownKeys returns the key attributes of the tables that dynajournal creates.
+func ownKeys(name string) []dynajournal.KeyAttribute {
+	hash := dynajournal.KeyAttribute{Name: layout.AttrPar, Type: "S"}
+	switch name {
+	case "journal":
+		return []dynajournal.KeyAttribute{hash, {Name: layout.AttrNum, Type: "N"}}
+	case "snapshots":
+		return []dynajournal.KeyAttribute{hash, {Name: layout.AttrSnapshotSeq, Type: "N"}}
+	}
+	return []dynajournal.KeyAttribute{hash}
+}
+
+// description describes a table. Settings that can't be read are empty.
+func (e *examination) description(ctx context.Context, name string) (dynajournal.Table, error) {
+	out, err := e.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		return dynajournal.Table{}, err
+	}
+	of := out.Table
+	t := dynajournal.Table{Name: name, Status: string(of.TableStatus), DeletionProtection: aws.ToBool(of.DeletionProtectionEnabled)}
+	attributes := map[string]string{}
+	for _, a := range of.AttributeDefinitions {
+		attributes[aws.ToString(a.AttributeName)] = string(a.AttributeType)
+	}
+	keys := func(schema []types.KeySchemaElement) (all []dynajournal.KeyAttribute) {
+		for _, k := range schema {
+			all = append(all, dynajournal.KeyAttribute{Name: aws.ToString(k.AttributeName), Type: attributes[aws.ToString(k.AttributeName)]})
+		}
+		return all
+	}
+	t.Keys = keys(of.KeySchema)
+	for _, g := range of.GlobalSecondaryIndexes {
+		index := dynajournal.Index{Name: aws.ToString(g.IndexName), Keys: keys(g.KeySchema), Status: string(g.IndexStatus)}
+		if g.ProvisionedThroughput != nil {
+			index.WriteUnits = aws.ToInt64(g.ProvisionedThroughput.WriteCapacityUnits)
+		}
+		t.Indexes = append(t.Indexes, index)
+	}
+	for _, l := range of.LocalSecondaryIndexes {
+		t.Indexes = append(t.Indexes, dynajournal.Index{Name: aws.ToString(l.IndexName), Keys: keys(l.KeySchema), Local: true})
+	}
+	if of.ProvisionedThroughput != nil {
+		t.ReadUnits, t.WriteUnits = aws.ToInt64(of.ProvisionedThroughput.ReadCapacityUnits), aws.ToInt64(of.ProvisionedThroughput.WriteCapacityUnits)
+	}
+	if s := of.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
+		t.Stream = string(s.StreamViewType)
+	}
+	for _, r := range of.Replicas {
+		t.Replicas = append(t.Replicas, aws.ToString(r.RegionName))
+	}
+	t.MultiRegionConsistency = string(of.MultiRegionConsistency)
+	if ttl, err := e.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name}); err == nil {
+		t.TTL, t.TTLStatus = aws.ToString(ttl.TimeToLiveDescription.AttributeName), string(ttl.TimeToLiveDescription.TimeToLiveStatus)
+	}
+	backups, err := e.client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name})
+	if err == nil && backups.ContinuousBackupsDescription != nil && backups.ContinuousBackupsDescription.PointInTimeRecoveryDescription != nil {
+		t.PointInTimeRecovery = string(backups.ContinuousBackupsDescription.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus)
+	}
+	return t, nil
 }
 
 // neededTable is a table that the roles need, with the part of its checks' names.
@@ -46,7 +107,10 @@ type neededTable struct{ name, table string }
 
 // needed returns the tables that the roles need.
 func (e *examination) needed() []neededTable {
-	all := []neededTable{{"journal", e.names.journal}, {"snapshots", e.names.snapshots}}
+	all := []neededTable{{"journal", e.names.journal}}
+	if e.has(RoleService, RoleReader) {
+		all = append(all, neededTable{"snapshots", e.names.snapshots})
+	}
 	if e.has(RoleProjections) {
 		all = append(all, neededTable{"projections", e.names.projections})
 	}
@@ -91,12 +155,11 @@ func (e *examination) here() string {
 // elsewhere returns the first of the other Regions that has a table, or an empty string.
 func (e *examination) elsewhere(ctx context.Context, table string) string {
 	for _, region := range e.opts.Regions {
-		config := e.config
-		config.AWS = e.config.AWS.Copy()
-		config.AWS.Region = region
-		tables, err := dynajournal.DescribeTables(ctx, config)
-		there := func(t dynajournal.Table) bool { return t.Name == table }
-		if err == nil && region != e.config.AWS.Region && slices.ContainsFunc(tables, there) {
+		in := func(o *dynamodb.Options) { o.Region = region }
+		if region == e.config.AWS.Region {
+			continue
+		}
+		if _, err := e.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table}, in); err == nil {
 			return region
 		}
 	}
@@ -108,8 +171,8 @@ func (e *examination) tableChecks() []Check {
 	var all []Check
 	for _, of := range e.needed() {
 		t, ok := e.tables[of.table]
-		if !ok {
-			continue
+		if !ok || t.Status == "" {
+			continue // the check of the table says so
 		}
 		all = append(all, backup(of.name, &t), deletionProtection(of.name, &t), replicas(of.name, &t))
 		if t.WriteUnits > 0 {
@@ -142,7 +205,7 @@ func (e *examination) unknownIndexes(t *dynajournal.Table) []string {
 
 // idsIndex returns the name of the index of persistence ids.
 func (e *examination) idsIndex() string {
-	if e.tables[e.names.journal].Kind == "native" {
+	if e.kind == layout.KindNative {
 		return layout.NativeIDsIndex
 	}
 	return cmp.Or(e.config.IDsIndexName, dynajournal.DefaultIDsIndexName)
@@ -210,11 +273,18 @@ func capacity(name string, t *dynajournal.Table) Check {
 	return c
 }
 
-// failed returns a check that could not be made.
+// failed returns a check that could not be made. needs is the permission whose lack explains err.
 func failed(name, needs string, err error) Check {
 	c := Check{Name: name, Status: StatusUnknown, Found: err.Error()}
-	if errors.Is(err, dynajournal.ErrDenied) {
+	if lacksPermission(err) {
 		c.Found, c.Needs = "access denied", needs
 	}
 	return c
+}
+
+// lacksPermission reports whether a policy denies a request. Other refusals concern the credentials
+// or the clock.
+func lacksPermission(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && (api.ErrorCode() == "AccessDeniedException" || api.ErrorCode() == "AccessDenied")
 }

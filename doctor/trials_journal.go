@@ -188,18 +188,11 @@ func (t *trials) consistentReads(ctx context.Context) (Status, string) {
 		if err != nil {
 			return failedTrial(err)
 		}
-		if len(out.Items) != 1 || valueOf(out.Items[0]["value"]) != fmt.Sprint(i) {
+		if len(out.Items) != 1 || number(out.Items[0]["value"]) != int64(i) {
 			return StatusError, fmt.Sprintf("a read has missed write %d", i)
 		}
 	}
 	return StatusOK, fmt.Sprintf("%d writes were found", writes)
-}
-
-func valueOf(v types.AttributeValue) string {
-	if n, ok := v.(*types.AttributeValueMemberN); ok {
-		return n.Value
-	}
-	return ""
 }
 
 func (t *trials) deleteAndPurge(ctx context.Context) (Status, string) {
@@ -249,8 +242,8 @@ func (t *trials) largeTransaction(ctx context.Context) (Status, string) {
 	if err != nil {
 		return failedTrial(err)
 	}
-	if n := valueOf(out.Item["n"]); n != "1" {
-		return StatusError, fmt.Sprintf("an item was written %s times", n)
+	if n := number(out.Item["n"]); n != 1 {
+		return StatusError, fmt.Sprintf("an item was written %d times", n)
 	}
 	return StatusOK, "written once"
 }

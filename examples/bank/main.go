@@ -50,7 +50,7 @@ func main() {
 	ended := make(chan error, 1)
 	go func() {
 		err := s.group.Run(ctx)
-		check(err) // without its read model, the process ends: another one may have what it lacks
+		check(err) // a process without its read model ends, so that it is noticed
 		ended <- err
 	}()
 
