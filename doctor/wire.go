@@ -21,6 +21,8 @@ type wire struct {
 	// wrong has the first response that lacks something.
 	wrong string
 	proto string
+	// unchecked is the number of responses without a checksum.
+	unchecked int
 }
 
 // Do sends a request with the inner client.
@@ -50,11 +52,12 @@ func (w *wire) note(response *http.Response, body []byte) {
 	w.responses++
 	w.proto = response.Proto
 	wrong := ""
+	if response.Header.Get("X-Amz-Crc32") == "" {
+		w.unchecked++
+	}
 	sum, err := strconv.ParseUint(response.Header.Get("X-Amz-Crc32"), 10, 32)
 	switch {
-	case err != nil:
-		wrong = "no checksum"
-	case sum != uint64(crc32.ChecksumIEEE(body)) && response.Header.Get("Content-Encoding") == "" && !response.Uncompressed:
+	case err == nil && sum != uint64(crc32.ChecksumIEEE(body)) && response.Header.Get("Content-Encoding") == "" && !response.Uncompressed:
 		wrong = "a wrong checksum"
 	case response.Header.Get("X-Amzn-Requestid") == "":
 		wrong = "no id"
@@ -66,9 +69,10 @@ func (w *wire) note(response *http.Response, body []byte) {
 	}
 }
 
-// seen returns the number of responses, what one of them lacks, and the version of HTTP.
-func (w *wire) seen() (responses int, wrong, proto string) {
+// seen returns the numbers of responses and of those without a checksum, a fault of a response, and
+// the version of HTTP.
+func (w *wire) seen() (responses, unchecked int, wrong, proto string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.responses, w.wrong, w.proto
+	return w.responses, w.unchecked, w.wrong, w.proto
 }
