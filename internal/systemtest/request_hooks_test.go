@@ -238,7 +238,7 @@ func TestHooks_SharedRequestHasItsWriters(t *testing.T) {
 		}
 		defer slow()
 		var writers []*dynajournal.Writer
-		const many = 12
+		const many, connections = 12, 2
 		for i := range many {
 			writers = append(writers, recoverWriter(t, j, string(rune('a'+i)), 0))
 		}
@@ -249,6 +249,9 @@ func TestHooks_SharedRequestHasItsWriters(t *testing.T) {
 				_, err := w.Append(ctx, "x")
 				return err
 			})
+			if i < connections {
+				synctest.Wait() // each has a request in flight, so the next events wait for them
+			}
 		}
 		if err := all.Wait(); err != nil {
 			t.Fatal(err)
