@@ -35,9 +35,6 @@ const (
 	RoleReader Role = "reader"
 )
 
-// Roles are all roles.
-var Roles = []Role{RoleService, RoleProjections, RoleReader}
-
 // Status is the result of a check.
 type Status string
 
