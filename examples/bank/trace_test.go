@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
@@ -159,7 +160,9 @@ func TestMovements_OfAnAccount(t *testing.T) {
 func TestProbes_DuringAnOutage(t *testing.T) {
 	r := startService(t)
 	r.send("GET", "/ready", "", "")
-	remove, err := r.engine.Inject(embedded.Fault{Effect: embedded.EffectAccessDenied, Operation: "GetItem"})
+	remove, err := r.engine.Inject(embedded.Fault{
+		Effect: embedded.EffectAccessDenied, Operation: "GetItem", Table: dynajournal.DefaultJournalTable,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
