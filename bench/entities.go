@@ -104,11 +104,7 @@ func manyEntities(ctx context.Context, s *session, entities int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, hosted.Close(context.WithoutCancel(ctx))) }()
-	ids := names("entity", entities)
-	ours := &candidate{name: "entities", do: func(ctx context.Context, _ int) (int, error) {
-		_, err := hosted.Update(ctx, ids[rand.IntN(entities)], count) //nolint:gosec // no secret
-		return 1, err
-	}}
+	ours := counts(hosted, entities)
 	base := &candidate{name: "journal", do: func(ctx context.Context, _ int) (int, error) {
 		_, err := writers[rand.IntN(entities)].Append(ctx, payload) //nolint:gosec // no secret
 		return 1, err

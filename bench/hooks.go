@@ -84,31 +84,34 @@ func writeWithHooks(ctx context.Context, s *session, entities int) error {
 // entitiesWithHooks compares commands of many entities that are in memory.
 func entitiesWithHooks(ctx context.Context, s *session, entities int) error {
 	return withAndWithout(ctx, s, func(with, without *dynajournal.Journal) (err error) {
-		var both [2]*candidate
-		for i, j := range []*dynajournal.Journal{with, without} {
-			var options entity.Options
-			if j == with {
-				options.Hooks = []entity.Hook{entityHook()}
-			}
-			hosted, opened := openCounter(j, s.workload+names("journal", len(both))[i], options)
-			if opened != nil {
-				return opened
-			}
-			defer func() { err = errors.Join(err, hosted.Close(context.WithoutCancel(ctx))) }()
-			if err := load(ctx, hosted, entities); err != nil {
-				return err
-			}
-			ids := names("entity", entities)
-			both[i] = &candidate{name: "entities", do: func(ctx context.Context, _ int) (int, error) {
-				_, err := hosted.Update(ctx, ids[rand.IntN(entities)], count) //nolint:gosec // no secret
-				return 1, err
-			}}
-		}
-		if err := s.compareInSlices(ctx, entityCallers, both[:]...); err != nil {
+		hooked, err := openCounter(with, s.workload+"-with", entity.Options{Hooks: []entity.Hook{entityHook()}})
+		if err != nil {
 			return err
 		}
-		return s.reportHooks("commands", both[0], both[1])
+		defer func() { err = errors.Join(err, hooked.Close(context.WithoutCancel(ctx))) }()
+		plain, err := openCounter(without, s.workload+"-without", entity.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, plain.Close(context.WithoutCancel(ctx))) }()
+		if err := errors.Join(load(ctx, hooked, entities), load(ctx, plain, entities)); err != nil {
+			return err
+		}
+		ours, base := counts(hooked, entities), counts(plain, entities)
+		if err := s.compareInSlices(ctx, entityCallers, ours, base); err != nil {
+			return err
+		}
+		return s.reportHooks("commands", ours, base)
 	})
+}
+
+// counts returns a candidate that sends commands to entities at random.
+func counts(hosted *counter, entities int) *candidate {
+	ids := names("entity", entities)
+	return &candidate{name: "entities", do: func(ctx context.Context, _ int) (int, error) {
+		_, err := hosted.Update(ctx, ids[rand.IntN(entities)], count) //nolint:gosec // no secret
+		return 1, err
+	}}
 }
 
 // reportHooks reports the rate and the processor time with hooks, compared with those without.
